@@ -99,12 +99,14 @@ $(B)/adapter-dir: FORCE
 # etc/commit. Empty where neither is there.
 COMMIT ?= $(or $(if $(wildcard .git),$(shell git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null)),$(shell \
 	sed -n 's/^\([0-9a-f]\{12\}\).*/\1/p' etc/commit))
-$(B)/core/cmd/version.o: CPPFLAGS_ALL += -DWHARF_COMMIT='"$(COMMIT)"'
-$(B)/core/cmd/version.o: $(B)/commit
+$(B)/core/cmd/main.o: CPPFLAGS_ALL += -DWHARF_COMMIT='"$(COMMIT)"'
+$(B)/core/cmd/main.o: $(B)/commit
 $(B)/commit: FORCE
 	@mkdir -p $(@D)
 	@echo '$(COMMIT)' > $@.now
 	@cmp -s $@.now $@ && rm $@.now || mv $@.now $@
+
+$(B)/core/cmd/line/complete.o: $(wildcard core/cmd/line/completion.*)
 
 # The page at "/" is one file, made of its parts and taken into the program by the assembler (.incbin).
 UI_PARTS := $(addprefix core/serve/ui/,begin.html style.css body.html api.js model.js route.js clusters.js table.js story.js main.js end.html)

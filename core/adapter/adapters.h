@@ -24,20 +24,22 @@ struct kind {
     void *lists[KIND_LISTS];       // copies that abi points to
 };
 
-struct adapter {
-    char *name; // from the module
-    char *file; // absolute, symlinks resolved
-    char *version;
+#define ADAPTER_TEXTS 5
+
+struct adapter {      // begins with ADAPTER_TEXTS texts, in the same block
+    const char *name; // from the module
+    const char *file; // absolute, symlinks resolved
+    const char *version;
+    const char *named;      // as in the configuration, see adapter_wanted
+    const char *managed_by; // the same; "": the adapter's default
     char sha256[65];
     uint32_t abi_major, abi_minor;
     void *handle; // of dlopen; never closed
     const struct kind **kinds;
     size_t n_kinds;
-    size_t n_inherited; // the first ones belong to the adapter that this one replaced in a newer table
-    // As in the configuration, see adapter_wanted.
-    char *named, *managed_by;
-    bool hybrid;
-    struct json *settings;
+    size_t n_inherited;    // the first ones belong to the adapter that this one replaced in a newer table
+    bool hybrid;           // as in the configuration
+    struct json *settings; // the same
 };
 
 struct adapters {
@@ -88,6 +90,7 @@ void adapters_free_newer(struct adapters *adapters, const struct adapters *kept)
 struct error *kind_check(const wharf_kind *given, const char *managed_by, const char *controller_name,
                          struct kind **out);
 void kind_free(struct kind *kind);
+bool kind_list_has(const char *const *list, const char *text); // of a list that ends with NULL; NULL: no
 
 // The checks of a file that come before dlopen: absolute, a regular file and no symlink; the file and every folder
 // above owned by root or the current user and not writable by others (a sticky folder like /tmp may be further above,

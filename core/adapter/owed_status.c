@@ -6,8 +6,6 @@
 #include "core/base/text.h"
 #include "core/json/pointer.h"
 
-#include <string.h>
-
 #define TEXT_MAX 65536
 
 static const char *metadata_text(const struct json *object, const char *key) {

@@ -2,10 +2,7 @@
 #include "core/adapter/pods.h"
 
 #include "core/base/memory.h"
-#include "core/base/saturate.h"
 #include "core/json/pointer.h"
-
-#include <string.h>
 
 struct pod_list {
     const wharf_pods *pods;

@@ -98,6 +98,7 @@ bool services_keep(struct json *value);
 
 void adapter_call_begin(struct adapter_call *call, const struct call_context *context);
 void adapter_call_end(struct adapter_call *call);
+#define AUTO_CALL __attribute__((cleanup(adapter_call_end))) struct adapter_call
 
 // The results of the functions of `kind`, with the rules of the ABI applied (defaults for functions that are NULL,
 // unknown values, sizes; an unknown result is WHARF_RETRY; a service that failed determines the result and the answer).

@@ -3,10 +3,7 @@
 
 #include "core/base/text.h"
 
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define SMALLEST 64
 

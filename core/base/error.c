@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+// Errors, and lists of messages (problems.h).
 #include "core/base/error.h"
 
+#include "core/base/memory.h"
+#include "core/base/problems.h"
 #include "core/base/text.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 // Returned when an error cannot be allocated; never written to, never freed.
 static char no_memory_message[] = "out of memory";
@@ -12,12 +12,6 @@ static struct error no_memory = {.code = ERROR_NO_MEMORY, .message = no_memory_m
 
 struct error *error_no_memory(void) {
     return &no_memory;
-}
-
-static void trim_newlines(char *text) {
-    size_t len = strlen(text);
-    while (len > 0 && text[len - 1] == '\n')
-        text[--len] = '\0';
 }
 
 struct error *error_vnew(enum error_code code, const char *format, va_list args) {
@@ -31,7 +25,8 @@ struct error *error_vnew(enum error_code code, const char *format, va_list args)
         free(error);
         return &no_memory;
     }
-    trim_newlines(error->message);
+    for (size_t len = strlen(error->message); len > 0 && error->message[len - 1] == '\n';)
+        error->message[--len] = '\0';
     return error;
 }
 
@@ -80,4 +75,47 @@ void error_free(struct error *error) {
 void error_cleanup(struct error **error) {
     error_free(*error);
     *error = NULL;
+}
+
+// -- lists of messages --
+
+// Takes ownership of the sentence.
+static void keep(struct problems *problems, char *sentence) {
+    char **place = sentence ? array_next(&problems->list, problems->count, sizeof *problems->list) : NULL;
+    if (!place) {
+        free(sentence);
+        problems->lost++;
+        return;
+    }
+    *place = sentence;
+    problems->count++;
+}
+
+void problems_add(struct problems *problems, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    keep(problems, text_vformat(format, args));
+    va_end(args);
+}
+
+void problems_add_error(struct problems *problems, struct error *error) {
+    if (!error)
+        return;
+    problems_add(problems, "%s", error_text(error));
+    error_free(error);
+}
+
+void problems_move(struct problems *to, struct problems *from) {
+    for (size_t i = 0; i < from->count; i++)
+        keep(to, from->list[i]);
+    to->lost += from->lost;
+    free(from->list);
+    *from = (struct problems){.list = NULL};
+}
+
+void problems_free(struct problems *problems) {
+    for (size_t i = 0; i < problems->count; i++)
+        free(problems->list[i]);
+    free(problems->list);
+    *problems = (struct problems){.list = NULL};
 }

@@ -3,9 +3,16 @@
 // else, fills a `struct error **` given as its last argument. An error has a message of one sentence for the user and a
 // code for the program. On success ownership of arguments passes as documented by the function; on failure it stays
 // with the caller.
+//
+// The headers of the C library that most files need come with this one.
 #pragma once
 
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum error_code {
     ERROR_INTERNAL,    // a bug

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/base/local_socket.h"
-
+// The socket of a host (trust.h), IP addresses (text.h).
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/base/trust.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <grp.h>
-#include <stdlib.h>
-#include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -141,35 +140,30 @@ static struct error *bind_socket(const struct sockaddr_un *address, const char *
     return error;
 }
 
+static void close_socket(const int *fd) {
+    if (*fd >= 0)
+        close(*fd);
+}
+
 struct error *local_socket_listen(const char *path, const char *group, struct local_socket *out, int *fd) {
     struct sockaddr_un address;
     struct stat info;
     AUTO_TEXT folder = text_directory(path);
-    struct error *error = folder ? make_address(path, &address) : error_no_memory();
-    if (!error && mkdir(folder, 0755) != 0 && errno != EEXIST)
-        error = failed(folder, "cannot be created", errno);
-    if (!error)
-        error = check_folders(folder);
-    if (!error)
-        error = clear_path(&address);
-    if (error)
-        return error;
-    int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    error = made < 0 ? failed(path, "no socket", errno) : bind_socket(&address, group, made);
-    out->path = error ? NULL : strdup(path);
-    if (!error && (!out->path || lstat(path, &info) != 0)) {
+    TRY(folder ? make_address(path, &address) : error_no_memory());
+    if (mkdir(folder, 0755) != 0 && errno != EEXIST)
+        return failed(folder, "cannot be created", errno);
+    TRY(check_folders(folder));
+    TRY(clear_path(&address));
+    __attribute__((cleanup(close_socket))) int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    TRY(made < 0 ? failed(path, "no socket", errno) : bind_socket(&address, group, made));
+    AUTO_TEXT copy = strdup(path);
+    if (!copy || lstat(path, &info) != 0) {
         (void)unlink(path);
-        free(TAKE(out->path));
-        error = error_no_memory();
+        return error_no_memory();
     }
-    if (error) {
-        if (made >= 0)
-            close(made);
-        return error;
-    }
-    out->device = info.st_dev;
-    out->inode = info.st_ino;
+    *out = (struct local_socket){.path = TAKE(copy), .device = info.st_dev, .inode = info.st_ino};
     *fd = made;
+    made = -1;
     return NULL;
 }
 
@@ -229,18 +223,57 @@ struct error *local_socket_verify(const char *path) {
     struct sockaddr_un address;
     uid_t owner = 0;
     int fd = -1;
-    struct error *error = make_address(path, &address);
-    if (!error)
-        error = check_file(path, &owner);
-    if (error)
-        return error;
+    TRY(make_address(path, &address));
+    TRY(check_file(path, &owner));
     int number = open_connection(&address, &fd);
     if (number == EACCES)
         return error_new(ERROR_IO, "%s: its owner, uid %lu, and its group alone may connect", path,
                          (unsigned long)owner);
     if (number != 0)
         return failed(path, number == ECONNREFUSED ? "no host listens" : "cannot connect", number);
-    error = check_peer(path, fd, owner);
+    struct error *error = check_peer(path, fd, owner);
     close(fd);
     return error;
+}
+
+// -- IP addresses --
+
+static bool parse_as(int family, const char *text, struct address *out) {
+    *out = (struct address){0};
+    if (inet_pton(family, text, out->bytes) != 1)
+        return false;
+    out->family = family;
+    return true;
+}
+
+bool address_parse(const char *text, struct address *out) {
+    return parse_as(AF_INET, text, out) || parse_as(AF_INET6, text, out);
+}
+
+bool address_parse_port(const char *text, struct address *out) {
+    char host[INET6_ADDRSTRLEN];
+    int64_t port = 0;
+    const char *colon = strrchr(text, ':');
+    *out = (struct address){0};
+    if (!colon || !text_to_int64(colon + 1, &port) || port > UINT16_MAX)
+        return false;
+    size_t len = (size_t)(colon - text);
+    bool brackets = len > 2 && text[0] == '[' && text[len - 1] == ']';
+    size_t skipped = brackets ? 1 : 0;
+    len -= 2 * skipped;
+    if (len >= sizeof host)
+        return false;
+    text_copy(host, len + 1, text + skipped);
+    if (!parse_as(brackets ? AF_INET6 : AF_INET, host, out))
+        return false;
+    out->port = (uint16_t)port;
+    return true;
+}
+
+bool address_is_local(const char *host) {
+    struct address address;
+    static const unsigned char six[16] = {[15] = 1};
+    if (!address_parse(host, &address))
+        return strcasecmp(host, "localhost") == 0;
+    return address.family == AF_INET ? address.bytes[0] == 127 : memcmp(address.bytes, six, sizeof six) == 0;
 }

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/log.h"
 
-#include "core/base/buffer.h"
 #include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/base/thread.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -57,72 +53,50 @@ static bool needs_quotes(const char *text, size_t len, const char *special) {
     return false;
 }
 
-static void append_value(struct buffer *out, const char *text, const char *special) {
+static void append_value(struct buffer *out, bool json, const char *text, const char *special) {
     size_t len = shown_len(text);
-    if (needs_quotes(text, len, special))
+    if (json || needs_quotes(text, len, special))
         buffer_json_shown(out, text, len);
     else
         buffer_append(out, text, len);
 }
 
-static bool is_left_out(const struct log_field *field) {
-    return field->type == LOG_STRING && !field->value;
-}
-
-static void append_number(struct buffer *out, const struct log_field *field) {
-    if (field->type == LOG_INTEGER)
+static void append_field(struct buffer *out, bool json, const struct log_field *field) {
+    if (field->type == LOG_STRING && !field->value)
+        return;
+    buffer_char(out, json ? ',' : ' ');
+    if (json)
+        buffer_json_shown(out, field->name, strlen(field->name));
+    else
+        buffer_text(out, field->name);
+    buffer_char(out, json ? ':' : '=');
+    if (field->type == LOG_STRING)
+        append_value(out, json, field->value, " \"'=\\");
+    else if (field->type == LOG_INTEGER)
         buffer_printf(out, "%" PRId64, field->integer);
     else
         buffer_printf(out, "%.1f", field->real);
 }
 
-static void build_text(struct buffer *out, const char *time, const char *level, const char *message,
-                       const struct log_field *fields) {
-    buffer_printf(out, "%s %-5s ", time, level);
-    append_value(out, message, "");
-    for (; fields && fields->name; fields++) {
-        if (is_left_out(fields))
-            continue;
-        buffer_printf(out, " %s=", fields->name);
-        if (fields->type == LOG_STRING)
-            append_value(out, fields->value, " \"'=\\");
-        else
-            append_number(out, fields);
-    }
-    buffer_char(out, '\n');
+// The line up to the message.
+static void append_head(struct buffer *out, bool json, enum log_level level) {
+    static const char *const names[] = {"error", "warn", "info", "debug"};
+    static const char *const capitals[] = {"ERROR", "WARN", "INFO", "DEBUG"};
+    char time[CLOCK_RFC3339_MAX];
+    clock_rfc3339_micro(clock_now().wall_ns, time);
+    if (json)
+        buffer_printf(out, "{\"time\":\"%s\",\"level\":\"%s\",\"message\":", time, names[level]);
+    else
+        buffer_printf(out, "%s %-5s ", time, capitals[level]);
 }
 
-static void build_json(struct buffer *out, const char *time, const char *level, const char *message,
-                       const struct log_field *fields) {
-    buffer_printf(out, "{\"time\":\"%s\",\"level\":\"%s\",\"message\":", time, level);
-    buffer_json_shown(out, message, shown_len(message));
-    for (; fields && fields->name; fields++) {
-        if (is_left_out(fields))
-            continue;
-        buffer_char(out, ',');
-        buffer_json_shown(out, fields->name, strlen(fields->name));
-        buffer_char(out, ':');
-        if (fields->type == LOG_STRING)
-            buffer_json_shown(out, fields->value, shown_len(fields->value));
-        else
-            append_number(out, fields);
-    }
-    buffer_text(out, "}\n");
-}
-
-// A line that cannot be written is lost, for example on EPIPE. Another process that shares the open file may have made
-// it non-blocking.
-static void write_all(const char *line, size_t len, bool wait) {
-    struct pollfd out = {.fd = atomic_load(&current_fd), .events = POLLOUT};
-    while (len > 0) {
-        ssize_t written = write(out.fd, line, len);
-        if (written < 0 && errno == EAGAIN && wait)
-            (void)poll(&out, 1, -1);
-        else if (written < 0 && errno != EINTR)
-            return;
-        line += written > 0 ? written : 0;
-        len -= written > 0 ? (size_t)written : 0;
-    }
+static void build_line(struct buffer *out, enum log_level level, const char *message, const struct log_field *fields) {
+    bool json = atomic_load(&current_format) == LOG_JSON;
+    append_head(out, json, level);
+    append_value(out, json, message, "");
+    for (; fields && fields->name; fields++)
+        append_field(out, json, fields);
+    buffer_text(out, json ? "}\n" : "\n");
 }
 
 static size_t write_lost_line(uint64_t lost, char out[LOST_LINE_MAX]) {
@@ -155,11 +129,6 @@ static struct {
     atomic_uint_fast64_t lost;
 } writer = {.mutex = PTHREAD_MUTEX_INITIALIZER, .filled = PTHREAD_COND_INITIALIZER, .idle = true};
 
-static void append(const char *text, size_t len) {
-    memcpy(writer.halves[writer.filling] + writer.len, text, len);
-    writer.len += len;
-}
-
 // Lost lines are reported after the lines taken now and before later ones.
 static const char *swap_halves(size_t *len) {
     const char *full = writer.halves[writer.filling];
@@ -178,7 +147,7 @@ static void write_lines(const char *text, size_t len) {
     for (const char *end = text + len; text < end;) {
         const char *newline = memchr(text, '\n', (size_t)(end - text));
         size_t line = newline ? (size_t)(newline - text) + 1 : (size_t)(end - text);
-        write_all(text, line, true);
+        (void)text_write_fd(atomic_load(&current_fd), text, line); // waits if the file is non-blocking
         text += line;
     }
 }
@@ -214,22 +183,19 @@ bool log_start(void) {
     return started;
 }
 
-static void count_lost(void) {
-    writer.unreported++;
-    atomic_fetch_add(&writer.lost, 1);
-}
-
 static bool put_line(const char *line, size_t len) {
     if (atomic_load(&writer.state) == DIRECT)
         return false;
     pthread_mutex_lock(&writer.mutex);
     int state = atomic_load(&writer.state);
     if (state == WRITING && writer.unreported == 0 && len <= HALF_BYTES - writer.len) {
-        append(line, len);
+        memcpy(writer.halves[writer.filling] + writer.len, line, len);
+        writer.len += len;
         if (atomic_exchange(&writer.idle, false))
             pthread_cond_signal(&writer.filled);
     } else if (state != DIRECT) {
-        count_lost();
+        writer.unreported++;
+        atomic_fetch_add(&writer.lost, 1);
     }
     pthread_mutex_unlock(&writer.mutex);
     return state != DIRECT;
@@ -271,22 +237,18 @@ uint64_t log_lost(void) {
 // -- a line --
 
 void log_line(enum log_level level, const char *message, const struct log_field *fields) {
-    static const char *const text_names[] = {"ERROR", "WARN", "INFO", "DEBUG"};
-    static const char *const json_names[] = {"error", "warn", "info", "debug"};
     static const char lost[] = "ERROR a log line was lost: out of memory, or too long\n";
     if (!log_enabled(level))
         return;
     int saved = errno;
-    char time[CLOCK_RFC3339_MAX];
-    clock_rfc3339_micro(clock_now().wall_ns, time);
     AUTO_BUFFER(line, LINE_MAX_BYTES);
-    if (atomic_load(&current_format) == LOG_JSON)
-        build_json(&line, time, json_names[level], message, fields);
-    else
-        build_text(&line, time, text_names[level], message, fields);
+    build_line(&line, level, message, fields);
     const char *text = line.failed ? lost : line.data;
     size_t len = line.failed ? sizeof lost - 1 : line.len;
+    // A line that cannot be written is lost, for example on EPIPE, or if another process has made the file
+    // non-blocking.
     if (!put_line(text, len))
-        write_all(text, len, false);
+        while (write(atomic_load(&current_fd), text, len) < 0 && errno == EINTR)
+            continue;
     errno = saved;
 }

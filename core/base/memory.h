@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfer of ownership, sizes, and growing arrays.
+// Transfer of ownership, sizes, sums, and growing arrays.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 // Returns the pointer at `place` and sets it to NULL: transfers ownership. `return TAKE(made);` protects a result from
 // the cleanup attribute of its variable.
@@ -30,3 +31,18 @@ void *array_next(void *array, size_t count, size_t size);
 // Copies a struct of `size` bytes that begins with `n_texts` members const char *, and these texts, into one block;
 // free(). No text is NULL. NULL: out of memory.
 void *struct_copy_with_texts(const void *from, size_t size, size_t n_texts);
+
+// Sums and products of amounts that other programs chose: beyond the range of an int64_t they are its nearest value.
+static inline int64_t int64_plus(int64_t a, int64_t b) {
+    int64_t sum;
+    if (!__builtin_add_overflow(a, b, &sum))
+        return sum;
+    return a > 0 ? INT64_MAX : INT64_MIN;
+}
+
+static inline int64_t int64_times(int64_t a, int64_t b) {
+    int64_t product;
+    if (!__builtin_mul_overflow(a, b, &product))
+        return product;
+    return (a > 0) == (b > 0) ? INT64_MAX : INT64_MIN;
+}

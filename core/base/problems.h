@@ -4,8 +4,6 @@
 
 #include "core/base/error.h"
 
-#include <stddef.h>
-
 struct problems {
     char **list;
     size_t count;

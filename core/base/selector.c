@@ -4,25 +4,19 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 struct scanner {
     const char *at;
     struct error *error;
 };
 
-static void term_clear(struct selector_term *term) {
-    for (size_t i = 0; i < term->n_values; i++)
-        free(term->values[i]);
-    free(term->values);
-    free(term->key);
-    *term = (struct selector_term){.key = NULL};
-}
-
 void selector_clear(struct selector *selector) {
-    for (size_t i = 0; i < selector->n_terms; i++)
-        term_clear(&selector->terms[i]);
+    for (size_t i = 0; i < selector->n_terms; i++) {
+        struct selector_term *term = &selector->terms[i];
+        for (size_t v = 0; v < term->n_values; v++)
+            free(term->values[v]);
+        free(term->values);
+        free(term->key);
+    }
     free(selector->terms);
     *selector = (struct selector){.terms = NULL};
 }
@@ -35,6 +29,11 @@ static void expect(struct scanner *scanner, const char *expected) {
     if (!scanner->error)
         scanner->error = error_new(ERROR_INVALID, "found \"%.40s\", expected %s",
                                    *scanner->at ? scanner->at : "the end of the selector", expected);
+}
+
+static void fail_for_memory(struct scanner *scanner) {
+    if (!scanner->error)
+        scanner->error = error_no_memory();
 }
 
 static bool skip_symbol(struct scanner *scanner, const char *symbol) {
@@ -63,31 +62,25 @@ static bool take_keyword(struct scanner *scanner, const char *word) {
 static char *take_word(struct scanner *scanner, bool (*is_valid)(const char *), const char *expected) {
     skip_space(scanner);
     size_t len = word_len(scanner->at);
-    char *word = strndup(scanner->at, len);
+    AUTO_TEXT word = strndup(scanner->at, len);
     if (!word)
-        scanner->error = error_no_memory();
+        fail_for_memory(scanner);
     else if (!is_valid(word))
         expect(scanner, expected);
-    if (!scanner->error) {
-        scanner->at += len;
-        return word;
-    }
-    free(word);
-    return NULL;
+    scanner->at += scanner->error ? 0 : len;
+    return scanner->error ? NULL : TAKE(word);
 }
 
 static void add_value(struct scanner *scanner, struct selector_term *term, bool (*is_valid)(const char *),
                       const char *expected) {
-    char *value = take_word(scanner, is_valid, expected);
+    AUTO_TEXT value = take_word(scanner, is_valid, expected);
     char **slot = value ? array_next(&term->values, term->n_values, sizeof *slot) : NULL;
-    if (slot) {
-        *slot = value;
-        term->n_values++;
+    if (!slot) {
+        fail_for_memory(scanner);
         return;
     }
-    free(value);
-    if (!scanner->error)
-        scanner->error = error_no_memory();
+    *slot = TAKE(value);
+    term->n_values++;
 }
 
 static bool is_number(const char *text) {
@@ -134,20 +127,17 @@ static void scan_operator(struct scanner *scanner, struct selector_term *term) {
 }
 
 static void scan_term(struct scanner *scanner, struct selector *out) {
-    struct selector_term term = {.op = SELECTOR_ABSENT};
-    bool absent = skip_symbol(scanner, "!");
-    term.key = take_word(scanner, text_is_label_key, "a label key");
-    if (term.key && !absent)
-        scan_operator(scanner, &term);
-    struct selector_term *slot = scanner->error ? NULL : array_next(&out->terms, out->n_terms, sizeof *slot);
-    if (slot) {
-        *slot = term;
-        out->n_terms++;
+    struct selector_term *term = array_next(&out->terms, out->n_terms, sizeof *term);
+    if (!term) {
+        fail_for_memory(scanner);
         return;
     }
-    term_clear(&term);
-    if (!scanner->error)
-        scanner->error = error_no_memory();
+    out->n_terms++;
+    term->op = SELECTOR_ABSENT;
+    bool absent = skip_symbol(scanner, "!");
+    term->key = take_word(scanner, text_is_label_key, "a label key");
+    if (term->key && !absent)
+        scan_operator(scanner, term);
 }
 
 struct error *selector_parse(const char *text, struct selector *out) {
@@ -195,8 +185,7 @@ static bool compares(const struct selector_term *term, const char *value, size_t
     int64_t found, limit;
     if (len >= sizeof copy)
         return false;
-    memcpy(copy, value, len);
-    copy[len] = '\0';
+    text_copy(copy, len + 1, value);
     if (!text_to_int64(copy, &found) || !text_to_int64(term->values[0], &limit))
         return false;
     return term->op == SELECTOR_GREATER ? found > limit : found < limit;

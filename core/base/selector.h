@@ -6,9 +6,6 @@
 #include "core/base/buffer.h"
 #include "core/base/error.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #define SELECTOR_TEXT_MAX ((size_t)8192)
 
 enum selector_operator {

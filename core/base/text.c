@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/text.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#define LETTERS_AND_DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 void text_free_secret(char *text) {
     if (text)
@@ -107,15 +105,11 @@ bool text_to_int64(const char *text, int64_t *value) {
     return true;
 }
 
-static bool is_letter_or_digit(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 bool text_percent_encode(struct buffer *out, const char *text) {
     static const char hex[] = "0123456789ABCDEF";
     for (; *text && !out->failed; text++) {
         unsigned char c = (unsigned char)*text;
-        if (is_letter_or_digit(*text) || strchr("-._~", c))
+        if (strchr(LETTERS_AND_DIGITS "-._~", *text))
             buffer_char(out, *text);
         else
             buffer_append(out, (char[]){'%', hex[c >> 4], hex[c & 15]}, 3);
@@ -147,9 +141,8 @@ uint64_t text_hash_local(uint64_t hash, const char *text) {
 }
 
 bool text_shell_word(struct buffer *out, const char *word) {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@%+=";
     size_t len = strlen(word);
-    if (len > 0 && strspn(word, plain) == len)
+    if (len > 0 && strspn(word, LETTERS_AND_DIGITS "-_./:@%+=") == len)
         return buffer_append(out, word, len);
     buffer_char(out, '\'');
     for (const char *c = word; *c != '\0'; c++)

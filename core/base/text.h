@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers for text and files, and seeded random numbers.
+// Helpers for text and files, digests, and seeded random numbers.
 #pragma once
 
 #include "core/base/buffer.h"
 #include "core/base/error.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
 // For __attribute__((cleanup)): frees a char *.
@@ -51,6 +48,9 @@ void text_hex(const unsigned char *bytes, size_t len, char *out);
 
 // RFC 4648 section 4, white space allowed, padding required. Appends to `out`; ERROR_INVALID names the offset.
 struct error *text_base64_decode(const char *text, struct buffer *out);
+
+// RFC 4648 section 4, with padding.
+bool text_base64_encode(const void *bytes, size_t len, struct buffer *out);
 
 // UTF-8 as in RFC 3629 (no surrogates, no overlong forms). Returns the offset of the first invalid byte, or len.
 size_t text_utf8_valid(const char *text, size_t len);
@@ -119,3 +119,30 @@ uint64_t random_below(struct random *random, uint64_t bound); // 0 <= result < b
 
 // From the operating system; for seeds and ids, never inside the engine.
 uint64_t random_system(void);
+
+#define DIGEST_SHA256_LEN 32
+#define DIGEST_SHA1_LEN 20
+
+// False when libcrypto fails (out of memory).
+bool digest_sha256(const void *bytes, size_t len, unsigned char out[DIGEST_SHA256_LEN]);
+bool digest_sha1(const void *bytes, size_t len, unsigned char out[DIGEST_SHA1_LEN]); // where a protocol demands it
+
+// "Did you mean" suggestions: the known word nearest to `word` (fewest insertions, deletions, substitutions and
+// transpositions, ignoring case), or NULL if none is near.
+const char *suggest(const char *word, const char *const *known, size_t count);
+
+// IP addresses as text, with and without a port.
+struct address {
+    int family;              // AF_INET, AF_INET6, or 0
+    unsigned char bytes[16]; // network byte order; IPv4 uses the first four
+    uint16_t port;           // 0 unless one was read
+};
+
+// "127.0.0.1" or "::1". False if invalid; family is then 0.
+bool address_parse(const char *text, struct address *out);
+
+// "127.0.0.1:9440" or "[::1]:9440": an IPv6 address with a port is in brackets (RFC 3986 section 3.2.2).
+bool address_parse_port(const char *text, struct address *out);
+
+// Whether a host name is "localhost" or a loopback address, IPv6 without brackets.
+bool address_is_local(const char *host);

@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

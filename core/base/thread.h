@@ -14,7 +14,7 @@ int thread_start(const char *name, size_t stack, void *(*run)(void *arg), void *
 
 // Holds the mutex until the end of the block.
 // NOLINTNEXTLINE(bugprone-macro-parentheses): a declaration
-#define AUTO_LOCK(mutex) pthread_mutex_t *locked_ __attribute__((cleanup(thread_unlock))) = thread_lock(mutex)
+#define AUTO_LOCK(mutex) pthread_mutex_t *locked_ __attribute__((cleanup(thread_unlock), unused)) = thread_lock(mutex)
 pthread_mutex_t *thread_lock(pthread_mutex_t *mutex);
 void thread_unlock(pthread_mutex_t **locked);
 

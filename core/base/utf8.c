@@ -3,7 +3,6 @@
 #include "core/base/text.h"
 
 #include <endian.h>
-#include <string.h>
 
 // RFC 3629 section 4: the second byte's range depends on the first (overlong forms, surrogates, above U+10FFFF).
 size_t text_utf8_sequence(const char *text, size_t len) {

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// `wharf adapters`: a table of the loaded adapters, a line for each kind.
+// `wharf adapters`: a table of the loaded adapters, a line for each kind. `wharf adapter test`: runs the conformance
+// kit (core/conform), a separate program that parses the flags.
 #include "core/base/text.h"
-#include "core/cmd/line/text_table.h"
-#include "core/cmd/main.h"
 #include "core/cmd/setup.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <errno.h>
+#include <unistd.h>
 
-enum { CONFIG, ADAPTERS, N_FLAGS };
-
-static const struct flag flags[] = {[CONFIG] = FLAG_CONFIG, [ADAPTERS] = FLAG_ADAPTERS};
+static const struct flag flags[] = {FLAG_CONFIG, FLAG_ADAPTERS};
 
 // "jobs.batch/v1"; further versions after commas. NULL when out of memory.
 static char *kind_text(const struct kind *kind) {
@@ -21,23 +18,26 @@ static char *kind_text(const struct kind *kind) {
     return buffer_take(&text, NULL);
 }
 
+static void add_row(struct text_table *table, const char *const *cells) {
+    for (size_t i = 0; i < table->n_columns; i++)
+        text_table_add(table, cells[i]);
+}
+
 static void add_kind(struct text_table *table, const struct kind *kind) {
     const struct adapter *adapter = kind->adapter;
     AUTO_TEXT abi = text_format("%u.%u", adapter->abi_major, adapter->abi_minor);
     AUTO_TEXT resource = kind_text(kind);
-    table->failed |= !abi || !resource;
     const char *const cells[] = {adapter->name,        adapter->version, abi,           resource,
                                  kind->abi.managed_by, kind->managed_by, adapter->file, adapter->sha256};
-    for (size_t i = 0; i < COUNT(cells); i++)
-        text_table_add(table, cells[i]);
+    table->failed |= !abi || !resource;
+    add_row(table, cells);
 }
 
 static struct error *print_table(struct call *call, struct setup *setup) {
-    (void)call;
     static const char *const titles[] = {"NAME", "VERSION", "ABI", "KIND", "FIELD", "VALUE", "FILE", "SHA256"};
     struct text_table table = {.n_columns = COUNT(titles)};
-    for (size_t i = 0; i < table.n_columns; i++)
-        text_table_add(&table, titles[i]);
+    (void)call;
+    add_row(&table, titles);
     for (size_t i = 0; i < setup->adapters->n_kinds; i++)
         add_kind(&table, setup->adapters->kinds[i]);
     return text_table_end(&table, 0, stdout);
@@ -47,14 +47,61 @@ static struct error *run_adapters(struct call *call) {
     return setup_use(call, print_table);
 }
 
-const struct subcommand subcommand_adapters = {
-    .name = "adapters",
-    .run = run_adapters,
-    .flags = flags,
-    .n_flags = N_FLAGS,
-    .summary = "list the adapters and their kinds",
-    .text = "Loads the adapters that the configuration enables and prints a line for each kind: the adapter's name,\n"
-            "version and ABI, the kind with its versions, the field that delegates a workload and the value of it\n"
-            "that this host manages, the adapter's file and its SHA-256. Exits with 1 if an adapter cannot be\n"
-            "loaded.\n",
+SUBCOMMAND(adapters, run_adapters, "list the adapters and their kinds",
+           "Loads the adapters that the configuration enables and prints a line for each kind: the adapter's name,\n"
+           "version and ABI, the kind with its versions, the field that delegates a workload and the value of it\n"
+           "that this host manages, the adapter's file and its SHA-256. Exits with 1 if an adapter cannot be\n"
+           "loaded.\n",
+           FLAGS(flags));
+
+static const struct flag test_flags[] = {
+    FLAG("objects", 0, "DIR",
+         "a folder with objects of its kinds, YAML or JSON; documents beside an object\n"
+         "without a kind are steps of its life: a status of its mirror, a patch by a user"),
+    FLAG("settings", 0, "FILE", "the adapter's settings, YAML"),
+    FLAG("save", 0, "DIR", "write an object that reproduces each finding into this folder"),
+    SWITCH("quiet", 'q', "print only findings, warnings and the summary"),
+    SWITCH("verbose", 'v', "print messages and all fields in the lives of the objects"),
 };
+
+// Where the kit is, relative to the folder of this program: as built, and as installed.
+static const char *const places[] = {"wharf-conformance", "../libexec/wharf/wharf-conformance"};
+
+// The folder of this program; NULL if unknown.
+static char *own_folder(void) {
+    AUTO_TEXT path = realpath("/proc/self/exe", NULL);
+    return path ? text_directory(path) : NULL;
+}
+
+// Returns only if the kit cannot be run.
+static struct error *run_kit(struct call *call) {
+    char **argv = call->rest;
+    if (!argv[0])
+        return error_new(ERROR_USAGE, "a subcommand is required: wharf adapter test FILE.so");
+    if (strcmp(argv[0], "test") != 0)
+        return error_new(ERROR_USAGE, "unknown subcommand: %s", argv[0]);
+    AUTO_TEXT folder = own_folder();
+    if (!folder)
+        return error_new(ERROR_IO, "/proc/self/exe: %s; the conformance kit is expected beside it", strerror(errno));
+    for (size_t i = 0; i < COUNT(places); i++) {
+        AUTO_TEXT path = text_format("%s/%s", folder, places[i]);
+        if (!path)
+            return error_no_memory();
+        argv[0] = path;
+        execv(path, argv);
+        if (errno != ENOENT && errno != ENOTDIR)
+            return error_new(ERROR_IO, "%s: %s", path, strerror(errno));
+    }
+    return error_new(ERROR_NOT_FOUND,
+                     "the conformance kit is missing: found neither %s/%s nor %s/%s; `make` builds it, "
+                     "`make install` installs it",
+                     folder, places[0], folder, places[1]);
+}
+
+SUBCOMMAND(adapter, run_kit, "test an adapter (for its author)",
+           "Loads an adapter in a separate process and calls its functions on the objects of a folder, on objects\n"
+           "generated from the declarations of its kinds, and on damaged variants of both. Reports which rules of\n"
+           "<wharf/adapter.h> the adapter violates, and where the header states them. With objects, also shows the\n"
+           "phase after each step of their lives and which changes were carried, and warns of rules and pointers\n"
+           "that match nothing. Exits with 0 if there are no findings, else with 1.\n",
+           .own_flags = true, .operand = "test FILE.so", FLAGS(test_flags));

@@ -3,14 +3,11 @@
 
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/kube/api/api_resources.h"
 #include "core/kube/api/requests.h"
 #include "core/kube/client/ask.h"
 #include "core/kube/transport/curl_transport.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define APPLY_QUERY "?fieldManager=wharf&force=true"
 #define BODY_MAX ((size_t)64 << 20)
@@ -100,24 +97,24 @@ const char *cluster_server(const struct cluster *cluster) {
 }
 
 struct cluster_exchange {
-    struct response response;
+    struct response *response;
     bool done;
 };
 
 static void on_done(void *ctx, const struct http_result *result) {
     struct cluster_exchange *exchange = ctx;
-    response_read(&exchange->response, result, VERB_RAW_GET);
+    response_read(exchange->response, result, VERB_RAW_GET);
     exchange->done = true;
 }
 
 static struct error *send_once(struct transport *transport, const struct http_request *request,
-                               struct cluster_exchange *exchange) {
-    const struct http_handler handler = {.done = on_done, .ctx = exchange};
-    response_clear(&exchange->response);
-    *exchange = (struct cluster_exchange){.response = {.retry_after_ns = -1}};
+                               struct response *response) {
+    struct cluster_exchange exchange = {.response = response};
+    const struct http_handler handler = {.done = on_done, .ctx = &exchange};
+    response_clear(response);
     if (transport->ops->submit(transport, request, &handler) == 0)
         return error_no_memory();
-    while (!exchange->done)
+    while (!exchange.done)
         curl_transport_poll(transport, POLL_NS);
     return NULL;
 }
@@ -131,21 +128,22 @@ static struct error *refusal(const struct cluster *cluster, const struct http_re
 
 struct error *cluster_send(struct cluster *cluster, const struct http_request *request, struct json **out) {
     struct transport *transport = cluster->connection.transport;
-    struct cluster_exchange exchange = {.done = false};
+    __attribute__((cleanup(response_clear))) struct response response = {.message = NULL};
     struct http_request full = *request;
     full.accept = "application/json";
     full.max_body = BODY_MAX;
     full.timeout_ns = TIMEOUT_NS;
     full.body_len = full.body ? strlen(full.body) : 0;
-    struct error *error = send_once(transport, &full, &exchange);
-    if (!error && exchange.response.reason == REASON_UNAUTHORIZED && transport->ops->refresh(transport))
-        error = send_once(transport, &full, &exchange);
-    if (!error && (exchange.response.reason != REASON_OK || (out && !exchange.response.value)))
-        error = refusal(cluster, request, &exchange.response);
     if (out)
-        *out = error ? NULL : TAKE(exchange.response.value);
-    response_clear(&exchange.response);
-    return error;
+        *out = NULL;
+    TRY(send_once(transport, &full, &response));
+    if (response.reason == REASON_UNAUTHORIZED && transport->ops->refresh(transport))
+        TRY(send_once(transport, &full, &response));
+    if (response.reason != REASON_OK || (out && !response.value))
+        return refusal(cluster, request, &response);
+    if (out)
+        *out = TAKE(response.value);
+    return NULL;
 }
 
 static struct error *ignore_missing(struct error *error) {
@@ -223,16 +221,15 @@ struct error *cluster_apply(struct cluster *cluster, const struct json *object) 
     AUTO_TEXT body = json_text(object, NULL);
     AUTO_JSON before = NULL;
     AUTO_JSON after = NULL;
-    struct error *error = query && body ? cluster_get(cluster, path, &before) : error_no_memory();
+    TRY(query && body ? cluster_get(cluster, path, &before) : error_no_memory());
     const struct http_request request = {
         .method = HTTP_PATCH, .path = query, .content_type = "application/apply-patch+yaml", .body = body};
     bool stays = before && strcmp(kind, "Namespace") == 0;
-    if (!error && !stays)
-        error = cluster_send(cluster, &request, &after);
+    if (!stays)
+        TRY(cluster_send(cluster, &request, &after));
     bool same = stays || (before && strcmp(object_version(before), object_version(after)) == 0);
-    if (!error)
-        print_done(cluster, kind, namespace_, name, !before ? "created" : same ? "unchanged" : "configured");
-    return error;
+    print_done(cluster, kind, namespace_, name, !before ? "created" : same ? "unchanged" : "configured");
+    return NULL;
 }
 
 struct error *cluster_delete(struct cluster *cluster, const char *kind, const char *namespace_, const char *name) {

@@ -5,7 +5,6 @@
 #include "core/json/yaml.h"
 
 #include <stdarg.h>
-#include <string.h>
 
 #define DOCUMENT_MAX ((size_t)256 << 20)
 

@@ -2,34 +2,43 @@
 // The table of commands.
 #include "core/cmd/main.h"
 
-#include "core/base/suggest.h"
+#include "core/base/text.h"
 #include "core/cmd/remote/remote.h"
 
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
+#include <wharf/adapter.h>
 
-enum { MAN, N_HELP_FLAGS };
+#include <errno.h>
+#include <signal.h>
+
+#ifndef WHARF_COMMIT
+#define WHARF_COMMIT "" // not known
+#endif
+
+static struct error *run_version(struct call *call) {
+    (void)call;
+    const char *commit = WHARF_COMMIT;
+    printf("wharf %s (%s%s%sadapter ABI %d.%d)\n", WHARF_VERSION, *commit ? "commit " : "", commit, *commit ? ", " : "",
+           WHARF_ABI_MAJOR, WHARF_ABI_MINOR);
+    return NULL;
+}
+
+static SUBCOMMAND(
+    version, run_version, "print the version",
+    "Prints the version of the host, the commit of its sources, if known, and the version of its adapter ABI.\n");
+
+enum { MAN };
 
 static const struct flag help_flags[] = {
-    [MAN] = {.name = "man",
-             .argument = "DIR",
-             .help = "write a manual page of each command, or of COMMAND, into this folder"},
+    [MAN] = FLAG("man", 0, "DIR", "write a manual page of each command, or of COMMAND, into this folder"),
 };
 
 static struct error *run_help(struct call *call);
 
-static const struct subcommand subcommand_help = {
-    .name = "help",
-    .run = run_help,
-    .operand = "[configuration [KEY]|COMMAND]",
-    .flags = help_flags,
-    .n_flags = N_HELP_FLAGS,
-    .summary = "print help, also for one command",
-    .text =
-        "Prints help for all commands or for one; with configuration, the keys of the configuration file, or KEY and\n"
-        "the keys below it.\n",
-};
+static SUBCOMMAND(
+    help, run_help, "print help, also for one command",
+    "Prints help for all commands or for one; with configuration, the keys of the configuration file, or KEY and\n"
+    "the keys below it.\n",
+    .operand = "[configuration [KEY]|COMMAND]", FLAGS(help_flags));
 
 const struct subcommand *const main_commands[] = {&subcommand_run,        &subcommand_check,
                                                   &subcommand_adapters,   &subcommand_plan,
@@ -73,13 +82,12 @@ static struct error *unknown_command(const char *name) {
 }
 
 static struct error *unknown_flag(const char *flag) {
+    const struct flag *known;
     for (size_t i = 0; i < N_COMMANDS; i++)
-        for (size_t j = 0; j < main_commands[i]->n_flags; j++) {
-            const char *name = main_commands[i]->flags[j].name;
-            if (name && strncmp(flag, "--", 2) == 0 && strcmp(flag + 2, name) == 0)
+        for (size_t j = 0; (known = flags_at(main_commands[i], j)); j++)
+            if (known->name && strncmp(flag, "--", 2) == 0 && strcmp(flag + 2, known->name) == 0)
                 return error_new(ERROR_USAGE, "unknown flag: %s, did you mean \"wharf %s %s\"?", flag,
                                  main_commands[i]->name, flag);
-        }
     return error_new(ERROR_USAGE, "unknown flag: %s", flag);
 }
 
@@ -119,13 +127,8 @@ static int run_command(const struct subcommand *command, char **arguments) {
     return error ? main_fail(error, command) : call.code;
 }
 
-static bool is_called(const char *program, const char *name) {
-    const char *slash = strrchr(program, '/');
-    return strcmp(slash ? slash + 1 : program, name) == 0;
-}
-
 static int dispatch(int argc, char **argv) {
-    if (argc > 0 && is_called(argv[0], COMPLETE_KUBECTL))
+    if (argc > 0 && strcmp(program_invocation_short_name, COMPLETE_KUBECTL) == 0)
         return main_complete(argv + 1, true);
     if (argc < 2) {
         print_overview(stderr);

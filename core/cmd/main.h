@@ -6,9 +6,6 @@
 #include "core/base/error.h"
 #include "core/base/problems.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #define EXIT_USAGE 2
@@ -26,48 +23,36 @@ struct flag {
     bool (*check)(const char *text); // whether the value is valid; NULL: any value is
     const char *expected;            // by `check`, for its message: "the name of a namespace"
 };
-#define WORDS(...)                                                                                                     \
-    (const char *const[]) {                                                                                            \
-        __VA_ARGS__, NULL                                                                                              \
-    }
+// Rows of a command's flags, with a value and without one; further members follow.
+#define FLAG(long_name, short_name, placeholder, description, ...)                                                     \
+    SWITCH(long_name, short_name, description, .argument = (placeholder), __VA_ARGS__)
+#define SWITCH(long_name, short_name, description, ...)                                                                \
+    { .name = (long_name), .letter = (short_name), .help = (description), __VA_ARGS__ }
+#define FLAGS(rows) .flags = (rows), .n_flags = COUNT(rows)
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 #define CHECK_NAMESPACE .check = text_is_dns_label, .expected = "the name of a namespace"
 #define CHECK_ACCOUNT .check = text_is_dns_label, .expected = "the name of a ServiceAccount"
 #define CHECK_DURATION .check = flags_is_duration, .expected = "a duration, as in 30m"
 
-#define FLAG_CONFIG                                                                                                    \
-    { .name = "config", .argument = "FILE", .fallback = "/etc/wharf/wharf.yaml", .help = "the configuration file" }
-#define FLAG_ADAPTERS                                                                                                  \
-    { .name = "adapters", .argument = "DIR", .help = "use this directory instead of adapters.directory" }
-
-#define FLAG_KUBECONFIG                                                                                                \
-    { .name = "kubeconfig", .argument = "FILE", .help = "your kubeconfig (default KUBECONFIG, else ~/.kube/config)" }
+#define FLAG_CONFIG FLAG("config", 0, "FILE", "the configuration file", .fallback = "/etc/wharf/wharf.yaml")
+#define FLAG_ADAPTERS FLAG("adapters", 0, "DIR", "use this directory instead of adapters.directory")
+#define FLAG_KUBECONFIG FLAG("kubeconfig", 0, "FILE", "your kubeconfig (default KUBECONFIG, else ~/.kube/config)")
 #define FLAG_MANAGEMENT_CONTEXT                                                                                        \
-    {                                                                                                                  \
-        .name = "management-context", .argument = "CONTEXT",                                                           \
-        .help = "the management cluster's context (default: that of --config, else the current one)"                   \
-    }
+    FLAG("management-context", 0, "CONTEXT",                                                                           \
+         "the management cluster's context (default: that of --config, else the current one)")
 #define FLAG_MANAGEMENT_KUBECONFIG                                                                                     \
-    {                                                                                                                  \
-        .name = "management-kubeconfig", .argument = "FILE",                                                           \
-        .help = "the management cluster's kubeconfig, if another file than --kubeconfig"                               \
-    }
+    FLAG("management-kubeconfig", 0, "FILE", "the management cluster's kubeconfig, if another file than --kubeconfig")
 #define FLAG_ACCOUNT                                                                                                   \
-    {                                                                                                                  \
-        .name = "account", .argument = "NAME", .fallback = "wharf", CHECK_ACCOUNT,                                     \
-        .help = "the host's ServiceAccount, after which its roles are named; hosts that share a\n"                     \
-                "cluster need different accounts"                                                                      \
-    }
+    FLAG("account", 0, "NAME",                                                                                         \
+         "the host's ServiceAccount, after which its roles are named; hosts that share a\n"                            \
+         "cluster need different accounts",                                                                            \
+         .fallback = "wharf", CHECK_ACCOUNT)
 #define FLAG_HOST_NAMESPACE                                                                                            \
-    {                                                                                                                  \
-        .name = "namespace", .letter = 'n', .argument = "NAMESPACE", CHECK_NAMESPACE,                                  \
-        .help = "the host's own namespace (default: the configuration's, else wharf-system)"                           \
-    }
-#define FLAG_NAMESPACE                                                                                                 \
-    {                                                                                                                  \
-        .name = "namespace", .letter = 'n', .argument = "NAME",                                                        \
-        .help = "namespace of the workload (default: the context's)"                                                   \
-    }
+    FLAG("namespace", 'n', "NAMESPACE", "the host's own namespace (default: the configuration's, else wharf-system)",  \
+         CHECK_NAMESPACE)
+#define FLAG_NAMESPACE FLAG("namespace", 'n', "NAME", "namespace of the workload (default: the context's)")
 
 #define OPERAND_OBJECT "KIND/NAME" // begins the operand of commands about one object; kubectl's two words are accepted
 #define OPERAND_WORKER "WORKER"
@@ -75,7 +60,8 @@ struct flag {
 // A parsed command line, and the result of the command.
 struct call {
     const struct subcommand *command;
-    const char *values[FLAGS_MAX]; // of the flags; NULL: not given; "": a flag without a value is given
+    const char *values[FLAGS_MAX]; // of the flags, in the order of flags_at; NULL: not given; "": a flag without a
+                                   // value is given
     const char *operand[2];
     char *object;                // "job/train" of an operand OPERAND_OBJECT
     char **rest;                 // the arguments after "--", ends with NULL; NULL: there is no "--"
@@ -92,23 +78,29 @@ struct subcommand {
     const char *const *operand_words; // the allowed operands, as `words` of a flag
     const struct flag *flags;
     size_t n_flags;
-    bool asks_host; // has REMOTE_FLAGS, by which call->remote is opened before `run`
+    bool asks_host; // has remote_flags too, by which call->remote is opened before `run`
     bool own_flags; // parses call->rest, the whole line, itself
     const char *summary;
     const char *text;
 };
+// Defines subcommand_NAME; further members follow.
+#define SUBCOMMAND(word, function, purpose, description, ...)                                                          \
+    const struct subcommand subcommand_##word = {                                                                      \
+        .name = #word, .run = (function), .summary = (purpose), .text = (description), __VA_ARGS__}
+#define ASKS_HOST .asks_host = true
 
 extern const struct subcommand subcommand_run, subcommand_check, subcommand_adapters, subcommand_plan, subcommand_join,
-    subcommand_init, subcommand_leave, subcommand_rbac, subcommand_version, subcommand_status, subcommand_explain,
-    subcommand_cordon, subcommand_uncordon, subcommand_drain, subcommand_retry, subcommand_completion, subcommand_logs,
-    subcommand_exec, subcommand_guard, subcommand_adapter;
+    subcommand_init, subcommand_leave, subcommand_rbac, subcommand_status, subcommand_explain, subcommand_cordon,
+    subcommand_uncordon, subcommand_drain, subcommand_retry, subcommand_completion, subcommand_logs, subcommand_exec,
+    subcommand_guard, subcommand_adapter;
 
 // All commands, in the order of the overview; ends with NULL.
 extern const struct subcommand *const main_commands[];
 const struct subcommand *main_find_command(const char *name); // NULL: unknown
 
 // line/flags.c
-extern const struct flag flag_help; // --help, which each command has
+// The command's own flags, those for the host if it asks the host, and --help at last; NULL beyond.
+const struct flag *flags_at(const struct subcommand *command, size_t index);
 // Reads the arguments, which end with NULL, into call->values, operand and rest; ERROR_USAGE for anything else.
 struct error *flags_read(struct call *call, char **arguments);
 // The same without checking values, up to the first argument that is wrong.
@@ -121,15 +113,12 @@ bool flags_is_duration(const char *text);
 int64_t flags_duration(const char *text); // of a value that was checked; 0 for NULL
 // "a, b or c"; NULL when out of memory. free()
 char *flags_list(const char *const *words);
-// "--phase: found "x", expected a, b or c; did you mean "a"?". `before` is "--phase: ", or "".
-struct error *flags_wrong_word(const char *before, const char *found, const char *const *words);
 
 // line/help.c
 void help_print(const struct subcommand *command);
 #define HELP_CONFIGURATION "configuration"               // a topic that is not a command
 struct error *help_print_configuration(const char *key); // NULL: all keys; else this key and the keys below
-
-// line/man.c. Writes DIRECTORY/wharf-NAME.1.
+// Writes the manual page DIRECTORY/wharf-NAME.1.
 struct error *man_write(const char *directory, const struct subcommand *command);
 
 // line/complete.c
@@ -148,3 +137,18 @@ size_t main_print_problems(const struct problems *problems);
 int main_fail(struct error *error, const struct subcommand *command);
 // Logs the end of a service; takes the error, or NULL. Returns the exit code.
 int main_log_end(struct error *error, const char *failed, const char *stopped);
+
+// line/text_table.c. A table as in kubectl's output: each column is as wide as the widest cell.
+struct text_table {
+    size_t n_columns;
+    char **cells; // row by row
+    size_t count, cap;
+    size_t limit; // columns of the terminal: the texts of the last column end between words there; 0: none
+    bool failed;  // out of memory
+};
+
+// Appends a cell, a copy of the text; NULL and "" are printed as <none>. A row is complete with n_columns cells.
+void text_table_add(struct text_table *table, const char *text);
+// Prints the complete rows, from `first_row` on, without control characters; nothing when out of memory. Frees the
+// table.
+struct error *text_table_end(struct text_table *table, size_t first_row, FILE *out);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/cmd/setup.h"
 
-#include "core/base/suggest.h"
 #include "core/base/text.h"
 #include "core/cmd/document.h"
 #include "core/host/check/rights.h"
@@ -9,8 +8,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -80,28 +77,16 @@ static bool is_missing(const struct config_adapter *adapter) {
     return !adapter->file_given && lstat(adapter->file, &found) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
-// ", needed for adapters a, b".
-static void append_wanted(struct buffer *out, const struct config *config) {
-    size_t count = 0, shown = 0;
-    for (size_t i = 0; i < config->n_adapters; i++)
-        count += is_missing(&config->adapters[i]);
-    for (size_t i = 0; i < config->n_adapters; i++)
-        if (is_missing(&config->adapters[i])) {
-            buffer_printf(out, "%s%s",
-                          shown > 0   ? ", "
-                          : count > 1 ? ", needed for adapters "
-                                      : ", needed for adapter ",
-                          config->adapters[i].name);
-            shown++;
-        }
-}
-
 static void report_directory(const struct config *config, const char *problem, struct problems *problems) {
     AUTO_BUFFER(text, 65536);
-    buffer_printf(&text, "%s: %s: %s",
+    AUTO_BUFFER(names, 65536);
+    size_t count = 0;
+    for (size_t i = 0; i < config->n_adapters; i++)
+        if (is_missing(&config->adapters[i]))
+            buffer_printf(&names, "%s%s", count++ > 0 ? ", " : "", config->adapters[i].name);
+    buffer_printf(&text, "%s: %s: %s, needed for adapter%s %s",
                   config->adapter_directory_from == DIRECTORY_FLAG ? "--adapters" : "adapters.directory",
-                  config->adapter_directory, problem);
-    append_wanted(&text, config);
+                  config->adapter_directory, problem, count > 1 ? "s" : "", names.data ? names.data : "");
     if (config->adapter_directory_from == DIRECTORY_DEFAULT)
         buffer_printf(&text, "; this is the default that wharf was built with (PREFIX): %s", how_to_change);
     const char *sentence = text.data ? text.data : problem;
@@ -126,32 +111,38 @@ void setup_find_adapters(struct config *config, struct problems *problems) {
     const char *problem = directory_problem(config->adapter_directory);
     bool reported = false;
     for (size_t i = 0; i < config->n_adapters;) {
-        if (!is_missing(&config->adapters[i])) {
-            i++;
-            continue;
-        }
-        if (!problem)
+        bool missing = is_missing(&config->adapters[i]);
+        if (missing && !problem)
             report_missing(config, &config->adapters[i], problems);
-        else if (!reported)
+        else if (missing && !reported)
             report_directory(config, problem, problems);
-        reported = true;
-        config_drop_adapter(config, i);
+        reported |= missing;
+        if (missing)
+            config_drop_adapter(config, i);
+        else
+            i++;
     }
+}
+
+// Makes a relative directory absolute; NULL stays NULL.
+static struct error *resolve_directory(const char *directory, char **out) {
+    if (!directory)
+        return NULL;
+    AUTO_TEXT here = directory[0] == '/' ? strdup("/") : getcwd(NULL, 0);
+    if (!here && errno != ENOMEM)
+        return error_new(ERROR_IO, "cannot read the current directory: %s", strerror(errno));
+    *out = here ? text_resolve_path(here, directory) : NULL;
+    return *out ? NULL : error_no_memory();
 }
 
 struct error *setup_config(const char *path, const char *adapter_directory, struct problems *problems,
                            struct config **out) {
+    AUTO_TEXT directory = NULL;
     *out = NULL;
     if (path[0] == '~' || (adapter_directory && adapter_directory[0] == '~'))
         return error_new(ERROR_USAGE, "%s: found %s, expected an absolute path: ~ is not expanded",
                          path[0] == '~' ? "--config" : "--adapters", path[0] == '~' ? path : adapter_directory);
-    AUTO_TEXT here = adapter_directory && adapter_directory[0] != '/' ? getcwd(NULL, 0) : strdup("/");
-    if (!here)
-        return errno == ENOMEM ? error_no_memory()
-                               : error_new(ERROR_IO, "cannot read the current directory: %s", strerror(errno));
-    AUTO_TEXT directory = adapter_directory ? text_resolve_path(here, adapter_directory) : NULL;
-    if (adapter_directory && !directory)
-        return error_no_memory();
+    TRY(resolve_directory(adapter_directory, &directory));
     return config_load_with(path, directory, problems, out);
 }
 
@@ -182,25 +173,22 @@ struct error *setup_use(struct call *call, struct error *(*use)(struct call *cal
 }
 
 struct error *setup_without_file(const char *from, const char *adapter_directory, struct config **out) {
-    AUTO_TEXT here = getcwd(NULL, 0);
-    AUTO_TEXT directory = here && adapter_directory ? text_resolve_path(here, adapter_directory) : NULL;
-    if (!here || (adapter_directory && !directory))
-        return error_new(ERROR_IO, "cannot read the current directory");
+    AUTO_TEXT directory = NULL;
+    TRY(resolve_directory(adapter_directory, &directory));
     return config_without_file(from, directory, out);
 }
 
 static struct error *enable_names(struct config *config, const char *names) {
-    struct error *error = NULL;
     size_t len = 0;
-    for (const char *rest = names, *at; !error && document_next_word(&rest, ',', &at, &len);) {
+    for (const char *rest = names, *at; document_next_word(&rest, ',', &at, &len);) {
         AUTO_TEXT name = strndup(at, len);
         if (!name)
             return error_no_memory();
         if (!text_is_dns_label(name))
             return error_new(ERROR_USAGE, "--adapters-enabled: found \"%s\", expected names like job,jobset", names);
-        error = config_enable(config, name);
+        TRY(config_enable(config, name));
     }
-    return error;
+    return NULL;
 }
 
 struct error *setup_enabled(const struct call *call, const char *names, struct setup *out) {

@@ -9,16 +9,10 @@
 
 #define SETUP_DEFAULT_FILE "/etc/wharf/wharf.yaml"
 #define FLAG_ENABLED_CONFIG                                                                                            \
-    {                                                                                                                  \
-        .name = "config", .argument = "FILE",                                                                          \
-        .help = "the host's configuration, for the adapters that it enables (default\n" SETUP_DEFAULT_FILE             \
-                " if it exists)"                                                                                       \
-    }
+    FLAG("config", 0, "FILE",                                                                                          \
+         "the host's configuration, for the adapters that it enables (default\n" SETUP_DEFAULT_FILE " if it exists)")
 #define FLAG_ENABLED_NAMES                                                                                             \
-    {                                                                                                                  \
-        .name = "adapters-enabled", .argument = "A,B",                                                                 \
-        .help = "these adapters instead of a configuration's (default job without one)"                                \
-    }
+    FLAG("adapters-enabled", 0, "A,B", "these adapters instead of a configuration's (default job without one)")
 
 struct setup {
     struct config *config; // NULL: could not be read; without a file: the defaults

@@ -9,12 +9,9 @@
 #include "core/config/engine_settings.h"
 #include "core/config/worker_spec.h"
 #include "core/json/json.h"
-#include "core/kube/kubeconfig/exec_policy.h"
+#include "core/kube/kubeconfig/kubeconfig.h"
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #define CONFIG_NAMESPACES "-kube-*\n" // see config.namespaces
 
@@ -84,7 +81,7 @@ enum config_directory { DIRECTORY_DEFAULT, DIRECTORY_FILE, DIRECTORY_FLAG };
 // Where the HTTP server listens.
 struct config_serve {
     char *address;              // "127.0.0.1:9440", "[::1]:9440"; NULL: no port
-    char *socket;               // absolute; NULL: the default of local_socket.h, if there is a port
+    char *socket;               // absolute; NULL: the default of trust.h, if there is a port
     char *group;                // which may connect to the socket; NULL: none
     char *cert_file, *key_file; // of TLS at the address; NULL: plain HTTP
     size_t tls_line;
@@ -116,7 +113,7 @@ struct config {
     enum pod_events_level pod_events;      // default warnings
     size_t memory_per_cluster;             // memory: {perCluster, maxObjectSize, maxObjectNodes}: default 64 MiB,
     size_t max_object_size;                // 2 MiB
-    size_t max_object_nodes;               // and 100,000; see core/kube/budget.h
+    size_t max_object_nodes;               // and 100,000; see core/kube/object/object.h
     size_t max_status_size;                // memory.maxStatusSize: default 256 KiB
     enum log_format log_format;
     enum log_level log_level;

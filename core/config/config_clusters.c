@@ -1,145 +1,251 @@
 // SPDX-License-Identifier: Apache-2.0
-// The management cluster and the workers.
-#include "core/base/text.h"
+// The management cluster and the workers, in the file and from other sources; and namespaces: {allow, deny, selector},
+// of the host and of each worker, as the text that core/engine/placement/namespaces.h describes.
+#include "core/base/selector.h"
 #include "core/config/config_reader.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <stdio.h>
 
-#define MANAGEMENT "management"
+#define ACTIVE_MAX 1000000
+#define KINDS_MAX ((size_t)16 << 10)
+#define RULE_MAX ((size_t)256 << 10)
+#define PATTERN_MAX 63 // of a namespace (RFC 1123 label)
 
-static void read_label(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                       struct worker_spec *cluster) {
-    const char *text = json_string(value);
-    if (!text_is_label_key(place->key)) {
-        config_problem(reader, place, "found \"%s\", expected a valid Kubernetes label key", place->key);
-        return;
-    }
-    if (!text || !text_is_label_value(text)) {
-        config_wrong(
-            reader, place, value,
-            "a valid Kubernetes label value: at most 63 letters, digits, '-', '_' and '.' (in quotes if it looks "
-            "like a number)");
-        return;
-    }
-    reader->no_memory |= !worker_spec_add_label(cluster, place->key, text);
+// namespaces ------------------------------------------------------------------------------------------------------
+
+static bool is_pattern(const char *text) {
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-*";
+    size_t len = strlen(text);
+    return len > 0 && len <= PATTERN_MAX && strspn(text, allowed) == len;
 }
 
-static void read_labels(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                        void *target) {
-    if (!json_is(value, JSON_OBJECT)) {
-        config_wrong(reader, place, value, "a mapping of labels");
-        return;
+// Appends the patterns to the rule, each on a separate line behind the field's sign.
+static bool read_patterns(const struct config_value *value) {
+    AUTO_BUFFER(text, RULE_MAX);
+    size_t i = 0;
+    const char *rule = *(char **)value->target;
+    if (!json_is(value->json, JSON_ARRAY))
+        return config_wrong(value, "a list of namespaces and patterns, such as [kube-*]");
+    buffer_text(&text, rule ? rule : "");
+    for (const struct json *item = json_first(value->json); item; item = json_next(item)) {
+        struct config_value at = config_child(value, item, i++);
+        const char *pattern = json_string(item);
+        if (!pattern || !is_pattern(pattern))
+            config_wrong(&at, "a namespace, or a pattern such as team-*");
+        else
+            buffer_printf(&text, "%s%s\n", value->field->characters, pattern);
     }
-    for (const struct json *member = json_first(value); member; member = json_next(member)) {
-        struct config_place at = {.up = place, .key = json_key(member)};
-        read_label(reader, &at, member, target);
-    }
+    if (text.failed && text.len >= RULE_MAX)
+        config_problem(value, "found more than %zu bytes of patterns, expected fewer", RULE_MAX);
+    return text.len == 0 && !text.failed ? true : config_take(value, buffer_take(&text, NULL));
 }
 
-static void read_worker_name(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                             void *target) {
-    config_read_text(reader, place, value, target);
-    if (text_equal(json_string(value), MANAGEMENT))
-        config_wrong(reader, place, value, "another name: this one is reserved for the management cluster");
+static bool read_namespace_selector(const struct config_value *value) {
+    AUTO_TEXT selector = NULL;
+    struct config_value at = *value;
+    const char *rule = *(char **)value->target;
+    at.target = &selector;
+    return config_read_selector(&at) && *selector &&
+           config_take(value, text_format("%s=%s\n", rule ? rule : "", selector));
+}
+
+// A list of denied namespaces replaces the default.
+bool config_read_namespaces(const struct config_value *value) {
+    static const struct config_field fields[] = {
+        {"allow", read_patterns, 0, .help = "Default: all. Only these namespaces, or patterns with '*'.",
+         .characters = "+"},
+        {"deny", read_patterns, 0, .help = "Default [kube-*]. Never these; goes before allow.", .characters = "-"},
+        {"selector", read_namespace_selector, 0,
+         .help = "Default: all. In addition, the labels of the namespace must match."},
+        {.key = NULL},
+    };
+    if (json_get(value->json, "deny"))
+        config_take(value, strdup(""));
+    return config_mapping(value, fields, value->target);
+}
+
+static const struct config_field worker_namespaces[] = {
+    {"allow", read_patterns, 0, .help = "Default: all that the host's rule permits.", .characters = "+"},
+    {"deny", read_patterns, 0, .help = "Default: none but those that the host's rule denies.", .characters = "-"},
+    {"selector", read_namespace_selector, 0,
+     .help = "Default: all. Of the labels of the namespace in the management cluster."},
+    {.key = NULL},
+};
+
+// maxActive -------------------------------------------------------------------------------------------------------
+
+#define AT(member) offsetof(struct worker_spec, member)
+
+static const struct config_field limit = {.min = 1, .max = ACTIVE_MAX};
+
+static bool read_kind_limits(const struct config_value *value) {
+    AUTO_BUFFER(text, KINDS_MAX);
+    if (!json_is(value->json, JSON_OBJECT))
+        return config_wrong(value, "a mapping of kinds to numbers, such as {jobs.batch: 10}");
+    for (const struct json *member = json_first(value->json); member; member = json_next(member)) {
+        size_t most = 0;
+        char number[24];
+        struct config_value at = config_child(value, member, 0);
+        at.field = &limit;
+        at.target = &most;
+        if (!text_is_label_key(at.key))
+            config_problem(value, "found \"%s\", expected a kind such as Job or jobs.batch", at.key);
+        config_read_whole(&at);
+        snprintf(number, sizeof number, "%zu", most);
+        labels_add(&text, at.key, number);
+    }
+    return text.len == 0 && !text.failed ? true : config_take(value, buffer_take(&text, NULL));
+}
+
+static bool read_max_active(const struct config_value *value) {
+    static const struct config_field fields[] = {
+        {"total", config_read_whole, AT(settings.max_active), .help = "Of all kinds.", .min = 1, .max = ACTIVE_MAX},
+        {"kinds", read_kind_limits, AT(settings.max_kinds), .help = "Of each kind."},
+        {.key = NULL},
+    };
+    struct worker_spec *worker = value->target;
+    struct config_value total = *value;
+    total.field = &limit;
+    total.target = &worker->settings.max_active;
+    if (value->reader->describe || json_is(value->json, JSON_OBJECT))
+        return config_mapping(value, fields, worker);
+    return json_is(value->json, JSON_NUMBER)
+               ? config_read_whole(&total)
+               : config_wrong(value, "a whole number, or {total: N, kinds: {jobs.batch: N}}");
+}
+
+// Clusters --------------------------------------------------------------------------------------------------------
+
+static bool read_labels(const struct config_value *value) {
+    if (!json_is(value->json, JSON_OBJECT))
+        return config_wrong(value, "a mapping of labels");
+    for (const struct json *member = json_first(value->json); member; member = json_next(member)) {
+        struct config_value at = config_child(value, member, 0);
+        const char *text = json_string(member);
+        if (!text_is_label_key(at.key))
+            config_problem(&at, "found \"%s\", expected a valid Kubernetes label key", at.key);
+        else if (!text || !text_is_label_value(text))
+            config_wrong(&at, "a valid Kubernetes label value: at most 63 letters, digits, '-', '_' and '.' (in quotes "
+                              "if it looks like a number)");
+        else
+            value->reader->no_memory |= !worker_spec_add_label(value->target, at.key, text);
+    }
+    return true;
+}
+
+static bool check_name(const struct config_value *value) {
+    return !text_equal(json_string(value->json), "management") ||
+           config_wrong(value, "another name: this one is reserved for the management cluster");
 }
 
 // "" is current-context.
-static void read_context(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                         void *target) {
-    const char *text = json_string(value);
-    if (!text)
-        config_wrong(reader, place, value, "the name of a context, or \"\" for the current one");
-    else
-        config_keep(reader, target, text);
+static bool read_context(const struct config_value *value) {
+    const char *text = json_string(value->json);
+    return text ? config_take(value, strdup(text))
+                : config_wrong(value, "the name of a context, or \"\" for the current one");
 }
 
-static const struct config_word drains[] = {{"finish", DRAIN_FINISH}, {"move", DRAIN_MOVE}};
-
-static void read_weight(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                        void *target) {
-    int64_t weight = *(uint32_t *)target;
-    config_read_whole(reader, place, value, &weight);
-    *(uint32_t *)target = (uint32_t)weight;
+static bool read_weight(const struct config_value *value) {
+    int64_t weight = 0;
+    struct config_value at = *value;
+    at.target = &weight;
+    bool good = config_read_whole(&at);
+    if (good)
+        *(uint32_t *)value->target = (uint32_t)weight;
+    return good;
 }
 
-static void read_rate_limit(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                            void *target) {
-    struct worker_spec *cluster = target;
-    size_t known = reader->problems->count;
-    config_read_rates(reader, place, value, &cluster->settings.qps, &cluster->settings.burst, NULL);
-    if (cluster->settings.qps <= 0 && known == reader->problems->count)
-        config_problem(reader, place, "qps: found nothing or 0, expected more than 0");
+static bool read_choice(const struct config_value *value) {
+    bool yes = false;
+    struct config_value at = *value;
+    at.target = &yes;
+    bool good = config_read_bool(&at);
+    if (good)
+        *(enum choice *)value->target = yes ? CHOICE_YES : CHOICE_NO;
+    return good;
 }
 
-void config_read_management(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                            void *target) {
-    static const struct config_field fields[] = {
-        {"kubeconfig", config_read_paths, offsetof(struct worker_spec, kubeconfig_path), false,
-         .help = "Several are merged, as in KUBECONFIG.", .line_at = offsetof(struct worker_spec, kubeconfig_line)},
-        {"context", read_context, offsetof(struct worker_spec, context), false, .help = "Default \"\"."},
-    };
-    struct worker_spec *cluster = target;
-    cluster->line = config_line(reader, place);
-    config_mapping(reader, place, value, fields, CONFIG_COUNT(fields), cluster);
-    if (!cluster->kubeconfig_path && cluster->context[0] != '\0')
-        config_problem(reader, place, "found a context without a kubeconfig, expected both or neither");
+static const struct config_field rate_limit[] = {
+    {"qps", config_read_rate, AT(settings.qps), .help = "Default 500. Requests per second; 0: no limit."},
+    {"burst", config_read_rate, AT(settings.burst),
+     .help = "Default 1000, twice qps if only qps is given. Requests at once after a pause."},
+    {.key = NULL},
+};
+
+static bool check_rate_limit(const struct config_value *value) {
+    struct worker_settings *settings = value->target;
+    if (settings->qps <= 0 && value->known == value->reader->problems->count)
+        config_problem(value, "qps: found nothing or 0, expected more than 0");
+    return config_check_rates(value, settings->qps, &settings->burst);
 }
 
-// Reads one worker. Drops an invalid worker (not a mapping, no kubeconfig).
-static void read_worker(struct config_reader *reader, const struct config_place *place, const struct json *value) {
-    static const struct config_field fields[] = {
-        {"name", read_worker_name, offsetof(struct worker_spec, settings.name), true,
-         .help = "Recorded in annotations of workloads: a renamed cluster is a different cluster.", CONFIG_LABEL},
-        {"kubeconfig", config_read_paths, offsetof(struct worker_spec, kubeconfig_path), true,
-         .help = "Several are merged, as in KUBECONFIG.", .line_at = offsetof(struct worker_spec, kubeconfig_line)},
-        {"context", read_context, offsetof(struct worker_spec, context), false, .help = "Default \"\"."},
-        {"labels", read_labels, 0, false, .help = "Labels of the worker."},
-        {"cordoned", config_read_bool, offsetof(struct worker_spec, cordoned), false,
-         .help = "Default false. Whether to place nothing new there."},
-        {"drain", config_read_word, offsetof(struct worker_spec, drain), false,
-         .help = "Empties the worker: running workloads finish there, or move to other workers.", CONFIG_WORDS(drains)},
-        {"maxActive", config_read_max_active, 0, false,
-         .help = "Default: any number. How many unfinished workloads the worker may have."},
-        {"capacity", config_read_choice, offsetof(struct worker_spec, capacity), false,
-         .help = "Instead of placement.capacity."},
-        {"weight", read_weight, offsetof(struct worker_spec, settings.weight), false,
-         .help = "Default 1. The worker's share with policy weighted.", .min = 1, .max = 1000000},
-        {"rateLimit", read_rate_limit, 0, false, .help = "Instead of the host's."},
-        {"namespaces", config_read_worker_namespaces, offsetof(struct worker_spec, settings.namespaces), false,
-         .help = "Namespaces with workloads to place there, besides the host's rule."},
-    };
-    struct config *config = reader->config;
-    struct worker_spec *worker = config_grow(reader, &config->workers, config->n_workers, sizeof(*worker));
-    if (!worker)
-        return;
-    worker->line = config_line(reader, place);
+const struct config_field config_management[] = {
+    {"kubeconfig", config_read_paths, AT(kubeconfig_path), .help = "Several are merged, as in KUBECONFIG.",
+     .line_at = AT(kubeconfig_line)},
+    {"context", read_context, AT(context), .help = "Default \"\"."},
+    {.key = NULL},
+};
+
+bool config_check_management(const struct config_value *value) {
+    const struct worker_spec *cluster = value->target;
+    return cluster->kubeconfig_path || cluster->context[0] == '\0' ||
+           config_problem(value, "found a context without a kubeconfig, expected both or neither");
+}
+
+static const struct config_field worker_fields[] = {
+    {"name", config_read_text, AT(settings.name),
+     .help = "Recorded in annotations of workloads: a renamed cluster is a different cluster.", .required = true,
+     .check = check_name, CONFIG_LABEL},
+    {"kubeconfig", config_read_paths, AT(kubeconfig_path), .help = "Several are merged, as in KUBECONFIG.",
+     .required = true, .line_at = AT(kubeconfig_line)},
+    {"context", read_context, AT(context), .help = "Default \"\"."},
+    {"labels", read_labels, 0, .help = "Labels of the worker."},
+    {"cordoned", config_read_bool, AT(cordoned), .help = "Default false. Whether to place nothing new there."},
+    {"drain", config_read_word, AT(drain),
+     .help = "Empties the worker: running workloads finish there, or move to other workers.",
+     CONFIG_WORDS({"finish", DRAIN_FINISH}, {"move", DRAIN_MOVE})},
+    {"maxActive", read_max_active, 0,
+     .help = "Default: any number. How many unfinished workloads the worker may have."},
+    {"capacity", read_choice, AT(capacity), .help = "Instead of placement.capacity."},
+    {"weight", read_weight, AT(settings.weight), .help = "Default 1. The worker's share with policy weighted.",
+     .min = 1, .max = 1000000},
+    {"rateLimit", config_read_section, 0, .help = "Instead of the host's.", .fields = rate_limit,
+     .check = check_rate_limit},
+    {"namespaces", config_read_section, AT(settings.namespaces),
+     .help = "Namespaces with workloads to place there, besides the host's rule.", .fields = worker_namespaces},
+    {.key = NULL},
+};
+
+// Drops an invalid worker (not a mapping, no kubeconfig).
+static bool read_worker(const struct config_value *value) {
+    struct worker_spec *worker = value->target;
+    worker->line = config_line(value);
     worker->settings.weight = 1;
-    worker->settings.order = (uint32_t)config->n_workers + 1;
-    worker->origin_text = text_format("%s:%zu", reader->file, worker->line);
-    reader->no_memory |= !worker->origin_text;
-    config_keep(reader, &worker->context, "");
-    config_mapping(reader, place, value, fields, CONFIG_COUNT(fields), worker);
-    if (!worker->settings.name) {
-        worker->settings.name = text_format("workers[%zu]", place->index);
-        reader->no_memory |= !worker->settings.name;
-    }
-    if (!worker->kubeconfig_path || !worker->origin_text || !worker->settings.name || !worker->context)
-        worker_spec_clear(worker);
-    else
-        config->n_workers++;
+    worker->settings.order = (uint32_t)value->reader->config->n_workers + 1;
+    worker->origin_text = text_format("%s:%zu", value->reader->file, worker->line);
+    worker->context = strdup("");
+    config_mapping(value, worker_fields, worker);
+    if (!worker->settings.name)
+        worker->settings.name = text_format("workers[%zu]", value->index);
+    bool complete = worker->origin_text && worker->settings.name && worker->context;
+    value->reader->no_memory |= !complete;
+    if (complete && worker->kubeconfig_path)
+        return true;
+    worker_spec_clear(worker);
+    return false;
 }
 
-void config_read_workers(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                         void *target) {
-    (void)target;
-    const struct json *from = json_get(reader->yaml.value, "workersFrom");
-    if (json_is(value, JSON_ARRAY) && json_size(value) == 0 && json_is(from, JSON_OBJECT))
-        return;
-    config_each(reader, place, value, "worker", read_worker);
+bool config_read_workers(const struct config_value *value) {
+    static const struct config_field workers = {
+        .item = "worker", .read_item = read_worker, .item_size = sizeof(struct worker_spec)};
+    struct config_value list = *value;
+    list.field = &workers;
+    const struct json *from = json_get(value->reader->yaml.value, "workersFrom");
+    bool none = json_is(value->json, JSON_ARRAY) && json_size(value->json) == 0 && json_is(from, JSON_OBJECT);
+    return none || config_read_list(&list);
 }
 
-static bool same_cluster(const struct worker_spec *a, const struct worker_spec *b) {
+static bool is_same_cluster(const struct worker_spec *a, const struct worker_spec *b) {
     return a->kubeconfig_path && b->kubeconfig_path && strcmp(a->kubeconfig_path, b->kubeconfig_path) == 0 &&
            strcmp(a->context, b->context) == 0;
 }
@@ -147,25 +253,112 @@ static bool same_cluster(const struct worker_spec *a, const struct worker_spec *
 static void check_worker(struct config_reader *reader, size_t index) {
     const struct config *config = reader->config;
     const struct worker_spec *worker = &config->workers[index];
-    if (same_cluster(&config->management, worker))
+    if (is_same_cluster(&config->management, worker))
         problems_add(reader->problems,
-                     "%s:%zu: worker %s: found the kubeconfig and context of the management cluster, "
-                     "expected a different cluster: mirrors would collide with their workloads",
+                     "%s:%zu: worker %s: found the kubeconfig and context of the management cluster, expected a "
+                     "different cluster: mirrors would collide with their workloads",
                      reader->file, worker->line, worker->settings.name);
     for (size_t i = 0; i < index; i++) {
         const struct worker_spec *other = &config->workers[i];
         if (strcmp(worker->settings.name, other->settings.name) == 0)
             problems_add(reader->problems, "%s:%zu: worker %s: duplicate name: line %zu has it already", reader->file,
                          worker->line, worker->settings.name, other->line);
-        if (same_cluster(worker, other))
+        if (is_same_cluster(worker, other))
             problems_add(reader->problems,
-                         "%s:%zu: worker %s: found the kubeconfig and context of worker %s (line "
-                         "%zu), expected a different cluster",
+                         "%s:%zu: worker %s: found the kubeconfig and context of worker %s (line %zu), expected a "
+                         "different cluster",
                          reader->file, worker->line, worker->settings.name, other->settings.name, other->line);
     }
 }
 
-void config_check_clusters(struct config_reader *reader) {
-    for (size_t i = 0; i < reader->config->n_workers; i++)
-        check_worker(reader, i);
+void config_check_clusters(const struct config_value *root) {
+    for (size_t i = 0; i < root->reader->config->n_workers; i++)
+        check_worker(root->reader, i);
+}
+
+// workersFrom -----------------------------------------------------------------------------------------------------
+
+#undef AT
+#define AT(member) offsetof(struct config_workers_from, member)
+
+// The credentials code reads the rest like the exec entry of a kubeconfig.
+static bool read_exec(const struct config_value *value) {
+    static const char *const keys[] = {"apiVersion", "command"};
+    struct json **exec = value->target;
+    if (!json_is(value->json, JSON_OBJECT))
+        return config_wrong(value, "a mapping, as `exec` in a kubeconfig");
+    for (size_t i = 0; i < CONFIG_COUNT(keys); i++) {
+        const struct json *member = json_get(value->json, keys[i]);
+        struct config_value at = config_child(value, member, 0);
+        if (!member)
+            config_problem(value, "%s: found nothing, expected a value: it is required", keys[i]);
+        else
+            (void)config_text(&at, "a string");
+    }
+    json_free(*exec);
+    *exec = json_copy(value->json);
+    value->reader->no_memory |= !*exec;
+    return *exec;
+}
+
+static const struct config_field provider_fields[] = {
+    {"name", config_read_text, offsetof(struct config_access_provider, name), .help = "As in ClusterProfiles.",
+     .required = true},
+    {"execConfig", read_exec, offsetof(struct config_access_provider, exec),
+     .help = "As exec in a kubeconfig; credentialPlugins must allow the command.", .required = true},
+    {.key = NULL},
+};
+
+static void clear_provider(struct config_access_provider *provider) {
+    free(provider->name);
+    json_free(provider->exec);
+}
+
+static bool read_provider(const struct config_value *value) {
+    const struct config_workers_from *from = &value->reader->config->workers_from;
+    struct config_access_provider *provider = value->target;
+    provider->line = config_line(value);
+    config_mapping(value, provider_fields, provider);
+    if (!provider->name || !provider->exec) {
+        clear_provider(provider);
+        return false;
+    }
+    for (size_t i = 0; i < from->n_providers; i++)
+        if (strcmp(from->providers[i].name, provider->name) == 0)
+            config_problem(value, "duplicate name \"%s\": line %zu has it already", provider->name,
+                           from->providers[i].line);
+    return true;
+}
+
+static const struct config_field cluster_profiles[] = {
+    {"namespace", config_read_text, AT(profile_namespace),
+     .help = "Namespace of the ClusterProfiles. The right to create ClusterProfiles there is the right to add workers.",
+     .required = true, CONFIG_LABEL},
+    {"accessProviders", config_read_list, AT(providers),
+     .help = "Where credentials come from; the first one that a ClusterProfile offers is used.", .required = true,
+     .item = "access provider", .read_item = read_provider, .item_size = sizeof(struct config_access_provider)},
+    {.key = NULL},
+};
+
+const struct config_field config_workers_from[] = {
+    {"directory", config_read_path, AT(directory), .help = "Each NAME.kubeconfig or NAME.yaml there is a worker."},
+    {"secrets", config_read_bool, AT(secrets),
+     .help = "Default false. Secrets labelled wharf.dev/worker=true in the host's namespace."},
+    {"clusterProfiles", config_read_section, 0,
+     .help = "ClusterProfile objects (multicluster.x-k8s.io) of the management cluster.",
+     .given_at = AT(cluster_profiles), .fields = cluster_profiles},
+    {.key = NULL},
+};
+
+bool config_check_workers_from(const struct config_value *value) {
+    const struct config_workers_from *from = value->target;
+    return from->directory || from->secrets || from->cluster_profiles ||
+           value->known < value->reader->problems->count ||
+           config_problem(value, "found no source of workers, expected a directory, secrets: true or clusterProfiles");
+}
+
+void config_clear_workers_from(struct config_workers_from *from) {
+    for (size_t i = 0; i < from->n_providers; i++)
+        clear_provider(&from->providers[i]);
+    free(from->providers);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading of a configuration's values; problems have their position in the file. Internal to config.
+// Reading of a configuration's values by tables of keys; problems have their position in the file. Internal to config.
 #pragma once
 
 #include "core/base/text.h"
@@ -17,132 +17,125 @@ struct config_reader {
     // Set: reads nothing, and passes every key to `describe`, see config_describe.
     void (*describe)(void *ctx, const struct config_key *key);
     void *describe_ctx;
-    const struct config_field *field; // the described key
+    const struct config_field *field; // the described key; NULL: done
 };
 
-// Where a value is: a chain from the value to the root, on the stack. `key` NULL: item `index` of a list.
-struct config_place {
-    const struct config_place *up; // NULL: this is the root
+// A value to read, and its place: a chain to the root, on the stack. `key` NULL: item `index` of a list.
+struct config_value {
+    struct config_reader *reader;
+    const struct config_value *up; // NULL: this is the root
     const char *key;
     size_t index;
     const struct config_field *field; // of a mapping; or NULL
+    const struct json *json;
+    void *target; // where the result belongs
+    size_t known; // problems before the value was read
 };
 
-typedef void config_read_fn(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                            void *target);
+// False after reporting a problem.
+typedef bool config_read_fn(const struct config_value *value);
 
-typedef void config_item_fn(struct config_reader *reader, const struct config_place *place, const struct json *item);
-
-struct config_word { // of an enumeration
+struct config_word { // of an enumeration; the last one is zero
     const char *word;
     int value;
 };
 
-// A key of a mapping; `read` gets the address of the struct plus `offset`. Fields below `help` depend on the reader.
+// A key of a mapping, in an array that ends with a zero. The target of `read` is the address of the struct plus
+// `offset`.
 struct config_field {
     const char *key;
     config_read_fn *read;
     size_t offset;
+    const char *help; // meaning and default
     bool required;
-    const char *help;                   // meaning and default
-    size_t line_at;                     // offset of a size_t in the same struct, which gets the line; 0: none
+    size_t line_at;        // offset of a size_t in the same struct, which gets the line; 0: none
+    size_t given_at;       // offset of a bool in the same struct, which becomes true; 0: none
+    config_read_fn *check; // after a successful `read`; or NULL
+    // These depend on the reader:
     const char *expected;               // in messages
     const struct config_word *words;    // config_read_word, config_read_switch
-    size_t n_words;                     // the same
-    int64_t min, max;                   // config_read_whole, config_read_size; max 0: no maximum
-    bool is_optional;                   // config_read_size: may be 0
+    int64_t min, max;                   // numbers, sizes, durations in ns; max 0: no maximum
+    int64_t unit;                       // a duration is a multiple of it; 0: any
+    bool may_be_empty;                  // a size: may be 0; a list: may have no item
     bool (*is_valid)(const char *text); // config_read_text; NULL: any
+    const char *characters;             // of a word, config_read_words; the sign of a pattern
     const struct config_field *fields;  // config_read_section
-    size_t n_fields;                    // the same
+    const char *item;                   // config_read_list: "worker"; config_read_words: the expected list
+    config_read_fn *read_item;          // config_read_list; the target is a new item, zeroed
+    size_t item_size;                   // the same
 };
 
 #define CONFIG_COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define CONFIG_WORDS(array) .words = (array), .n_words = CONFIG_COUNT(array)
-#define CONFIG_SECTION(array) .fields = (array), .n_fields = CONFIG_COUNT(array)
+#define CONFIG_WORDS(...)                                                                                              \
+    .words = (const struct config_word[]) {                                                                            \
+        __VA_ARGS__, {                                                                                                 \
+            NULL, 0                                                                                                    \
+        }                                                                                                              \
+    }
 #define CONFIG_LABEL                                                                                                   \
     .is_valid = text_is_dns_label,                                                                                     \
     .expected = "a name of at most 63 lower-case letters, digits and '-' (RFC 1123 label)"
 
-// "<file>:<line>: <key>: ...". `place` NULL: the file as a whole.
-void config_problem(struct config_reader *reader, const struct config_place *place, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+// "<file>:<line>: <key>: ...". Returns false.
+bool config_problem(const struct config_value *value, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// "<file>:<line>: <key>: found ..., expected ...". Returns false.
+bool config_wrong(const struct config_value *value, const char *expected);
 
-// "<file>:<line>: <key>: found ..., expected ...".
-void config_wrong(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                  const char *expected);
-
-// Calls `read` for each item of a list, which has at least one. `what` names one item in messages: "worker".
-void config_each(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                 const char *what, config_item_fn *read);
-
-size_t config_line(struct config_reader *reader, const struct config_place *place);
+// A child of the value: a member of a mapping, or the item `index` of a list.
+struct config_value config_child(const struct config_value *value, const struct json *child, size_t index);
+size_t config_line(const struct config_value *value);
+bool config_has(const struct config_value *value, const char *key); // a member that is not null
 
 // Reads a mapping by a table of keys. Null values count as absent. False for any other type.
-bool config_mapping(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                    const struct config_field *fields, size_t count, void *target);
+bool config_mapping(const struct config_value *value, const struct config_field *fields, void *target);
+// Frees the texts that the fields have.
+void config_clear(const struct config_field *fields, void *target);
 
 // The text of a string that is not empty; NULL after reporting the problem.
-const char *config_text(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                        const char *expected);
-
+const char *config_text(const struct config_value *value, const char *expected);
 // False after reporting a path that begins with ~, which only a shell expands.
-bool config_is_path(struct config_reader *reader, const struct config_place *place, const char *text);
+bool config_is_path(const struct config_value *value, const char *text);
+// Replaces the text at the target by `text`, which it takes; NULL: no memory, which is noted.
+bool config_take(const struct config_value *value, char *text);
+// `path` below `directory` (absolute), or itself if absolute, without "." segments; free(). NULL: no memory.
+char *config_absolute(const char *directory, const char *path);
 
-// Replaces the text in *slot by a copy.
-void config_keep(struct config_reader *reader, char **slot, const char *text);
-
-// `path` below `directory` (absolute), or itself if absolute, without "." segments; free(). NULL: no memory, noted.
-char *config_absolute(struct config_reader *reader, const char *directory, const char *path);
-
-// Readers for fields; the comment has the type of `target`.
+// Readers for fields; the comment has the type of the target.
 config_read_fn config_read_text;     // char *
 config_read_fn config_read_path;     // char *, made absolute
 config_read_fn config_read_paths;    // char *, one or several as in KUBECONFIG, made absolute
+config_read_fn config_read_words;    // char *, a list joined by commas
+config_read_fn config_read_selector; // char *, a metav1.LabelSelector as the text of a selector (core/base/selector.h)
 config_read_fn config_read_bool;     // bool
 config_read_fn config_read_word;     // an enumeration
 config_read_fn config_read_switch;   // bool, by a word for false and a word for true
 config_read_fn config_read_whole;    // int64_t or size_t
 config_read_fn config_read_size;     // size_t, "64MiB"
-config_read_fn config_read_duration; // int64_t, 0 allowed
-config_read_fn config_read_positive; // int64_t, a duration that is not 0
-config_read_fn config_read_selector; // char *, a metav1.LabelSelector as the text of a selector (core/base/selector.h)
+config_read_fn config_read_duration; // int64_t, ns
 config_read_fn config_read_rate;     // double, not negative
 config_read_fn config_read_section;  // the struct of the section's fields
+config_read_fn config_read_list; // an array's pointer, followed by its size_t; items that read_item rejects are dropped
 
-// {qps, burst}; the default of burst depends on qps. And statusBytes, if `status_bytes` is not NULL.
-void config_read_rates(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                       double *qps, double *burst, size_t *status_bytes);
+// Reads {qps, burst}: the default of burst depends on qps.
+bool config_check_rates(const struct config_value *value, double qps, double *burst);
 
-// "redispatch" and "wait", of a bool.
-extern const struct config_word config_lost_words[2];
+// The sections with files of their own.
+extern const struct config_field config_management[];   // struct worker_spec
+extern const struct config_field config_workers_from[]; // struct config_workers_from
+extern const struct config_field config_adapters[];     // struct config
+extern const struct config_field config_placement[];    // struct placement_options
+config_read_fn config_check_management;
+config_read_fn config_check_workers_from;
+config_read_fn config_read_workers;    // struct worker_spec *, size_t
+config_read_fn config_read_namespaces; // char *
 
-bool config_read_document(struct config_reader *reader); // false: no mapping
-// The sections, each with cross-checks.
-config_read_fn config_read_management;         // struct worker_spec
-config_read_fn config_read_workers;            // struct config
-config_read_fn config_read_workers_from;       // struct config_workers_from
-config_read_fn config_read_adapters;           // struct config
-config_read_fn config_read_placement;          // struct placement_options
-config_read_fn config_read_max_active;         // struct worker_spec
-config_read_fn config_read_choice;             // enum choice, from a boolean
-config_read_fn config_read_credential_plugins; // struct config
-config_read_fn config_read_seal;               // struct config_seal
-config_read_fn config_read_serve;              // struct config_serve
-config_read_fn config_read_namespaces;         // char *
-config_read_fn config_read_worker_namespaces;  // char *
+bool config_read_document(const struct config_value *root); // and the checks of keys against each other
 // placement.rules, after all other keys, which fill in the keys that a rule omits.
-void config_read_rules(struct config_reader *reader, const struct config_place *root);
-void config_check_clusters(struct config_reader *reader);
-void config_check_adapters(struct config_reader *reader);
-void config_check_seal(struct config_reader *reader);
-void config_check_election(struct config_reader *reader);
-void config_check_fencing(struct config_reader *reader);
-void config_check_memory(struct config_reader *reader);
-void config_check_workers_from(struct config_reader *reader, const struct config_place *place);
+void config_read_rules(const struct config_value *root);
+void config_check_clusters(const struct config_value *root);
+void config_check_adapters(const struct config_value *root);
 
-// array_next, which notes no_memory. `list` is the address of the list's pointer.
-void *config_grow(struct config_reader *reader, void *list, size_t count, size_t size);
-
-void config_adapter_clear(struct config_adapter *adapter);
-void config_placement_clear(struct placement_options *placement);
-void config_workers_from_clear(struct config_workers_from *from);
+void config_clear_document(struct config *config);
+void config_clear_adapter(struct config_adapter *adapter);
+void config_clear_placement(struct placement_options *placement);
+void config_clear_workers_from(struct config_workers_from *from);

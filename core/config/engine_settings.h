@@ -50,7 +50,7 @@ struct engine_settings {
     int64_t mass_deletion_max, mass_deletion_percent, orphan_grace_ns; // see orphans.c
     size_t max_orphans;                                                // orphans kept per cluster; 0: no limit
     size_t max_workloads;                                              // 0: no limit
-    size_t status_bytes;    // of a worker, a second, see status_budget.h; 0: no limit
+    size_t status_bytes;    // of a worker, a second, see status.h; 0: no limit
     double qps, burst;      // of clusters without a rate limit of their own; qps <= 0: no limit
     const char *namespaces; // of the workloads to place, see namespaces.h; NULL: all
     struct placement_options placement;

@@ -1,43 +1,84 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/config/worker_settings.h"
+#include "core/base/text.h"
+#include "core/config/worker_spec.h"
 
-#include <stdlib.h>
-#include <string.h>
+#define SPEC_TEXTS 5 // origin_text and those after it
 
 const char **worker_settings_text(struct worker_settings *settings, size_t index) {
-    static const size_t texts[WORKER_SETTINGS_TEXTS] = {
-        offsetof(struct worker_settings, name),   offsetof(struct worker_settings, namespaces),
-        offsetof(struct worker_settings, labels), offsetof(struct worker_settings, max_kinds),
-        offsetof(struct worker_settings, uid),    offsetof(struct worker_settings, recorded)};
-    return (const char **)((char *)settings + texts[index]);
+    return (const char **)settings + index; // they are the first members
+}
+
+static const char **spec_texts(struct worker_spec *spec) {
+    return (const char **)((char *)spec + offsetof(struct worker_spec, origin_text));
+}
+
+static void free_texts(const char **texts, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        free((char *)texts[i]);
+}
+
+// Replaces texts by copies. False: out of memory; the rest is NULL.
+static bool copy_texts(const char **texts, size_t count, bool keep_empty) {
+    bool complete = true;
+    for (size_t i = 0; i < count; i++) {
+        bool wanted = complete && texts[i] && (keep_empty || *texts[i]);
+        texts[i] = wanted ? strdup(texts[i]) : NULL;
+        complete = complete && (!wanted || texts[i]);
+    }
+    return complete;
 }
 
 void worker_settings_clear(struct worker_settings *settings) {
-    for (size_t i = 0; i < WORKER_SETTINGS_TEXTS; i++)
-        free((char *)*worker_settings_text(settings, i));
+    free_texts(worker_settings_text(settings, 0), WORKER_SETTINGS_TEXTS);
     *settings = (struct worker_settings){.name = NULL};
 }
 
 bool worker_settings_copy(const struct worker_settings *from, struct worker_settings *to) {
-    bool complete = true;
     *to = *from;
-    for (size_t i = 0; i < WORKER_SETTINGS_TEXTS; i++) {
-        const char **text = worker_settings_text(to, i), *former = *text;
-        *text = complete && former && *former ? strdup(former) : NULL;
-        complete = complete && (*text || !former || !*former);
-    }
+    bool complete = copy_texts(worker_settings_text(to, 0), WORKER_SETTINGS_TEXTS, false);
     if (!complete)
         worker_settings_clear(to);
     return complete;
 }
 
 bool worker_settings_equal(const struct worker_settings *a, const struct worker_settings *b) {
-    struct worker_settings left = *a, right = *b;
     bool equal = a->policy == b->policy && a->qps == b->qps && a->burst == b->burst && a->max_active == b->max_active &&
                  a->weight == b->weight && a->order == b->order;
     for (size_t i = 0; equal && i < WORKER_SETTINGS_TEXTS; i++) {
-        const char *x = *worker_settings_text(&left, i), *y = *worker_settings_text(&right, i);
+        const char *x = *worker_settings_text((struct worker_settings *)a, i);
+        const char *y = *worker_settings_text((struct worker_settings *)b, i);
         equal = strcmp(x ? x : "", y ? y : "") == 0;
     }
     return equal;
+}
+
+void worker_spec_clear(struct worker_spec *spec) {
+    worker_settings_clear(&spec->settings);
+    free_texts(spec_texts(spec), SPEC_TEXTS);
+    *spec = (struct worker_spec){.source = SOURCE_CONFIG};
+}
+
+void worker_specs_free(struct worker_spec *specs, size_t count) {
+    for (size_t i = 0; specs && i < count; i++)
+        worker_spec_clear(&specs[i]);
+    free(specs);
+}
+
+bool worker_spec_copy(const struct worker_spec *from, struct worker_spec *to) {
+    *to = *from;
+    bool complete = worker_settings_copy(&from->settings, &to->settings);
+    complete = copy_texts(spec_texts(to), SPEC_TEXTS, true) && complete;
+    if (!complete)
+        worker_spec_clear(to);
+    return complete;
+}
+
+bool worker_spec_add_label(struct worker_spec *spec, const char *key, const char *value) {
+    const char *former = spec->settings.labels;
+    char *labels = text_format("%s%s%s=%s", former ? former : "", former ? "," : "", key, value);
+    if (!labels)
+        return false;
+    free((char *)former);
+    spec->settings.labels = labels;
+    return true;
 }

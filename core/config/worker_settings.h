@@ -15,13 +15,13 @@ enum worker_policy {
 };
 
 // The owner of the struct owns the texts; NULL: an empty text.
-struct worker_settings {
+struct worker_settings { // begins with WORKER_SETTINGS_TEXTS texts
     const char *name;
     const char *namespaces;    // of the workloads that may be placed there, see namespaces.h; NULL: all
     const char *labels;        // "key=value,key=value"
     const char *max_kinds;     // most workloads of a kind, "jobs.batch=5,JobSet=2"
     const char *uid;           // of the cluster, from the worker's Secret
-    const char *recorded;      // of the cluster that a host has used under this name, see worker_records.h
+    const char *recorded;      // of the cluster that a host has used under this name, see sources.h
     enum worker_policy policy; // set by the host, from the cordon, the drain and the removal
     bool quiet;                // the policy is not worth a line in the log; no part of a comparison
     double qps, burst;         // rate limit; qps 0: the limit of all clusters

@@ -7,6 +7,8 @@
 
 #include "core/adapter/adapters.h"
 #include "core/adapter/services.h"
+#include "core/base/memory.h"
+#include "core/base/text.h"
 #include "core/conform/report.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/kube/object/objects.h"
@@ -65,22 +67,31 @@ struct board {
     size_t n_skips;
 };
 
+#define STATES_MAX 48 // of one object; trials pair each with each
+#define CHANGES_MAX 16
+
+// A possible status of an object.
+struct state {
+    const char *source; // in words
+    struct json *status;
+    bool given; // in a file: the kind's controller writes such a status
+};
+
 // An object to try a kind with.
 struct subject {
-    char *source;                    // in words
+    const char *source;              // in words
     const struct document *document; // NULL: generated
     struct json *object;             // without status
-    struct json **states;            // possible statuses
-    char **state_sources;            // in words
-    bool *given;                     // the status comes from a file: the kind's controller writes such a status
+    struct state states[STATES_MAX];
     size_t n_states;
-    struct json **changes; // merge patches that users may send
+    struct json *changes[CHANGES_MAX]; // merge patches that users may send
     size_t n_changes;
 };
 
 struct tested {
     struct kind kind;        // with the functions of probe.c
     const struct kind *real; // with the adapter's functions
+    wharf_kind kept;         // the adapter's struct after the load
     size_t index;
     struct subject *subjects;
     size_t n_subjects;
@@ -88,9 +99,6 @@ struct tested {
 
 // TRIAL_LIFE: `how` is the number of the first document. TRIAL_CROWD: all objects of the kind.
 enum trial_type { TRIAL_WHOLE, TRIAL_BROKEN, TRIAL_HEAVY, TRIAL_LIFE, TRIAL_CROWD };
-
-#define CROWD_NOW_NS (INT64_C(1767322445) * CLOCK_SECOND) // 2026-01-02T02:54:05Z; the same in every child
-#define CROWD_ORDINAL UINT32_C(1000000)                   // of the call of a function in several threads
 
 #define NO_STATE ((size_t)-1)
 
@@ -107,7 +115,7 @@ struct trials {
     size_t count;
 };
 
-// Properties of the process that calls must not change, see surroundings.c.
+// Properties of the process that calls must not change, see watch.c.
 struct surroundings {
     size_t threads;
     int lowest_free; // file descriptor
@@ -125,6 +133,7 @@ struct run {
     bool verbose;
     char answer[1100];           // the message of the last update
     const struct tested *now;    // of the trial under way
+    size_t object_len;           // of board->object, without what happens to the object
     const struct json *workload; // of the call under way, for findings
     const struct json *mirror;
     uint32_t ordinal;
@@ -143,8 +152,7 @@ struct run {
     size_t slow[N_FUNCTIONS]; // number of slow calls
 };
 
-// -- input.c: memory for an adapter's input objects, read-only during calls --
-bool input_setup(void);
+// -- child.c: memory for an adapter's input objects, read-only during calls; lines for the kit --
 // The copy lives until input_reset. A write to the copy is a crash; input_contains identifies the address.
 struct json *input_copy(const struct json *value);
 // Takes `value`, NULL too.
@@ -152,124 +160,17 @@ struct json *input_take(struct json *value);
 // A copy of the object with this status; NULL: with the object's own status.
 struct json *input_with_status(const struct json *object, const struct json *status);
 void input_reset(void);
-bool input_contains(const void *address);
 
-// -- subjects.c --
-struct error *subjects_make(struct tested *tested, const struct documents *documents);
-// The value of a valid JSON text, or NULL when out of memory.
-struct json *parsed(const char *text);
-// A copy of the object with this status (NULL: unchanged), owned by the caller. NULL when out of memory.
-struct json *with_status(const struct json *object, const struct json *status);
-struct json *subject_with(const struct subject *subject, size_t state);
-
-// -- generate.c --
-// Generates objects from the data of the kind. Appends to the subjects of the kind.
-struct error *subjects_generate(struct tested *tested);
-struct subject *subject_add(struct tested *tested, const char *source, struct json *object); // takes the object
-bool subject_add_state(struct subject *subject, const char *source, const struct json *status, bool given);
-bool subject_prepare(const struct kind *kind, struct json *object);
-bool states_generate(const struct kind *kind, struct subject *subject);
-
-// -- life.c --
-// Whether a document is a step of a life, and whether two documents are in one file.
-bool life_is_step(const struct document *step);
-bool life_is_same(const struct document *a, const struct document *b);
-// Runs the life of a subject by the file whose first step is this document, and reports findings.
-void life_run(struct run *run, const struct subject *subject, size_t first);
-
-// -- crowd.c --
-// Calls each function of the kind in several threads at once, and compares with the answers in one thread.
-void crowd_run(struct run *run);
-
-// -- traits.c --
-void traits_of_mirror(struct run *run, const struct json *mirror);
-// Counts carried fields that differ in a new mirror.
-void traits_of_made(struct run *run, const struct json *workload, const struct json *mirror);
-// `desired`: the input of `update`; `result`: the output.
-void traits_of_update(struct run *run, const struct json *mirror, const struct json *desired,
-                      const struct json *result);
-
-// -- unmatched.c --
-void unmatched_warn(struct run *run, const struct tested *tested, const struct documents *documents);
-
-// -- mutate.c --
-struct error *trials_list(struct run *run);
-// The object of a trial, owned by the caller, and a description. NULL when out of memory.
-struct json *trial_object(const struct run *run, const struct trial *trial, struct buffer *words);
-
-// -- probe.c: the layer between the host and the functions of the adapter --
-struct adapter_probe {
-    struct adapter_call call; // first: wharf_call.host_data points here
-    struct run *run;
-};
-void probe_kind(struct tested *tested);
-void probe_begin(struct adapter_probe *probe, struct run *run, const struct json *workload, const struct json *mirror,
-                 wharf_mirror_state state);
-void probe_end(struct adapter_probe *probe);
-// Whether an earlier child died in the call at the board's ordinal.
-bool probe_is_skipped(const struct board *board);
-// A hash of an answer: the result, the texts, and `out` or `phase` unless NULL.
-uint64_t probe_hash(const wharf_answer *answer, int result, const struct json *out, const wharf_phase *phase);
-
-// -- answer.c: checks after each call --
-void answer_check(struct adapter_probe *probe, enum function function, int result, const wharf_phase *phase,
-                  const struct json *output);
-// Checks that `status` does not end a final phase that the draft would have kept.
-void answer_check_finished(struct adapter_probe *probe, const struct json *draft, const struct json *output);
-
-// -- say.c: lines for the kit --
 // `cause` distinguishes findings of one rule and function; the report shows findings with the same cause as one.
 void run_report(struct run *run, enum rule rule, enum function function, const char *cause, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 // The inputs of a skipped call, which crashed an earlier child.
-void run_report_inputs(struct run *run, const struct json *workload, const struct json *mirror);
+void run_report_inputs(struct run *run);
 // A warning: not necessarily a fault.
 void run_warn(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // A line of the report's head.
 void run_print(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-// -- watch.c: the services that the adapter calls --
-void watch_services(struct run *run);
-// The functions of struct wharf_host that the adapter called, "find, string".
-const char *watch_used(char *out, size_t size);
-
-// -- surroundings.c --
-void surroundings_note(struct run *run);
-// Reports changes since surroundings_note, and blames the function.
-void surroundings_check(struct run *run, enum function function);
-void surroundings_check_signals(struct run *run, enum function function);
-void surroundings_check_output(struct run *run, enum function function); // output alone
-
-// -- steps.c: the actions of the host on a workload, a step each, with the rules for the result --
-// The phase, or -1 if there is no answer.
-int step_phase(struct run *run, const struct json *object);
-// Whether the kind accepts the workload for placement.
-bool step_accept(struct run *run, const struct json *workload);
-void step_pods(struct run *run, const struct json *object);
-// The mirror as stored in the worker cluster, with `status` (or NULL): input memory. NULL if the adapter refuses.
-const struct json *step_mirror(struct run *run, const struct json *workload, const struct json *status);
-// The mirror after `update` carried the workload's changes. `fresh`: a new mirror, which must need no change.
-const struct json *step_update(struct run *run, const struct json *workload, const struct json *mirror, bool fresh);
-// Like step_update, without further rules.
-const struct json *step_change(struct run *run, const struct json *workload, const struct json *mirror);
-// The workload with the mirror's status. `state` is the state of the mirror.
-const struct json *step_status(struct run *run, const struct json *workload, const struct json *mirror,
-                               wharf_mirror_state state);
-// The status of a workload that no cluster accepts.
-void step_gave_up(struct run *run, const struct json *workload);
-// Calls each function many times and reports growing memory.
-void step_memory(struct run *run, const struct json *workload, const struct json *mirror);
-
-// -- intercept.c: calls of an adapter into libc by which it does I/O, starts threads or processes, or reads a clock.
-// The program's symbols take precedence over those of libc, so such a call arrives here first: the kit reports the call
-// together with the adapter's function, and then passes the call on, but starts no process. Call intercept_start before
-// the adapter is loaded: calls from objects that were there before are exempt --
-void intercept_start(struct run *run);
-
-// -- scenario.c --
-void run_trial(struct run *run, const struct trial *trial);
-
-// -- child.c --
 struct child_task {
     const char *file; // absolute
     const char *controller_name;
@@ -284,7 +185,91 @@ struct child_task {
 // The whole life of the child; the exit code.
 int child_main(const struct child_task *task);
 
-// -- process.c: the parent, which runs one child after another until all trials are done -- Runs all trials, or with
-// `again` the repeated part. `task` needs no board, pipe or first trial. The children's report lines go to `out`. An
-// unexpected end of a child is a finding.
-struct error *process_trials(const struct child_task *task, struct board *board, struct report *report, FILE *out);
+// -- subjects.c: the given objects, and objects generated from the data of the kind --
+struct error *subjects_make(struct tested *tested, const struct documents *documents);
+// The value of a valid JSON text, or NULL when out of memory.
+struct json *parsed(const char *text);
+// A copy of the object with this status (NULL: unchanged), owned by the caller. NULL when out of memory.
+struct json *with_status(const struct json *object, const struct json *status);
+// NULL for NO_STATE.
+const struct json *subject_status(const struct subject *subject, size_t state);
+struct json *subject_with(const struct subject *subject, size_t state);
+
+// -- life.c --
+// Whether a document is a step of a life, and whether two documents are in one file.
+bool life_is_step(const struct document *step);
+bool life_is_same(const struct document *a, const struct document *b);
+// Runs the life of a subject by the file whose first step is this document, and reports findings.
+void life_run(struct run *run, const struct subject *subject, size_t first);
+
+// -- unmatched.c --
+void unmatched_warn(struct run *run, const struct tested *tested, const struct documents *documents);
+
+// -- mutate.c --
+struct error *trials_list(struct run *run);
+// The object of a trial, owned by the caller, and a description. NULL when out of memory.
+struct json *trial_object(const struct run *run, const struct trial *trial, struct buffer *words);
+
+// -- probe.c: the layer between the host and the functions of the adapter, with the checks after each call --
+struct adapter_probe {
+    struct adapter_call call; // first: wharf_call.host_data points here
+    struct run *run;
+};
+void probe_kind(struct tested *tested);
+bool tested_has(const struct tested *tested, enum function function);
+void probe_begin(struct adapter_probe *probe, struct run *run, const struct json *workload, const struct json *mirror,
+                 wharf_mirror_state state);
+void probe_end(struct adapter_probe *probe);
+// A call of a kind without checks, `later_ns` after the time of all calls; adapter_call_end().
+void probe_begin_call(struct adapter_call *call, const struct kind *kind, int64_t later_ns, const struct json *workload,
+                      wharf_mirror_state state);
+// Whether an earlier child died in the call at the board's ordinal.
+bool probe_is_skipped(const struct board *board);
+// A hash of an answer: the result, the texts, and `out` or `phase` unless NULL.
+uint64_t probe_hash(const wharf_answer *answer, int result, const struct json *out, const wharf_phase *phase);
+
+// -- watch.c: use of services, changes of the process, and calls into libc --
+void watch_services(struct run *run);
+// The functions of struct wharf_host that the adapter called, "find, string".
+const char *watch_used(char *out, size_t size);
+void surroundings_note(struct run *run);
+// Reports changes since surroundings_note, and blames the function.
+void surroundings_check(struct run *run, enum function function);
+void surroundings_check_signals(struct run *run, enum function function);
+void surroundings_check_output(struct run *run, enum function function); // output alone
+// Before the adapter is loaded: calls from objects that were there before are exempt.
+void intercept_start(struct run *run);
+
+// -- steps.c: the actions of the host on a workload, a step each, with the rules for the result --
+// The phase, or -1 if there is no answer.
+int step_phase(struct run *run, const struct json *object);
+void step_accept(struct run *run, const struct json *workload);
+void step_pods(struct run *run, const struct json *object);
+// The mirror as stored in the worker cluster, with `status` (or NULL): input memory. NULL if the adapter refuses.
+const struct json *step_mirror(struct run *run, const struct json *workload, const struct json *status);
+// The mirror after `update` carried the workload's changes. `fresh`: a new mirror, which must need no change.
+const struct json *step_update(struct run *run, const struct json *workload, const struct json *mirror, bool fresh);
+// Like step_update, without further rules.
+const struct json *step_change(struct run *run, const struct json *workload, const struct json *mirror);
+// The workload with the mirror's status. `state` is the state of the mirror.
+const struct json *step_status(struct run *run, const struct json *workload, const struct json *mirror,
+                               wharf_mirror_state state);
+// The status of a workload that no cluster accepts.
+void step_gave_up(struct run *run, const struct json *workload);
+// Calls each function many times and reports growing memory.
+void step_memory(struct run *run, const struct json *workload, const struct json *mirror);
+// Warns of fields that delete the mirror.
+void step_traits(struct run *run, const struct json *mirror);
+// Counts carried fields. `desired`: the input of `update`; `result`: the output, or `mirror` for a new mirror.
+void step_note_carried(struct run *run, const struct json *mirror, const struct json *desired,
+                       const struct json *result);
+// The object with a merge patch applied: input memory. NULL when out of memory.
+const struct json *input_patched(const struct json *object, const struct json *patch);
+
+// -- scenario.c --
+void run_trial(struct run *run, const struct trial *trial);
+
+// -- process.c: the parent, which runs one child after another until all trials are done --
+// Runs all trials, or with `again` the repeated part. `task` needs no board, pipe or first trial. The children's report
+// lines go to stdout. An unexpected end of a child is a finding.
+struct error *process_trials(const struct child_task *task, struct board *board, struct report *report);

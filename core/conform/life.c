@@ -3,12 +3,8 @@
 // report has the phase of the workload and the carried fields of a change.
 #include "core/conform/child.h"
 
-#include "core/base/text.h"
-#include "core/json/patch.h"
 #include "core/json/pointer.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <strings.h>
 
 #define LINE_MAX ((size_t)64 * 1024)
@@ -26,11 +22,9 @@ struct life {
 };
 
 bool life_is_step(const struct document *step) {
-    static const char *const members[] = {"status", "patch", "lost", "unplaced"};
-    bool any = false;
-    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
-        any = any || json_get(step->value, members[i]);
-    return any && !json_get(step->value, "kind");
+    const struct json *value = step->value;
+    return !json_get(value, "kind") && (json_get(value, "status") || json_get(value, "patch") ||
+                                        json_get(value, "lost") || json_get(value, "unplaced"));
 }
 
 bool life_is_same(const struct document *a, const struct document *b) {
@@ -44,6 +38,11 @@ static void begin_line(struct life *life, const char *what) {
 
 // -- the phase --
 
+const char *phase_name(int phase) {
+    static const char *const names[] = {"PENDING", "SUSPENDED", "ACTIVE", "SUCCEEDED", "FAILED"};
+    return phase >= 0 && phase < (int)(sizeof(names) / sizeof(names[0])) ? names[phase] : "unknown";
+}
+
 static void check_expected(struct life *life, const char *found) {
     const char *expected = json_string(json_get(life->step->value, "phase"));
     if (!expected || strcasecmp(expected, found) == 0)
@@ -52,7 +51,7 @@ static void check_expected(struct life *life, const char *found) {
     run_report(life->run, RULE_STORY, CALL_PHASE, "", "the workload is %s, and the file says %s", found, expected);
 }
 
-static void tell_phase(struct life *life) {
+static void print_phase(struct life *life) {
     static const char *const names[] = {"Pending", "Suspended", "Active", "Succeeded", "Failed"};
     struct run *run = life->run;
     struct adapter_probe probe;
@@ -72,6 +71,9 @@ static void tell_phase(struct life *life) {
 
 // -- the fields of a change --
 
+// The end of a changed field.
+enum end { CARRIED, LEFT_OUT, REMOVED, N_ENDS };
+
 struct pointers {
     size_t count;
     char text[LIST_MAX];
@@ -80,16 +82,19 @@ struct pointers {
 struct spec_change {
     struct life *life;
     const struct json *mirror; // after the change
-    struct pointers carried, left, removed;
+    struct pointers lists[N_ENDS];
 };
 
-static void add_pointer(const struct spec_change *change, struct pointers *list, const char *pointer) {
+static void add_pointer(struct spec_change *change, enum end end, const char *pointer) {
+    struct pointers *list = &change->lists[end];
     size_t len = strlen(list->text);
     if (list->count++ < SHOWN_MAX || change->life->run->verbose)
         snprintf(list->text + len, LIST_MAX - len, "%s%s", len > 0 ? ", " : " ", pointer);
 }
 
-static void print_pointers(struct life *life, const struct pointers *list, const char *words, const char **comma) {
+static void print_pointers(const struct spec_change *change, enum end end, const char *words, const char **comma) {
+    const struct pointers *list = &change->lists[end];
+    struct life *life = change->life;
     if (list->count == 0)
         return;
     buffer_printf(&life->lines, "%s %s%s", *comma, words, list->text);
@@ -98,27 +103,20 @@ static void print_pointers(struct life *life, const struct pointers *list, const
     *comma = ";";
 }
 
+// Whether `removed` of the kind names the field, or a container of the field.
 static bool is_removed(const wharf_kind *kind, const char *pointer) {
-    for (const char *const *removed = kind->removed; removed && *removed; removed++)
-        for (size_t len = strlen(pointer); len > 0; len--) {
-            char prefix[1024];
-            if (len >= sizeof(prefix) || (pointer[len] != '\0' && pointer[len] != '/'))
-                continue;
-            memcpy(prefix, pointer, len);
-            prefix[len] = '\0';
+    char prefix[1024];
+    text_copy(prefix, sizeof(prefix), pointer);
+    for (; prefix[0] != '\0'; *strrchr(prefix, '/') = '\0')
+        for (const char *const *removed = kind->removed; removed && *removed; removed++)
             if (pointer_matches(*removed, prefix))
                 return true;
-        }
     return strcmp(pointer, kind->managed_by) == 0;
 }
 
 static void sort_out(struct spec_change *change, const char *pointer, const struct json *value) {
-    if (json_equal(pointer_find(change->mirror, pointer), value))
-        add_pointer(change, &change->carried, pointer);
-    else if (is_removed(&change->life->run->now->kind.abi, pointer))
-        add_pointer(change, &change->removed, pointer);
-    else
-        add_pointer(change, &change->left, pointer);
+    enum end end = is_removed(&change->life->run->now->kind.abi, pointer) ? REMOVED : LEFT_OUT;
+    add_pointer(change, json_equal(pointer_find(change->mirror, pointer), value) ? CARRIED : end, pointer);
 }
 
 // Every field that differs in `now`, which is NULL for a field that is gone.
@@ -153,15 +151,15 @@ static void compare_part(struct spec_change *change, const struct json *before, 
         compare(change, &at, pointer_find(before, pointer), pointer_find(now, pointer));
 }
 
-static void tell_change(struct life *life, const struct json *before, const struct json *after) {
+static void print_change(struct life *life, const struct json *before, const struct json *after) {
     struct spec_change change = {.life = life, .mirror = after};
     compare_part(&change, before, life->workload, "/spec");
     compare_part(&change, before, life->workload, "/metadata/labels");
     compare_part(&change, before, life->workload, "/metadata/annotations");
     const char *comma = "", *message = life->run->answer;
-    print_pointers(life, &change.carried, "carried", &comma);
-    print_pointers(life, &change.left, "left out", &comma);
-    print_pointers(life, &change.removed, "not in mirrors", &comma);
+    print_pointers(&change, CARRIED, "carried", &comma);
+    print_pointers(&change, LEFT_OUT, "left out", &comma);
+    print_pointers(&change, REMOVED, "not in mirrors", &comma);
     bool whole = life->run->verbose || strlen(message) <= MESSAGE_MAX;
     if (message[0] != '\0')
         buffer_printf(&life->lines, "%s \"%.*s%s\"", comma, whole ? (int)strlen(message) : MESSAGE_MAX, message,
@@ -177,22 +175,18 @@ static void carry_on(struct life *life) {
     struct spec_change change = {.life = life, .mirror = life->mirror};
     compare_part(&change, before, life->mirror, "/spec");
     const char *comma = "";
-    print_pointers(life, &change.carried, "now carried", &comma);
+    print_pointers(&change, CARRIED, "now carried", &comma);
     buffer_text(&life->lines, comma);
 }
 
 static void copy_status(struct life *life) {
     life->workload = step_status(life->run, life->workload, life->mirror, life->state);
+    print_phase(life);
 }
 
 static void step_patch(struct life *life, const struct json *patch) {
     const struct json *before = life->workload;
-    struct json *changed = json_copy(before);
-    if (!changed || !patch_apply(&changed, patch)) {
-        json_free(changed);
-        return;
-    }
-    const struct json *input = input_take(changed);
+    const struct json *input = input_patched(before, patch);
     if (!input)
         return;
     life->workload = input;
@@ -200,11 +194,10 @@ static void step_patch(struct life *life, const struct json *patch) {
     if (life->mirror) {
         life->run->answer[0] = '\0';
         life->mirror = step_change(life->run, life->workload, life->mirror);
-        tell_change(life, before, life->mirror);
+        print_change(life, before, life->mirror);
         buffer_text(&life->lines, ";");
     }
     copy_status(life);
-    tell_phase(life);
 }
 
 static void step_controller(struct life *life, const struct json *status) {
@@ -220,7 +213,6 @@ static void step_controller(struct life *life, const struct json *status) {
     life->mirror = seen;
     carry_on(life);
     copy_status(life);
-    tell_phase(life);
 }
 
 static void step_without(struct life *life, const char *what, wharf_mirror_state state) {
@@ -228,7 +220,6 @@ static void step_without(struct life *life, const char *what, wharf_mirror_state
     life->state = state;
     begin_line(life, what);
     copy_status(life);
-    tell_phase(life);
 }
 
 static void step(struct life *life) {
@@ -246,20 +237,10 @@ static void step(struct life *life) {
         step_controller(life, status);
 }
 
-static void print_life(const struct life *life, const char *file) {
-    run_print(life->run, "%s", file);
-    const char *line = life->lines.data ? life->lines.data : "";
-    while (*line != '\0') {
-        size_t len = strcspn(line, "\n");
-        run_print(life->run, "%.*s", (int)len, line);
-        line += len + (line[len] == '\n');
-    }
-}
-
 void life_run(struct run *run, const struct subject *subject, size_t first) {
     const struct documents *documents = run->documents;
-    struct life life = {.run = run, .workload = input_copy(subject->object)};
-    buffer_init(&life.lines, LINE_MAX);
+    const char *source = documents->list[first].source, *colon = strrchr(source, ':');
+    struct life life = {.run = run, .workload = input_copy(subject->object), .lines.max = LINE_MAX};
     if (!json_bool(json_get(documents->list[first].value, "unplaced"), false) && life.workload)
         life.mirror = step_mirror(run, life.workload, NULL);
     life.state = life.mirror ? WHARF_MIRROR_PRESENT : WHARF_MIRROR_NONE;
@@ -270,9 +251,10 @@ void life_run(struct run *run, const struct subject *subject, size_t first) {
         if (life_is_step(life.step))
             step(&life);
     }
-    AUTO_TEXT file = strndup(documents->list[first].source, strlen(documents->list[first].source) -
-                                                                strlen(strrchr(documents->list[first].source, ':')));
-    if (file)
-        print_life(&life, file);
+    run_print(run, "%.*s", (int)(colon - source), source);
+    for (const char *line = life.lines.data, *end; line && *line != '\0'; line = end + (*end == '\n')) {
+        end = strchrnul(line, '\n');
+        run_print(run, "%.*s", (int)(end - line), line);
+    }
     buffer_free(&life.lines);
 }

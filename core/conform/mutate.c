@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects broken in one way each: every field missing, of every other type, or at a limit.
-#include "core/base/memory.h"
+
 #include "core/conform/child.h"
 
-#include "core/base/text.h"
 #include "core/json/pointer.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define ALIKE 1        // broken fields for each pattern ("/spec/items/*/name") and type
 #define ALIKE_STATUS 2 // the same in statuses: their meaning differs with the same fields
-#define HUGE_TEXT ((size_t)10 << 20)
-#define HUGE_COUNT 100000
-#define LONG_NAME 300
 
 enum applies { TO_ALL = 0, TO_STRINGS = 1, TO_NUMBERS = 2, TO_ARRAYS = 4, TO_OBJECTS = 8 };
 
@@ -59,40 +51,50 @@ static const struct mutation mutations[] = {
 
 enum heavy { HEAVY_TEXT, HEAVY_NAME, HEAVY_ITEMS, HEAVY_MEMBERS, HEAVY_DEEP_ARRAY, HEAVY_DEEP_OBJECT, N_HEAVY };
 
-static const char *const heavy_words[N_HEAVY] = {
-    "is a string of 10 MB", "has a name of 300 characters",       "has 100,000 items",
-    "has 100,000 members",  "is an array of the deepest nesting", "is an object of the deepest nesting",
+// A large value as JSON: `start`, `count` units, `end`.
+static const struct {
+    const char *words;
+    const char *start, *unit, *end;
+    const char *rest; // of a unit, after the unit's number; NULL: without a number
+    size_t count;     // 0: as deep as the document may get
+    char closing;     // bracket for each unit, at the end
+} heavies[N_HEAVY] = {
+    [HEAVY_TEXT] = {"is a string of 10 MB", "\"", "xxxxxxxxxxxxxxxx", "\"", .count = (size_t)10 << 16},
+    [HEAVY_NAME] = {"has a name of 300 characters", "{\"", "xxxxxxxxxx", "\":\"x\"}", .count = 30},
+    [HEAVY_ITEMS] = {"has 100,000 items", "[", "{\"type\":\"T", "{}]", "\",\"status\":\"True\"},", .count = 99999},
+    [HEAVY_MEMBERS] = {"has 100,000 members", "{", "\"k", "\"\":\"\"}", "\":\"v\",", .count = 99999},
+    [HEAVY_DEEP_ARRAY] = {"is an array of the deepest nesting", "", "[", "1", .closing = ']'},
+    [HEAVY_DEEP_OBJECT] = {"is an object of the deepest nesting", "", "{\"a\":", "1", .closing = '}'},
 };
 
-// Fields in the list, by pattern and type.
+// A field in the list.
 struct seen {
-    uint64_t *hashes;
-    uint8_t *counts;
+    uint64_t hash; // of pattern and type
     size_t count;
 };
-
-// The number of earlier fields of this pattern and type; (size_t)-1 when out of memory.
-static size_t see(struct seen *seen, const char *pattern, enum json_type type, uint64_t salt) {
-    uint64_t hash = text_hash(TEXT_HASH ^ ((uint64_t)type << 32) ^ salt, pattern);
-    for (size_t i = 0; i < seen->count; i++)
-        if (seen->hashes[i] == hash)
-            return seen->counts[i] < UINT8_MAX ? seen->counts[i]++ : seen->counts[i];
-    uint64_t *new_hash = array_next(&seen->hashes, seen->count, sizeof *new_hash);
-    uint8_t *new_count = array_next(&seen->counts, seen->count, sizeof *new_count);
-    if (!new_hash || !new_count)
-        return (size_t)-1;
-    *new_hash = hash;
-    *new_count = 1;
-    seen->count++;
-    return 0;
-}
 
 struct mutation_list {
     struct run *run;
     struct trial like; // of the new trials
-    struct seen seen;
+    struct seen *seen;
+    size_t n_seen;
     bool failed;
 };
+
+// The number of earlier fields of this pattern and type; SIZE_MAX when out of memory.
+static size_t count_field(struct mutation_list *listing, const char *pattern, enum json_type type, uint64_t salt) {
+    uint64_t hash = text_hash(TEXT_HASH ^ ((uint64_t)type << 32) ^ salt, pattern);
+    for (size_t i = 0; i < listing->n_seen; i++)
+        if (listing->seen[i].hash == hash)
+            return listing->seen[i].count++;
+    struct seen *new = array_next(&listing->seen, listing->n_seen, sizeof *new);
+    listing->failed |= !new;
+    if (!new)
+        return SIZE_MAX;
+    *new = (struct seen){hash, 1};
+    listing->n_seen++;
+    return 0;
+}
 
 static void list_trial(struct mutation_list *listing, enum trial_type type, size_t how, const char *pointer) {
     struct trials *trials = &listing->run->trials;
@@ -108,60 +110,29 @@ static void list_trial(struct mutation_list *listing, enum trial_type type, size
     trials->count++;
 }
 
-static unsigned traits(const struct json *value) {
-    switch (json_type(value)) {
-    case JSON_STRING:
-        return TO_STRINGS;
-    case JSON_NUMBER:
-        return TO_NUMBERS;
-    case JSON_ARRAY:
-        return TO_ARRAYS;
-    case JSON_OBJECT:
-        return TO_OBJECTS;
-    case JSON_NULL:
-    case JSON_BOOL:
-        break;
-    }
-    return 0;
-}
-
-// "/spec/items/*/name" of "/spec/items/3/name".
-static void pattern_of(const char *pointer, char *out, size_t size) {
-    size_t len = 0;
-    while (*pointer != '\0' && len + 2 < size) {
-        size_t segment = 1 + strcspn(pointer + 1, "/");
-        bool number = segment > 1 && strspn(pointer + 1, "0123456789") == segment - 1;
-        for (size_t i = 0; i < segment && !number && len + 2 < size; i++)
-            out[len++] = pointer[i];
-        if (number) {
-            out[len++] = '/';
-            out[len++] = '*';
-        }
-        pointer += segment;
-    }
-    out[len] = '\0';
-}
-
-static void list_value(struct mutation_list *listing, struct buffer *at, const struct json *value) {
+// `pattern` is the pointer with "*" for each index.
+static void list_value(struct mutation_list *listing, struct buffer *at, struct buffer *pattern,
+                       const struct json *value) {
+    static const unsigned traits[] = {
+        [JSON_NUMBER] = TO_NUMBERS, [JSON_STRING] = TO_STRINGS, [JSON_ARRAY] = TO_ARRAYS, [JSON_OBJECT] = TO_OBJECTS};
     if (at->len > 0) {
-        char pattern[512];
-        pattern_of(at->data, pattern, sizeof(pattern));
-        size_t before = see(&listing->seen, pattern, json_type(value), 0);
-        size_t alike = text_has_prefix(pattern, "/status") ? ALIKE_STATUS : ALIKE;
-        listing->failed |= before == (size_t)-1;
+        size_t before = count_field(listing, pattern->data, json_type(value), 0);
+        size_t alike = text_has_prefix(pattern->data, "/status") ? ALIKE_STATUS : ALIKE;
         for (size_t i = 0; i < N_MUTATIONS && before < alike; i++)
-            if (mutations[i].applies == TO_ALL || (mutations[i].applies & traits(value)) != 0)
+            if (mutations[i].applies == TO_ALL || (mutations[i].applies & traits[json_type(value)]) != 0)
                 list_trial(listing, TRIAL_BROKEN, i, at->data);
     }
     if (!json_is_container(value))
         return;
-    size_t len = at->len, index = 0;
+    size_t len = at->len, pattern_len = pattern->len, index = 0;
     for (const struct json *child = json_first(value); child; child = json_next(child), index++) {
-        bool done = pointer_append_child(at, json_key(child), index);
+        const char *key = json_key(child);
+        bool done = pointer_append_child(at, key, index) && pointer_append(pattern, key ? key : "*");
         listing->failed |= !done;
         if (done)
-            list_value(listing, at, child);
+            list_value(listing, at, pattern, child);
         buffer_truncate(at, len);
+        buffer_truncate(pattern, pattern_len);
     }
 }
 
@@ -172,8 +143,7 @@ static void list_value(struct mutation_list *listing, struct buffer *at, const s
 static void list_heavy(struct mutation_list *listing, const char *pointer, unsigned which) {
     if (!pointer || strstr(pointer, "/*"))
         return;
-    size_t before = see(&listing->seen, pointer, JSON_NULL, 1);
-    listing->failed |= before == (size_t)-1;
+    size_t before = count_field(listing, pointer, JSON_NULL, 1);
     for (size_t i = 0; i < N_HEAVY && before == 0; i++)
         if ((which & (1u << i)) != 0)
             list_trial(listing, TRIAL_HEAVY, i, pointer);
@@ -218,10 +188,11 @@ static void list_subject(struct mutation_list *listing, const struct tested *tes
         listing->like.state = i == subject->n_states ? NO_STATE : subject->n_states - 1 - i;
         AUTO_JSON object = subject_with(subject, listing->like.state);
         AUTO_BUFFER(at, 4096);
+        AUTO_BUFFER(pattern, 4096);
         listing->failed |= !object;
         if (!object)
             return;
-        list_value(listing, &at, object);
+        list_value(listing, &at, &pattern, object);
         if (i == 0)
             list_heavies(listing, &tested->kind.abi);
     }
@@ -240,95 +211,50 @@ struct error *trials_list(struct run *run) {
         }
         list_trial(&listing, TRIAL_CROWD, 0, NULL);
         failed |= listing.failed;
-        free(listing.seen.hashes);
-        free(listing.seen.counts);
+        free(listing.seen);
     }
     if (run->trials.count > BOARD_TRIALS)
         run->trials.count = BOARD_TRIALS;
     return failed ? error_no_memory() : NULL;
 }
 
-static struct json *many(bool members) {
-    AUTO_BUFFER(text, (size_t)64 << 20);
-    buffer_char(&text, members ? '{' : '[');
-    for (size_t i = 0; i < HUGE_COUNT; i++) {
-        const char *comma = i > 0 ? "," : "";
-        if (members)
-            buffer_printf(&text, "%s\"k%zu\":\"v\"", comma, i);
-        else
-            buffer_printf(&text, "%s{\"type\":\"T%zu\",\"status\":\"True\"}", comma, i);
-    }
-    buffer_char(&text, members ? '}' : ']');
-    return text.failed ? NULL : parsed(text.data);
-}
-
 // As deep as the document may still get at the pointer.
-static struct json *deep(const char *pointer, bool objects) {
+static size_t depth_below(const char *pointer) {
     size_t depth = JSON_MAX_DEPTH - 1;
     for (const char *at = pointer; *at != '\0'; at++)
         depth -= *at == '/' && depth > 1;
-    AUTO_BUFFER(text, 65536);
-    for (size_t i = 0; i + 1 < depth; i++)
-        buffer_text(&text, objects ? "{\"a\":" : "[");
-    buffer_text(&text, "1");
-    for (size_t i = 0; i + 1 < depth; i++)
-        buffer_char(&text, objects ? '}' : ']');
+    return depth - 1;
+}
+
+static struct json *heavy_value(size_t how, const char *pointer) {
+    AUTO_BUFFER(text, (size_t)64 << 20);
+    size_t count = heavies[how].count > 0 ? heavies[how].count : depth_below(pointer);
+    buffer_text(&text, heavies[how].start);
+    for (size_t i = 0; i < count; i++) {
+        buffer_text(&text, heavies[how].unit);
+        if (heavies[how].rest)
+            buffer_printf(&text, "%zu%s", i, heavies[how].rest);
+    }
+    buffer_text(&text, heavies[how].end);
+    for (size_t i = 0; i < count && heavies[how].closing != '\0'; i++)
+        buffer_char(&text, heavies[how].closing);
     return text.failed ? NULL : parsed(text.data);
-}
-
-static struct json *filled_text(size_t len) {
-    char *text = malloc(len);
-    if (!text)
-        return NULL;
-    memset(text, 'x', len);
-    struct json *value = json_new_string_len(text, len);
-    free(text);
-    return value;
-}
-
-static struct json *heavy_value(enum heavy how, const char *pointer) {
-    switch (how) {
-    case HEAVY_TEXT:
-        return filled_text(HUGE_TEXT);
-    case HEAVY_NAME: {
-        struct json *object = json_new_object();
-        AUTO_JSON name = filled_text(LONG_NAME);
-        if (name && json_set(object, json_string(name), json_new_string("x")))
-            return object;
-        json_free(object);
-        return NULL;
-    }
-    case HEAVY_ITEMS:
-    case HEAVY_MEMBERS:
-        return many(how == HEAVY_MEMBERS);
-    case HEAVY_DEEP_ARRAY:
-    case HEAVY_DEEP_OBJECT:
-        return deep(pointer, how == HEAVY_DEEP_OBJECT);
-    case N_HEAVY:
-        break;
-    }
-    return NULL;
 }
 
 struct json *trial_object(const struct run *run, const struct trial *trial, struct buffer *words) {
     const struct subject *subject = &run->tested[trial->tested].subjects[trial->subject];
     struct json *object = subject_with(subject, trial->state);
     buffer_text(words, subject->source);
-    if (trial->state != NO_STATE && strcmp(subject->state_sources[trial->state], subject->source) != 0)
-        buffer_printf(words, " with the status of %s", subject->state_sources[trial->state]);
+    if (trial->state != NO_STATE && strcmp(subject->states[trial->state].source, subject->source) != 0)
+        buffer_printf(words, " with the status of %s", subject->states[trial->state].source);
     if ((trial->type != TRIAL_BROKEN && trial->type != TRIAL_HEAVY) || !object)
         return object;
-    const char *what = trial->type == TRIAL_HEAVY ? heavy_words[trial->how] : mutations[trial->how].words;
-    buffer_printf(words, ": %s %s", trial->pointer, what);
-    if (trial->type == TRIAL_HEAVY) {
-        pointer_set(object, trial->pointer, heavy_value((enum heavy)trial->how, trial->pointer));
-        return object;
-    }
-    const struct mutation *mutation = &mutations[trial->how];
-    if (!mutation->text) {
+    bool heavy = trial->type == TRIAL_HEAVY;
+    const char *text = heavy ? NULL : mutations[trial->how].text;
+    buffer_printf(words, ": %s %s", trial->pointer, heavy ? heavies[trial->how].words : mutations[trial->how].words);
+    if (heavy || text)
+        pointer_set(object, trial->pointer, heavy ? heavy_value(trial->how, trial->pointer) : parsed(text));
+    else
         pointer_remove(object, trial->pointer);
-        return object;
-    }
-    pointer_set(object, trial->pointer, parsed(mutation->text));
     return object;
 }

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/conform/child.h"
 
-#include "core/base/text.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -19,7 +15,7 @@
 #define HANG_WALL_NS (20 * CLOCK_SECOND) // of one call that waits for something
 #define CRASHES_MAX 12                   // of one function of a kind, which is then skipped
 #define HANGS_MAX 2
-#define LINE_MAX ((size_t)2 << 20)
+#define TEXT_MAX ((size_t)2 << 20)
 #define LAST_WORDS 200
 #define MEMORY_MAX ((size_t)2 << 30) // of a child
 #define HANG_MEMORY_MAX                                                                                                \
@@ -40,29 +36,24 @@ struct child {
 
 struct crew {
     struct child_task task;
-    struct board *board;
+    struct board *board; // of the task
     struct report *report;
-    FILE *out;
     size_t ended[BOARD_KINDS][N_FUNCTIONS]; // how often a child died in the function
     size_t hung[BOARD_KINDS][N_FUNCTIONS];
     size_t pending; // the finding that has no inputs yet, or SIZE_MAX
 };
 
-static int64_t now_ns(clockid_t clock) {
-    struct timespec at = {.tv_sec = 0};
-    clock_gettime(clock, &at);
-    return (int64_t)at.tv_sec * CLOCK_SECOND + at.tv_nsec;
-}
-
+// The processor time of a process.
 static int64_t cpu_of(pid_t pid) {
     clockid_t clock;
-    return clock_getcpuclockid(pid, &clock) == 0 ? now_ns(clock) : 0;
+    struct timespec at = {.tv_sec = 0};
+    if (clock_getcpuclockid(pid, &clock) == 0)
+        clock_gettime(clock, &at);
+    return (int64_t)at.tv_sec * CLOCK_SECOND + at.tv_nsec;
 }
 
 static struct error *start(const struct crew *crew, struct child *child) {
     int ends[2];
-    *child = (struct child){.lines = -1, .words = memfd_create("words", MFD_CLOEXEC)};
-    buffer_init(&child->text, LINE_MAX);
     if (child->words < 0 || pipe2(ends, O_CLOEXEC) != 0)
         return error_new(ERROR_IO, "no child can be made: %s", strerror(errno));
     fflush(NULL);
@@ -70,7 +61,6 @@ static struct error *start(const struct crew *crew, struct child *child) {
     if (child->pid == 0) {
         struct child_task task = crew->task;
         task.out = ends[1];
-        task.board = crew->board;
         close(ends[0]);
         dup2(child->words, STDOUT_FILENO);
         dup2(child->words, STDERR_FILENO);
@@ -78,12 +68,10 @@ static struct error *start(const struct crew *crew, struct child *child) {
     }
     close(ends[1]);
     child->lines = ends[0];
-    if (child->pid < 0)
-        return error_new(ERROR_IO, "no child can be made: %s", strerror(errno));
-    return NULL;
+    return child->pid < 0 ? error_new(ERROR_IO, "no child can be made: %s", strerror(errno)) : NULL;
 }
 
-static void child_end(struct child *child) {
+static void child_cleanup(struct child *child) {
     if (child->lines >= 0)
         close(child->lines);
     if (child->words >= 0)
@@ -91,38 +79,32 @@ static void child_end(struct child *child) {
     buffer_free(&child->text);
 }
 
+static const char *member(const struct json *line, const char *key) {
+    return json_string_or(json_get(line, key), "");
+}
+
 static void take_line(struct crew *crew, const char *text, size_t len) {
     AUTO_JSON line = NULL;
-    struct error *error = json_parse(text, len, &line);
-    if (error) {
-        error_free(error);
-        return;
-    }
-    const char *tell = json_string(json_get(line, "tell"));
-    const char *warning = json_string(json_get(line, "warn"));
-    struct json *inputs = json_detach(line, "inputs");
-    if (tell && crew->task.quiet) {
-        return;
-    } else if (tell) {
-        text_print_line(crew->out, tell);
+    error_free(json_parse(text, len, &line));
+    const char *tell = json_string(json_get(line, "tell")), *warning = json_string(json_get(line, "warn"));
+    AUTO_JSON inputs = json_detach(line, "inputs");
+    if (tell && !crew->task.quiet) {
+        text_print_line(stdout, tell);
     } else if (warning) {
-        report_warn(crew->report, json_string_or(json_get(line, "kind"), ""), warning);
+        report_warn(crew->report, member(line, "kind"), warning);
     } else if (json_get(line, "rule")) {
         struct finding found = {.rule = (enum rule)json_int64(json_get(line, "rule"), 0),
                                 .function = (enum function)json_int64(json_get(line, "function"), 0),
-                                .kind = (char *)json_string_or(json_get(line, "kind"), ""),
-                                .cause = (char *)json_string_or(json_get(line, "cause"), ""),
-                                .object = (char *)json_string_or(json_get(line, "object"), ""),
-                                .found = (char *)json_string_or(json_get(line, "found"), ""),
-                                .inputs = inputs};
-        report_add(crew->report, &found, NULL);
-        inputs = NULL;
-    } else if (crew->pending < crew->report->count) {
-        report_inputs(&crew->report->list[crew->pending], inputs);
+                                .kind = member(line, "kind"),
+                                .cause = member(line, "cause"),
+                                .object = member(line, "object"),
+                                .found = member(line, "found"),
+                                .inputs = TAKE(inputs)};
+        report_add(crew->report, &found);
+    } else if (inputs && crew->pending < crew->report->count) {
+        report_inputs(crew->report->list[crew->pending], TAKE(inputs));
         crew->pending = SIZE_MAX;
-        inputs = NULL;
     }
-    json_free(inputs);
 }
 
 // False at the end.
@@ -147,21 +129,21 @@ static bool read_lines(struct crew *crew, struct child *child) {
 
 // Bytes in use by the kernel's count.
 static size_t memory_of(pid_t pid) {
-    char path[64], text[128];
+    char path[64];
+    size_t pages = 0;
     snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t len = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
-    if (fd >= 0)
-        close(fd);
-    text[len > 0 ? len : 0] = '\0';
-    const char *resident = strchr(text, ' ');
-    return resident ? (size_t)strtoull(resident, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE) : 0;
+    FILE *file = fopen(path, "re");
+    if (file && fscanf(file, "%*u %zu", &pages) != 1)
+        pages = 0;
+    if (file)
+        fclose(file);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
 // Kills a child after a call that does not return or takes too much memory. A call that is still allocating when the
 // time is up counts as one with too much memory: the speed of allocation depends on the machine.
 static void look_at_call(const struct crew *crew, struct child *child) {
-    int64_t cpu = cpu_of(child->pid), wall = now_ns(CLOCK_MONOTONIC);
+    int64_t cpu = cpu_of(child->pid), wall = clock_ticks();
     size_t memory = memory_of(child->pid);
     if (child->call != crew->board->calls || crew->board->stage != STAGE_CALL) {
         child->call = crew->board->calls;
@@ -207,26 +189,14 @@ static void last_words(const struct child *child, char out[LAST_WORDS + 1]) {
             *c = ' ';
 }
 
-static void report_ended(struct crew *crew, enum rule rule, enum function function, const char *found, bool of_call) {
-    struct board *board = crew->board;
-    struct finding finding = {.rule = rule,
-                              .function = function,
-                              .kind = of_call ? board->kind : (char *)"",
-                              .cause = (char *)"",
-                              .object = of_call ? board->object : (char *)"the whole run",
-                              .found = (char *)found};
-    size_t index = SIZE_MAX;
-    report_add(crew->report, &finding, &index);
-    crew->pending = of_call && function != CALL_LOAD ? index : SIZE_MAX;
-}
-
 // Reports the cause of a death: in a call, or after one, when the host used memory that the adapter had damaged.
-static void say_death(struct crew *crew, const struct child *child) {
+static void report_death(struct crew *crew, const struct child *child) {
     char words[LAST_WORDS + 1];
     last_words(child, words);
-    const char *name = function_name(crew->board->function);
+    struct board *board = crew->board;
+    const char *name = function_name(board->function);
     const char *before = words[0] != '\0' ? "; last output: " : "";
-    bool in_call = crew->board->stage == STAGE_CALL;
+    bool in_call = board->stage == STAGE_CALL;
     AUTO_TEXT found = NULL;
     enum rule rule = RULE_CRASH;
     if (child->swollen > 0) {
@@ -239,7 +209,7 @@ static void say_death(struct crew *crew, const struct child *child) {
         rule = RULE_EXIT;
         found =
             text_format("%s ended the process with exit code %d%s%s", name, WEXITSTATUS(child->status), before, words);
-    } else if (crew->board->wrote_input) {
+    } else if (board->wrote_input) {
         rule = RULE_INPUT;
         found = text_format("%s wrote to a read-only object (all inputs are in read-only memory)", name);
     } else {
@@ -248,8 +218,11 @@ static void say_death(struct crew *crew, const struct child *child) {
             text_format("%s%s of signal %d (%s)%s%s", name, in_call ? " died" : " returned, and then the process died",
                         number, strsignal(number), before, words);
     }
-    if (found)
-        report_ended(crew, rule, crew->board->function, found, true);
+    struct finding finding = {.rule = rule, .function = board->function, .kind = board->kind, .cause = ""};
+    finding.object = board->object;
+    finding.found = found ? found : "";
+    size_t index = report_add(crew->report, &finding);
+    crew->pending = board->function == CALL_LOAD ? SIZE_MAX : index;
 }
 
 // Skips the call in the next child, or the whole function after CRASHES_MAX.
@@ -262,8 +235,8 @@ static bool leave_out(struct crew *crew, bool hung) {
     crew->hung[kind][function] += hung;
     if (++crew->ended[kind][function] >= CRASHES_MAX || crew->hung[kind][function] >= HANGS_MAX) {
         board->given_up[kind][function] = true;
-        fprintf(crew->out, "%s of %s is skipped from now on: %zu calls did not return\n", function_name(function),
-                board->kind, crew->ended[kind][function]);
+        printf("%s of %s is skipped from now on: %zu calls did not return\n", function_name(function), board->kind,
+               crew->ended[kind][function]);
     }
     // Drop the skips of finished trials.
     board->skips[board->n_skips % BOARD_SKIPS] = (struct board_skip){board->trial, board->ordinal};
@@ -272,31 +245,23 @@ static bool leave_out(struct crew *crew, bool hung) {
     return true;
 }
 
-struct error *process_trials(const struct child_task *task, struct board *board, struct report *report, FILE *out) {
-    struct crew crew = {.task = *task, .board = board, .report = report, .out = out, .pending = SIZE_MAX};
+struct error *process_trials(const struct child_task *task, struct board *board, struct report *report) {
+    struct crew crew = {.task = *task, .board = board, .report = report, .pending = SIZE_MAX};
+    crew.task.board = board;
     for (bool more = true; more;) {
-        struct child child;
+        __attribute__((cleanup(child_cleanup))) struct child child = {
+            .lines = -1, .words = memfd_create("words", MFD_CLOEXEC), .text.max = TEXT_MAX};
         board->stage = STAGE_HOST;
         board->wrote_input = false;
-        struct error *error = start(&crew, &child);
-        if (!error)
-            attend(&crew, &child);
-        if (error) {
-            child_end(&child);
-            return error;
-        }
-        more = false;
-        bool fine = WIFEXITED(child.status) && WEXITSTATUS(child.status) == 0 && board->stage == STAGE_DONE;
-        if (board->stage == STAGE_ERROR) {
-            error = error_new(ERROR_INVALID, "%s", board->object);
-        } else if (!fine) {
-            say_death(&crew, &child);
-            more = leave_out(&crew, child.hung || child.swollen > 0);
-            crew.task.from = task->again ? board->n_trials - 1 - board->trial : board->trial;
-        }
-        child_end(&child);
-        if (error)
-            return error;
+        TRY(start(&crew, &child));
+        attend(&crew, &child);
+        if (board->stage == STAGE_ERROR)
+            return error_new(ERROR_INVALID, "%s", board->object);
+        if (WIFEXITED(child.status) && WEXITSTATUS(child.status) == 0 && board->stage == STAGE_DONE)
+            return NULL;
+        report_death(&crew, &child);
+        more = leave_out(&crew, child.hung || child.swollen > 0);
+        crew.task.from = task->again ? board->n_trials - 1 - board->trial : board->trial;
     }
     return NULL;
 }

@@ -6,9 +6,9 @@
 #include "core/json/yaml.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const struct {
     const char *name, *where, *expected;
@@ -22,11 +22,6 @@ const char *function_name(enum function function) {
     return names[function];
 }
 
-const char *phase_name(int phase) {
-    static const char *const names[] = {"PENDING", "SUSPENDED", "ACTIVE", "SUCCEEDED", "FAILED"};
-    return phase >= 0 && phase < (int)(sizeof(names) / sizeof(names[0])) ? names[phase] : "unknown";
-}
-
 static bool same_cause(const struct finding *a, const struct finding *b) {
     return a->rule == b->rule && a->function == b->function && strcmp(a->kind, b->kind) == 0 &&
            strcmp(a->cause, b->cause) == 0;
@@ -38,46 +33,44 @@ static size_t size_of(const struct json *inputs) {
     return inputs ? len : SIZE_MAX;
 }
 
-// Another object with the same cause.
-static void add_more(struct finding *finding, const struct finding *found) {
-    finding->more++;
-    size_t size = size_of(found->inputs);
-    if (size >= finding->size) {
-        json_free(found->inputs);
-        return;
-    }
+static void free_finding(struct finding *finding) {
     json_free(finding->inputs);
-    finding->inputs = found->inputs;
-    finding->size = size;
-    (void)text_set(&finding->object, found->object);
-    (void)text_set(&finding->found, found->found);
+    free(finding);
 }
 
-bool report_add(struct report *report, const struct finding *found, size_t *index) {
-    for (size_t i = 0; i < report->count; i++)
-        if (same_cause(&report->list[i], found)) {
-            add_more(&report->list[i], found);
-            if (index)
-                *index = i;
-            return true;
-        }
-    struct finding *finding = array_next(&report->list, report->count, sizeof *finding);
-    if (!finding) {
-        json_free(found->inputs);
+// Replaces a finding, or an empty place, by a copy. Takes the inputs.
+static bool set_finding(struct finding **place, struct finding finding) {
+    struct finding *copy = struct_copy_with_texts(&finding, sizeof finding, 4);
+    if (!copy) {
+        json_free(finding.inputs);
         return false;
     }
-    *finding = (struct finding){.rule = found->rule,
-                                .function = found->function,
-                                .kind = strdup(found->kind),
-                                .cause = strdup(found->cause),
-                                .object = strdup(found->object),
-                                .found = strdup(found->found),
-                                .inputs = found->inputs,
-                                .size = size_of(found->inputs)};
-    report->count++; // report_free frees an incomplete finding, too
-    if (index)
-        *index = report->count - 1;
-    return finding->kind && finding->cause && finding->object && finding->found;
+    if (*place)
+        free_finding(*place);
+    *place = copy;
+    return true;
+}
+
+size_t report_add(struct report *report, const struct finding *found) {
+    struct finding new = *found;
+    new.size = size_of(found->inputs);
+    size_t at = 0;
+    while (at < report->count && !same_cause(report->list[at], found))
+        at++;
+    if (at < report->count) { // another object with the same cause
+        new.more = ++report->list[at]->more;
+        if (new.size < report->list[at]->size)
+            set_finding(&report->list[at], new);
+        else
+            json_free(new.inputs);
+        return at;
+    }
+    struct finding **place = array_next(&report->list, report->count, sizeof *place);
+    if (!place)
+        json_free(new.inputs);
+    if (!place || !set_finding(place, new))
+        return SIZE_MAX;
+    return report->count++;
 }
 
 void report_inputs(struct finding *finding, struct json *inputs) {
@@ -89,21 +82,13 @@ void report_inputs(struct finding *finding, struct json *inputs) {
     finding->size = size_of(inputs);
 }
 
-bool report_warn(struct report *report, const char *kind, const char *text) {
-    char *line = text_format("%s: %s", kind, text);
-    for (size_t i = 0; line && i < report->n_warnings; i++)
-        if (strcmp(report->warnings[i], line) == 0) {
-            free(line);
-            return true;
-        }
-    char **grown = line ? realloc(report->warnings, (report->n_warnings + 1) * sizeof(*grown)) : NULL;
-    if (!grown) {
-        free(line);
-        return false;
-    }
-    report->warnings = grown;
-    report->warnings[report->n_warnings++] = line;
-    return true;
+void report_warn(struct report *report, const char *kind, const char *text) {
+    AUTO_TEXT line = text_format("%s: %s", kind, text);
+    for (size_t i = 0; line && i < report->warnings.count; i++)
+        if (strcmp(report->warnings.list[i], line) == 0)
+            return;
+    if (line)
+        problems_add(&report->warnings, "%s", line);
 }
 
 static void print_finding(const struct finding *finding, size_t number, FILE *out) {
@@ -121,13 +106,21 @@ static void print_finding(const struct finding *finding, size_t number, FILE *ou
 
 void report_print(const struct report *report, FILE *out) {
     for (size_t i = 0; i < report->count; i++)
-        print_finding(&report->list[i], i + 1, out);
-    if (report->n_warnings > 0)
+        print_finding(report->list[i], i + 1, out);
+    if (report->warnings.count > 0)
         fputs("\nwarnings:\n", out);
-    for (size_t i = 0; i < report->n_warnings; i++) {
+    for (size_t i = 0; i < report->warnings.count; i++) {
         fputs("  ", out);
-        text_print_line(out, report->warnings[i]);
+        text_print_line(out, report->warnings.list[i]);
     }
+}
+
+struct error *report_write_file(const char *path, int flags, unsigned mode, const struct buffer *content) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, mode);
+    bool done = fd >= 0 && text_write_fd(fd, content->data, content->len);
+    if (fd >= 0 && close(fd) != 0)
+        done = false;
+    return done ? NULL : error_new(ERROR_IO, "%s: %s", path, strerror(errno));
 }
 
 static struct error *save_one(const struct finding *finding, const char *path) {
@@ -137,41 +130,27 @@ static struct error *save_one(const struct finding *finding, const char *path) {
     for (const struct json *input = json_first(finding->inputs); input; input = json_next(input))
         if (!buffer_text(&text, "---\n") || !yaml_print(input, &text))
             return error_no_memory();
-    FILE *file = fopen(path, "we");
-    bool done = file && fwrite(text.data, 1, text.len, file) == text.len;
-    if (file && fclose(file) != 0)
-        done = false;
-    return done ? NULL : error_new(ERROR_IO, "%s: %s", path, strerror(errno));
+    return report_write_file(path, O_TRUNC, 0666, &text);
 }
 
 struct error *report_save(const struct report *report, const char *folder, FILE *out) {
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         return error_new(ERROR_IO, "%s: %s", folder, strerror(errno));
     for (size_t i = 0; i < report->count; i++) {
-        const struct finding *finding = &report->list[i];
+        const struct finding *finding = report->list[i];
         if (!finding->inputs)
             continue;
         AUTO_TEXT path = text_format("%s/%zu-%s.yaml", folder, i + 1, rules[finding->rule].name);
-        struct error *error = path ? save_one(finding, path) : error_no_memory();
-        if (error)
-            return error;
+        TRY(path ? save_one(finding, path) : error_no_memory());
         fprintf(out, "\nsaved the object of %zu. in %s\n", i + 1, path);
     }
     return NULL;
 }
 
 void report_free(struct report *report) {
-    for (size_t i = 0; i < report->count; i++) {
-        struct finding *finding = &report->list[i];
-        free(finding->kind);
-        free(finding->cause);
-        free(finding->object);
-        free(finding->found);
-        json_free(finding->inputs);
-    }
-    for (size_t i = 0; i < report->n_warnings; i++)
-        free(report->warnings[i]);
-    free(report->warnings);
+    for (size_t i = 0; i < report->count; i++)
+        free_finding(report->list[i]);
     free(report->list);
+    problems_free(&report->warnings);
     *report = (struct report){.list = NULL};
 }

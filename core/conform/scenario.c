@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+// The calls of one trial.
 #include "core/conform/child.h"
 
 #include "core/adapter/phase.h"
-#include "core/base/text.h"
-#include "core/json/patch.h"
-
-#include <stdio.h>
-#include <string.h>
+#include "core/adapter/pods.h"
+#include "core/base/thread.h"
 
 #define CHANGED_PHASE "phase was WHARF_%s, and is WHARF_%s after a user's change that the API allows"
 
@@ -15,17 +13,18 @@ static bool is_final(int phase) {
 }
 
 // Extends the description of the trial's object for the following calls.
-static void about(struct run *run, size_t base_len, const char *what, const char *more) {
-    snprintf(run->board->object + base_len, sizeof(run->board->object) - base_len, "%s%s", what, more);
+static void about(struct run *run, const char *what, const char *more) {
+    size_t len = run->object_len;
+    snprintf(run->board->object + len, sizeof(run->board->object) - len, "%s%s", what, more);
 }
 
-// `finished` is a workload with a final phase, which must stay the same for any state of the mirror.
-static void check_finished(struct run *run, const struct json *finished, int phase, const struct json *mirror,
-                           wharf_mirror_state state) {
-    run->must_stay = phase;
-    const struct json *after = step_status(run, finished, mirror, state);
+// Copies the status of a mirror. A workload with a final phase must keep the phase for any state of the mirror.
+static void try_mirror(struct run *run, const struct json *workload, int phase, const struct json *mirror,
+                       wharf_mirror_state state) {
+    run->must_stay = is_final(phase) ? phase : -1;
+    const struct json *after = step_status(run, workload, mirror, state);
     run->must_stay = -1;
-    int then = step_phase(run, after);
+    int then = is_final(phase) ? step_phase(run, after) : -1;
     if (then >= 0 && then != phase)
         run_report(run, RULE_FINISHED, CALL_STATUS, "",
                    "phase was WHARF_%s, and is WHARF_%s after the host wrote the result of `status`", phase_name(phase),
@@ -34,37 +33,27 @@ static void check_finished(struct run *run, const struct json *finished, int pha
 
 // Tries every other state of the mirror with this state of the workload.
 static void try_other_mirrors(struct run *run, const struct subject *subject, const struct json *workload,
-                              const struct json *mirror, size_t base_len) {
+                              const struct json *mirror) {
     int phase = step_phase(run, workload);
     for (size_t i = 0; i < subject->n_states; i++) {
-        about(run, base_len, "; then the mirror has the status of ", subject->state_sources[i]);
-        const struct json *other = input_with_status(mirror, subject->states[i]);
+        about(run, "; then the mirror has the status of ", subject->states[i].source);
+        const struct json *other = input_with_status(mirror, subject->states[i].status);
         if (!other)
             return;
-        if (is_final(phase))
-            check_finished(run, workload, phase, other, WHARF_MIRROR_PRESENT);
-        else
-            step_status(run, workload, other, WHARF_MIRROR_PRESENT);
+        try_mirror(run, workload, phase, other, WHARF_MIRROR_PRESENT);
     }
-    static const wharf_mirror_state states[] = {WHARF_MIRROR_NONE, WHARF_MIRROR_LOST};
-    for (size_t i = 0; i < 2; i++) {
-        about(run, base_len, "; then ", states[i] == WHARF_MIRROR_LOST ? "the worker is lost" : "there is no mirror");
-        if (is_final(phase))
-            check_finished(run, workload, phase, NULL, states[i]);
-        else
-            step_status(run, workload, NULL, states[i]);
-    }
-    about(run, base_len, "", "");
+    about(run, "; then there is no mirror", "");
+    try_mirror(run, workload, phase, NULL, WHARF_MIRROR_NONE);
+    about(run, "; then the worker is lost", "");
+    try_mirror(run, workload, phase, NULL, WHARF_MIRROR_LOST);
+    about(run, "", "");
 }
 
 static void try_changes(struct run *run, const struct subject *subject, const struct json *workload,
-                        const struct json *mirror, size_t base_len) {
-    about(run, base_len, "; then a user changes the object", "");
+                        const struct json *mirror) {
+    about(run, "; then a user changes the object", "");
     for (size_t i = 0; i < subject->n_changes; i++) {
-        AUTO_JSON changed = json_copy(workload);
-        if (!changed || !patch_apply(&changed, subject->changes[i]))
-            return;
-        const struct json *input = input_copy(changed);
+        const struct json *input = input_patched(workload, subject->changes[i]);
         if (!input)
             return;
         int phase = step_phase(run, workload), then = step_phase(run, input);
@@ -75,15 +64,15 @@ static void try_changes(struct run *run, const struct subject *subject, const st
         step_mirror(run, input, NULL);
         step_pods(run, input);
     }
-    about(run, base_len, "", "");
+    about(run, "", "");
 }
 
 // The life of a valid object: the host makes a mirror, the mirror gets a status, the host copies the status, and then
 // the mirror gets every other status.
-static void whole_trial(struct run *run, const struct trial *trial, const struct json *object, size_t base_len) {
+static void whole_trial(struct run *run, const struct trial *trial, const struct json *object) {
     const struct subject *subject = &run->now->subjects[trial->subject];
     const struct json *fresh = input_copy(subject->object);
-    const struct json *status = trial->state == NO_STATE ? NULL : subject->states[trial->state];
+    const struct json *status = subject_status(subject, trial->state);
     if (!fresh)
         return;
     step_pods(run, fresh);
@@ -99,21 +88,20 @@ static void whole_trial(struct run *run, const struct trial *trial, const struct
     if (!mirror)
         return;
     if (subject->document)
-        traits_of_mirror(run, made);
+        step_traits(run, made);
     step_update(run, fresh, made, true);
     step_update(run, fresh, mirror, false);
     step_phase(run, mirror);
     const struct json *after = step_status(run, fresh, mirror, WHARF_MIRROR_PRESENT);
     bool is_copied = run->answered == WHARF_OK;
     int copied = step_phase(run, after);
-    if (is_copied && trial->state != NO_STATE && subject->given[trial->state] && copied >= 0 && is_final(phase) &&
-        copied != phase)
+    if (is_copied && status && subject->states[trial->state].given && copied >= 0 && is_final(phase) && copied != phase)
         run_report(run, RULE_STATUS_PHASE, CALL_STATUS, "",
                    "the mirror is WHARF_%s, and the workload with the copied status is WHARF_%s", phase_name(phase),
                    phase_name(copied));
     step_update(run, after, mirror, false);
-    try_other_mirrors(run, subject, after, mirror, base_len);
-    try_changes(run, subject, after, mirror, base_len);
+    try_other_mirrors(run, subject, after, mirror);
+    try_changes(run, subject, after, mirror);
 }
 
 // A broken object: as a workload, as a mirror, and as both.
@@ -132,7 +120,7 @@ static void broken_trial(struct run *run, const struct trial *trial, const struc
     }
     if (trial->type == TRIAL_HEAVY || !fresh)
         return;
-    const struct json *whole = step_mirror(run, fresh, trial->state == NO_STATE ? NULL : subject->states[trial->state]);
+    const struct json *whole = step_mirror(run, fresh, subject_status(subject, trial->state));
     if (!whole)
         return;
     step_update(run, object, whole, false);
@@ -142,11 +130,167 @@ static void broken_trial(struct run *run, const struct trial *trial, const struc
     const struct json *after = step_status(run, fresh, whole, WHARF_MIRROR_PRESENT);
     const struct json *broken = input_with_status(whole, json_get(object, "status"));
     int phase = step_phase(run, after);
-    if (broken && is_final(phase))
-        check_finished(run, after, phase, broken, WHARF_MIRROR_PRESENT);
-    else if (broken)
-        step_status(run, after, broken, WHARF_MIRROR_PRESENT);
+    if (broken)
+        try_mirror(run, after, phase, broken, WHARF_MIRROR_PRESENT);
 }
+
+// -- functions in several threads at once: every thread makes the same calls, starting at a different one, and must get
+// the answers of a single thread. Services yield to other threads now and then (watch.c), so that an adapter's state
+// outside of a call shows --
+
+#define N_THREADS 4
+#define CALLS 400     // of a thread and function
+#define INPUTS_MAX 64 // workloads with their mirrors
+#define ALL_FUNCTIONS CALL_LOAD
+#define CROWD_ORDINAL UINT32_C(1000000) // of the call of a function
+
+struct crowd_input {
+    const struct json *workload, *mirror;
+    uint64_t expected[N_FUNCTIONS];
+    bool steady[N_FUNCTIONS]; // alone, two calls have the same answer
+};
+
+struct crowd {
+    struct run *run;
+    struct crowd_input inputs[INPUTS_MAX];
+    size_t n_inputs;
+    enum function function; // to call, or ALL_FUNCTIONS
+    pthread_barrier_t start;
+    atomic_bool wrong[N_FUNCTIONS];
+};
+
+struct walker {
+    struct crowd *crowd;
+    pthread_t thread;
+    size_t at;
+};
+
+// A function that changes a draft gets a copy, as from the host.
+static struct json *make_draft(enum function function, const struct crowd_input *input) {
+    if (function == CALL_MIRROR)
+        return json_copy(input->workload);
+    if (function == CALL_UPDATE)
+        return json_copy(input->mirror);
+    AUTO_JSON empty = function == CALL_STATUS ? json_new_object() : NULL;
+    return with_status(empty, json_get(input->mirror, "status"));
+}
+
+// The hash of the function's answer.
+static uint64_t ask(const struct crowd *crowd, enum function function, const struct crowd_input *input) {
+    struct adapter_call call;
+    wharf_phase phase = {.size = 0};
+    wharf_result result = WHARF_OK;
+    AUTO_JSON out = make_draft(function, input);
+    __atomic_fetch_add(&crowd->run->board->calls, 1, __ATOMIC_RELAXED);
+    probe_begin_call(&call, crowd->run->now->real, 0, input->workload, WHARF_MIRROR_PRESENT);
+    if (function == CALL_PHASE)
+        result = adapter_phase(&call, input->workload, &phase);
+    else if (function == CALL_ACCEPT)
+        result = adapter_accept(&call, input->workload);
+    else if (function == CALL_POD_SETS)
+        result = pods_of(&call, input->workload, &out);
+    else if (function == CALL_MIRROR)
+        result = adapter_mirror(&call, input->workload, out);
+    else if (function == CALL_UPDATE)
+        result = adapter_update(&call, input->workload, input->mirror, out);
+    else if (out)
+        result = adapter_status(&call, input->workload, input->mirror, out);
+    uint64_t hash = probe_hash(&call.answer, (int)result, out, &phase);
+    adapter_call_end(&call);
+    return hash;
+}
+
+static void *walk(void *argument) {
+    struct walker *walker = argument;
+    struct crowd *crowd = walker->crowd;
+    pthread_barrier_wait(&crowd->start);
+    for (size_t i = walker->at; i < walker->at + CALLS; i++) {
+        const struct crowd_input *input = &crowd->inputs[i % crowd->n_inputs];
+        enum function function = crowd->function;
+        if (function == ALL_FUNCTIONS)
+            function = (enum function)(CALL_PHASE + i / crowd->n_inputs % (N_FUNCTIONS - CALL_PHASE));
+        if (input->steady[function] && ask(crowd, function, input) != input->expected[function])
+            crowd->wrong[function] = true;
+    }
+    return NULL;
+}
+
+static void walk_together(struct crowd *crowd) {
+    struct walker walkers[N_THREADS];
+    if (pthread_barrier_init(&crowd->start, NULL, N_THREADS) != 0)
+        return;
+    crowd->run->crowded = true;
+    crowd->run->board->stage = STAGE_CALL;
+    for (size_t i = 0; i < N_THREADS; i++) {
+        walkers[i] = (struct walker){.crowd = crowd, .at = i * crowd->n_inputs / N_THREADS};
+        if (thread_start("crowd", 0, walk, &walkers[i], &walkers[i].thread) != 0)
+            abort(); // the others would wait for ever
+    }
+    for (size_t i = 0; i < N_THREADS; i++)
+        pthread_join(walkers[i].thread, NULL);
+    crowd->run->board->stage = STAGE_HOST;
+    crowd->run->crowded = false;
+    pthread_barrier_destroy(&crowd->start);
+}
+
+static void add_input(struct crowd *crowd, const struct subject *subject, size_t state) {
+    struct json *object = crowd->n_inputs < INPUTS_MAX ? subject_with(subject, state) : NULL;
+    const struct json *workload = input_take(object);
+    const struct json *fresh = workload ? input_copy(subject->object) : NULL;
+    const struct json *status = subject_status(subject, state);
+    const struct json *mirror = fresh ? step_mirror(crowd->run, fresh, status) : NULL;
+    if (mirror)
+        crowd->inputs[crowd->n_inputs++] = (struct crowd_input){.workload = workload, .mirror = mirror};
+}
+
+static void ask_alone(struct crowd *crowd, enum function function) {
+    crowd->run->board->stage = STAGE_CALL;
+    for (size_t i = 0; i < crowd->n_inputs; i++) {
+        struct crowd_input *input = &crowd->inputs[i];
+        input->expected[function] = ask(crowd, function, input);
+        input->steady[function] = ask(crowd, function, input) == input->expected[function];
+    }
+    crowd->run->board->stage = STAGE_HOST;
+}
+
+// False if an earlier child died in this test.
+static bool announce(struct crowd *crowd, enum function function, enum function named) {
+    struct run *run = crowd->run;
+    struct board *board = run->board;
+    crowd->function = function;
+    board->ordinal = CROWD_ORDINAL + (uint32_t)function;
+    board->function = named;
+    snprintf(board->object, sizeof(board->object), "all objects, in %d threads at once", N_THREADS);
+    return !probe_is_skipped(board) && !board->given_up[run->now->index % BOARD_KINDS][named];
+}
+
+static void crowd_trial(struct run *run) {
+    struct crowd *crowd = calloc(1, sizeof(*crowd));
+    enum function last = CALL_LOAD;
+    if (!crowd)
+        return;
+    crowd->run = run;
+    for (size_t s = 0; s < run->now->n_subjects; s++)
+        for (size_t i = 0; i <= run->now->subjects[s].n_states; i++)
+            add_input(crowd, &run->now->subjects[s], i == 0 ? NO_STATE : i - 1);
+    for (enum function function = CALL_PHASE; crowd->n_inputs > 0 && function < N_FUNCTIONS; function++) {
+        if (!tested_has(run->now, function) || !announce(crowd, function, function))
+            continue;
+        ask_alone(crowd, function);
+        walk_together(crowd);
+        last = function;
+    }
+    if (last != CALL_LOAD && announce(crowd, ALL_FUNCTIONS, last))
+        walk_together(crowd);
+    run->workload = run->mirror = NULL;
+    for (enum function function = CALL_PHASE; function < N_FUNCTIONS; function++)
+        if (crowd->wrong[function])
+            run_report(run, RULE_CROWD, function, "",
+                       "called in %d threads at once, the output differs from a single call's", N_THREADS);
+    free(crowd);
+}
+
+// -- any trial --
 
 static bool given_up(const struct board *board, size_t kind) {
     bool any = false;
@@ -168,12 +312,13 @@ void run_trial(struct run *run, const struct trial *trial) {
     AUTO_BUFFER(words, 4096);
     const struct json *object = input_take(trial_object(run, trial, &words));
     text_copy(board->object, sizeof(board->object), words.data ? words.data : "");
+    run->object_len = strlen(board->object);
     if (trial->type == TRIAL_CROWD)
-        crowd_run(run);
+        crowd_trial(run);
     else if (trial->type == TRIAL_LIFE)
         life_run(run, &run->now->subjects[trial->subject], trial->how);
     else if (object && trial->type == TRIAL_WHOLE)
-        whole_trial(run, trial, object, strlen(board->object));
+        whole_trial(run, trial, object);
     else if (object)
         broken_trial(run, trial, object);
     if (!run->thorough)

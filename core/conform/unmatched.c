@@ -3,29 +3,22 @@
 // objects do not show such a state. Calls no function of the adapter.
 #include "core/conform/child.h"
 
-#include "core/base/suggest.h"
+#include "core/adapter/phase.h"
 #include "core/base/text.h"
-#include "core/json/patch.h"
 #include "core/json/pointer.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define NEAR_MAX 128 // candidates for a typo's correction
 #define CLAIMS_MAX 2048
-
-enum where { IN_SPEC, IN_STATUS };
+#define CONDITIONS "/status/conditions"
 
 // A claim of a kind, and whether an object confirms the claim.
 struct claim {
-    enum where where;
     const char *field;            // "carried"
     const char *pointer;          // or the pattern
-    const wharf_phase_rule *rule; // NULL: the pointer alone
-    const char *value;            // the scalar at the pointer; the type of a condition with `condition`; NULL: any
+    const char *value;            // the scalar there, or the type of a condition there; NULL: any
+    const wharf_phase_rule *rule; // for the status and the reason of a condition; NULL: any
     const char *member;           // of a condition; NULL: none
-    bool condition;
+    bool condition;               // no scalar
     bool seen;
     char meant[256]; // the probable correct name; "" if unknown
 };
@@ -36,98 +29,82 @@ struct claims {
     size_t objects, statuses; // compared
 };
 
+static bool is_of_status(const struct claim *claim) {
+    return text_has_prefix(claim->pointer, "/status");
+}
+
 // Most kinds remove labels and annotations that need not be there.
 static void add_claim(struct claims *claims, struct claim claim) {
     if (claim.pointer && !text_has_prefix(claim.pointer, "/metadata") && claims->count < CLAIMS_MAX)
         claims->list[claims->count++] = claim;
 }
 
-static void add_all(struct claims *claims, enum where where, const char *field, const char *const *patterns) {
+static void add_pointer(struct claims *claims, const char *field, const char *pointer) {
+    add_claim(claims, (struct claim){.field = field, .pointer = pointer});
+}
+
+static void add_pointers(struct claims *claims, const char *field, const char *const *patterns) {
     for (; patterns && *patterns; patterns++)
-        add_claim(claims, (struct claim){.where = where, .field = field, .pointer = *patterns});
+        add_pointer(claims, field, *patterns);
 }
 
 static void add_changes(struct claims *claims, const char *field, const wharf_status_change *change) {
     for (; change && change->name; change++)
         if (change->change == WHARF_SET_CONDITION)
-            add_claim(claims, (struct claim){.where = IN_STATUS,
-                                             .field = field,
-                                             .pointer = "/status/conditions",
-                                             .value = change->name,
-                                             .condition = true});
+            add_claim(claims,
+                      (struct claim){.field = field, .pointer = CONDITIONS, .value = change->name, .condition = true});
         else
-            add_claim(claims, (struct claim){.where = IN_STATUS, .field = field, .pointer = change->name});
+            add_pointer(claims, field, change->name);
 }
 
-static void add_spec(struct claims *claims, const wharf_kind *kind) {
-    add_claim(claims, (struct claim){.field = "managed_by", .pointer = kind->managed_by});
-    add_claim(claims, (struct claim){.field = "suspend", .pointer = kind->suspend});
+static void add_kind(struct claims *claims, const wharf_kind *kind) {
+    add_pointer(claims, "managed_by", kind->managed_by);
+    add_pointer(claims, "suspend", kind->suspend);
     if (kind->suspend_value)
         add_claim(claims,
                   (struct claim){.field = "suspend_value", .pointer = kind->suspend, .value = kind->suspend_value});
     for (const wharf_carried *carried = kind->carried; carried && carried->pointer; carried++)
-        add_claim(claims, (struct claim){.field = "carried", .pointer = carried->pointer});
-    add_all(claims, IN_SPEC, "removed", kind->removed);
+        add_pointer(claims, "carried", carried->pointer);
+    add_pointers(claims, "removed", kind->removed);
     for (const wharf_pods *pods = kind->pods; pods && pods->templates; pods++) {
-        add_claim(claims, (struct claim){.field = "pods.templates", .pointer = pods->templates});
-        add_all(claims, IN_SPEC, "pods.counts", pods->counts);
+        add_pointer(claims, "pods.templates", pods->templates);
+        add_pointers(claims, "pods.counts", pods->counts);
     }
-}
-
-static void add_status(struct claims *claims, const wharf_kind *kind) {
-    const enum where where = IN_STATUS;
     for (const wharf_phase_rule *rule = kind->phases; rule && rule->pointer; rule++)
-        add_claim(claims, (struct claim){.where = where, .field = "phases", .pointer = rule->pointer, .rule = rule});
-    add_all(claims, where, "status_removed", kind->status_removed);
-    add_claim(claims,
-              (struct claim){.where = where, .field = "observed_generation", .pointer = kind->observed_generation});
-    add_claim(claims, (struct claim){.where = where, .field = "finished_at", .pointer = kind->finished_at});
+        add_claim(claims,
+                  (struct claim){.field = "phases", .pointer = rule->pointer, .value = rule->value, .rule = rule});
+    add_pointers(claims, "status_removed", kind->status_removed);
+    add_pointer(claims, "observed_generation", kind->observed_generation);
+    add_pointer(claims, "finished_at", kind->finished_at);
     if (kind->condition_time)
-        add_claim(claims, (struct claim){.where = where,
-                                         .field = "condition_time",
-                                         .pointer = "/status/conditions",
-                                         .member = kind->condition_time});
+        add_claim(claims, (struct claim){.field = "condition_time",
+                                         .pointer = CONDITIONS,
+                                         .member = kind->condition_time,
+                                         .condition = true});
     add_changes(claims, "suspended_status", kind->suspended_status);
     add_changes(claims, "resumed_status", kind->resumed_status);
     add_changes(claims, "gave_up_status", kind->gave_up_status);
 }
 
-static const struct json *condition_of(const struct json *conditions, const char *type) {
-    const struct json *item = json_is(conditions, JSON_ARRAY) ? json_first(conditions) : NULL;
-    while (item && !text_equal(json_string(json_get(item, "type")), type))
-        item = json_next(item);
-    return item;
+static bool is_text(const struct json *condition, const char *key, const char *expected) {
+    return !expected || text_equal(json_string(json_get(condition, key)), expected);
 }
 
-// One type may be there several times.
-static bool rule_matches(const struct json *value, const wharf_phase_rule *rule) {
-    if (!json_is(value, JSON_ARRAY))
-        return json_is_scalar(value, rule->value);
-    for (const struct json *item = json_first(value); item; item = json_next(item))
-        if (text_equal(json_string(json_get(item, "type")), rule->value) &&
-            text_equal(json_string(json_get(item, "status")), rule->status ? rule->status : "True") &&
-            (!rule->reason || text_equal(json_string(json_get(item, "reason")), rule->reason)))
-            return true;
-    return false;
+static bool is_condition(const struct claim *claim, const struct json *item) {
+    const wharf_phase_rule *rule = claim->rule;
+    return is_text(item, "type", claim->value) && (!claim->member || json_get(item, claim->member)) &&
+           (!rule ||
+            (is_text(item, "status", rule->status ? rule->status : "True") && is_text(item, "reason", rule->reason)));
 }
 
-static bool has_member(const struct json *conditions, const char *member) {
-    const struct json *item = json_is(conditions, JSON_ARRAY) ? json_first(conditions) : NULL;
-    while (item && !json_get(item, member))
-        item = json_next(item);
-    return item;
-}
-
-static bool value_matches(void *ctx, const char *pointer, struct json *value) {
+static bool check_value(void *ctx, const char *pointer, struct json *value) {
     (void)pointer;
     struct claim *claim = ctx;
-    if (claim->rule)
-        claim->seen = rule_matches(value, claim->rule);
-    else if (claim->condition)
-        claim->seen = condition_of(value, claim->value);
-    else if (claim->member)
-        claim->seen = has_member(value, claim->member);
-    else
+    bool conditions = json_is(value, JSON_ARRAY) && (claim->rule || claim->condition);
+    // One type may be there several times.
+    for (const struct json *item = conditions ? json_first(value) : NULL; item; item = json_next(item))
+        claim->seen |= is_condition(claim, item);
+    if (!conditions && !claim->condition)
         claim->seen = !claim->value || json_is_scalar(value, claim->value);
     return !claim->seen;
 }
@@ -136,15 +113,11 @@ static bool value_matches(void *ctx, const char *pointer, struct json *value) {
 static bool is_of_template(const char *pattern, char *parent, size_t size) {
     static const char *const fields[] = {"/metadata/labels", "/metadata/annotations", "/spec/nodeSelector",
                                          "/spec/tolerations", "/spec/schedulingGates"};
-    size_t len = strlen(pattern);
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-        size_t tail = strlen(fields[i]);
-        if (len > tail && len < size && strcmp(pattern + len - tail, fields[i]) == 0) {
-            text_copy(parent, size, pattern);
-            parent[len - tail] = '\0';
-            return true;
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+        if (text_has_suffix(pattern, fields[i]) && strlen(pattern) < size) {
+            text_copy(parent, strlen(pattern) - strlen(fields[i]) + 1, pattern);
+            return parent[0] != '\0';
         }
-    }
     return false;
 }
 
@@ -194,16 +167,13 @@ static void guess(struct claim *claim, const struct json *object) {
     if (claim->meant[0] != '\0')
         return;
     const struct json *value = pointer_find(object, claim->pointer);
-    const char *type = claim->rule ? claim->rule->value : claim->condition ? claim->value : NULL;
-    const char *meant = NULL;
-    if (json_is(value, JSON_ARRAY) && type && !condition_of(value, type))
-        meant = nearest(value, type, true);
+    const char *meant = NULL, *text = json_string(value);
+    if (json_is(value, JSON_ARRAY) && claim->value && !phase_condition(value, claim->value, NULL))
+        meant = nearest(value, claim->value, true);
     else if (json_is(value, JSON_ARRAY) && claim->member && json_first(value))
         meant = nearest(json_first(value), claim->member, false);
-    else if (value && claim->rule && !json_is(value, JSON_ARRAY) && json_string(value))
-        meant = suggest(claim->rule->value, (const char *const[]){json_string(value)}, 1);
-    else if (value && claim->value && json_string(value))
-        meant = suggest(claim->value, (const char *const[]){json_string(value)}, 1);
+    else if (text && claim->value)
+        meant = suggest(claim->value, &text, 1);
     if (meant)
         text_copy(claim->meant, sizeof(claim->meant), meant);
     else if (!value)
@@ -217,11 +187,11 @@ static void look_at(struct claims *claims, const struct json *object) {
     bool status = json_get(object, "status");
     for (size_t i = 0; i < claims->count; i++) {
         struct claim *claim = &claims->list[i];
-        if (claim->seen || (claim->where == IN_STATUS && !status))
+        if (claim->seen || (is_of_status(claim) && !status))
             continue;
-        pointer_each(object, claim->pointer, value_matches, claim);
-        if (!claim->seen && claim->where == IN_SPEC && is_of_template(claim->pointer, parent, sizeof(parent)))
-            pointer_each(object, parent, value_matches, claim);
+        pointer_each(object, claim->pointer, check_value, claim);
+        if (!claim->seen && !is_of_status(claim) && is_of_template(claim->pointer, parent, sizeof(parent)))
+            pointer_each(object, parent, check_value, claim);
         if (!claim->seen)
             guess(claim, object);
     }
@@ -257,20 +227,21 @@ static void look_at_life(struct claims *claims, const struct document *object, c
 
 // -- the warnings --
 
-static void words_of(const struct claim *claim, char *out, size_t size) {
+static void describe(const struct claim *claim, struct buffer *out) {
     const wharf_phase_rule *rule = claim->rule;
+    buffer_printf(out, "%s: ", claim->field);
     if (rule)
-        snprintf(out, size, "%s: \"%s\"%s%s%s%s at %s", claim->field, rule->value, rule->status ? " with status " : "",
-                 rule->status ? rule->status : "", rule->reason ? " and reason " : "", rule->reason ? rule->reason : "",
-                 rule->pointer);
-    else if (claim->condition)
-        snprintf(out, size, "%s: a condition \"%s\"", claim->field, claim->value);
+        buffer_printf(out, "\"%s\"%s%s%s%s at %s", rule->value, rule->status ? " with status " : "",
+                      rule->status ? rule->status : "", rule->reason ? " and reason " : "",
+                      rule->reason ? rule->reason : "", rule->pointer);
     else if (claim->member)
-        snprintf(out, size, "%s: \"%s\" in a condition", claim->field, claim->member);
+        buffer_printf(out, "\"%s\" in a condition", claim->member);
+    else if (claim->condition)
+        buffer_printf(out, "a condition \"%s\"", claim->value);
     else if (claim->value)
-        snprintf(out, size, "%s: \"%s\" at %s", claim->field, claim->value, claim->pointer);
+        buffer_printf(out, "\"%s\" at %s", claim->value, claim->pointer);
     else
-        snprintf(out, size, "%s: %s", claim->field, claim->pointer);
+        buffer_text(out, claim->pointer);
 }
 
 // A name that the kind has elsewhere is no suggestion for a typo.
@@ -278,33 +249,34 @@ static bool is_claimed(const struct claims *claims, const struct claim *claim) {
     bool any = false;
     for (size_t i = 0; i < claims->count; i++) {
         const struct claim *other = &claims->list[i];
-        const char *said = other->rule ? other->rule->value : other->value ? other->value : other->pointer;
-        any |= strcmp(other->field, claim->field) == 0 && strcmp(said, claim->meant) == 0;
+        any |= strcmp(other->field, claim->field) == 0 &&
+               strcmp(other->value ? other->value : other->pointer, claim->meant) == 0;
     }
     return any;
 }
 
 static void warn(struct run *run, const struct claims *claims, const struct claim *claim) {
-    char words[512];
-    words_of(claim, words, sizeof(words));
-    bool status = claim->where == IN_STATUS;
-    bool guessed = claim->meant[0] != '\0' && !is_claimed(claims, claim);
-    run_warn(run, "%s is in none of the %zu %s given%s%s%s", words, status ? claims->statuses : claims->objects,
-             status ? "statuses" : "objects", guessed ? "; did you mean \"" : "", guessed ? claim->meant : "",
-             guessed ? "\"?" : "");
+    AUTO_BUFFER(words, 4096);
+    describe(claim, &words);
+    if (is_of_status(claim))
+        buffer_printf(&words, " is in none of the %zu statuses given", claims->statuses);
+    else
+        buffer_printf(&words, " is in none of the %zu objects given", claims->objects);
+    if (claim->meant[0] != '\0' && !is_claimed(claims, claim))
+        buffer_printf(&words, "; did you mean \"%s\"?", claim->meant);
+    run_warn(run, "%s", words.data ? words.data : claim->field);
 }
 
 void unmatched_warn(struct run *run, const struct tested *tested, const struct documents *documents) {
     struct claims claims = {.list = calloc(CLAIMS_MAX, sizeof(struct claim))};
     if (!claims.list)
         return;
-    add_spec(&claims, &tested->kind.abi);
-    add_status(&claims, &tested->kind.abi);
+    add_kind(&claims, &tested->kind.abi);
     for (size_t i = 0; i < tested->n_subjects; i++)
         if (tested->subjects[i].document)
             look_at_life(&claims, tested->subjects[i].document, documents);
     for (size_t i = 0; i < claims.count && claims.objects > 0; i++)
-        if (!claims.list[i].seen && (claims.list[i].where == IN_SPEC || claims.statuses > 0))
+        if (!claims.list[i].seen && (!is_of_status(&claims.list[i]) || claims.statuses > 0))
             warn(run, &claims, &claims.list[i]);
     free(claims.list);
 }

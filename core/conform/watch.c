@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kit's versions of the functions in struct wharf_host: each records the use, checks the pointer, and calls the
-// host's function.
-#include "core/base/text.h"
+// What an adapter does besides its answers: the services it calls, changes of the process, and calls into libc.
 #include "core/conform/child.h"
 
+#include "core/json/pointer.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
 #include <sched.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+// -- services: the kit's versions of the functions in struct wharf_host record the use, check the pointer, and call the
+// host's function --
 
 #define YIELD_EVERY 3 // services, in a test with several threads
 
@@ -36,67 +44,59 @@ static void check_pointer(const char *function, const char *pointer, bool patter
     struct run *run = watch.run;
     if (!pointer || !run->now || run->crowded || run->board->stage != STAGE_CALL)
         return;
-    bool good = pointer[0] == '\0' || pointer[0] == '/';
-    for (const char *tilde = strchr(pointer, '~'); good && tilde; tilde = strchr(tilde + 1, '~'))
-        good = tilde[1] == '0' || tilde[1] == '1' || (pattern && tilde[1] == '2');
-    if (!good)
+    struct error *error = pointer_check(pointer, pattern);
+    if (error)
         run_report(run, RULE_POINTER, run->board->function, pointer, "wharf_host.%s got \"%.200s\"", function, pointer);
+    error_free(error);
 }
 
 // The services, in the order of the report: the check of an argument, the type of the result, the name, parameters,
 // arguments. `format` has variable arguments and stands alone below.
+#define CALL const wharf_call *call
+#define VALUE const wharf_value *value
+#define ROOT wharf_value *root
+#define POINTER const char *pointer
+#define PATTERN const char *pattern
+#define TEXT const char *text
 #define SERVICES(X)                                                                                                    \
-    X(UNCHECKED, wharf_type, type, (const wharf_value *value), (value))                                                \
-    X(AS_POINTER, const wharf_value *, find, (const wharf_value *value, const char *pointer), (value, pointer))        \
-    X(AS_POINTER, const wharf_value *, find_where,                                                                     \
-      (const wharf_value *value, const char *pointer, const char *key, const char *text), (value, pointer, key, text)) \
-    X(AS_POINTER, int, is, (const wharf_value *value, const char *pointer, const char *text), (value, pointer, text))  \
-    X(UNCHECKED, const char *, string, (const wharf_value *value), (value))                                            \
-    X(UNCHECKED, int, boolean, (const wharf_value *value, int fallback), (value, fallback))                            \
-    X(UNCHECKED, int64_t, integer, (const wharf_value *value, int64_t fallback), (value, fallback))                    \
-    X(UNCHECKED, double, number, (const wharf_value *value, double fallback), (value, fallback))                       \
-    X(UNCHECKED, size_t, count, (const wharf_value *value), (value))                                                   \
-    X(UNCHECKED, const wharf_value *, first, (const wharf_value *value), (value))                                      \
+    X(UNCHECKED, wharf_type, type, (VALUE), (value))                                                                   \
+    X(AS_POINTER, const wharf_value *, find, (VALUE, POINTER), (value, pointer))                                       \
+    X(AS_POINTER, const wharf_value *, find_where, (VALUE, POINTER, const char *key, TEXT),                            \
+      (value, pointer, key, text))                                                                                     \
+    X(AS_POINTER, int, is, (VALUE, POINTER, TEXT), (value, pointer, text))                                             \
+    X(UNCHECKED, const char *, string, (VALUE), (value))                                                               \
+    X(UNCHECKED, int, boolean, (VALUE, int fallback), (value, fallback))                                               \
+    X(UNCHECKED, int64_t, integer, (VALUE, int64_t fallback), (value, fallback))                                       \
+    X(UNCHECKED, double, number, (VALUE, double fallback), (value, fallback))                                          \
+    X(UNCHECKED, size_t, count, (VALUE), (value))                                                                      \
+    X(UNCHECKED, const wharf_value *, first, (VALUE), (value))                                                         \
     X(UNCHECKED, const wharf_value *, next, (const wharf_value *item), (item))                                         \
     X(UNCHECKED, const char *, name, (const wharf_value *member), (member))                                            \
     X(UNCHECKED, int, equal, (const wharf_value *a, const wharf_value *b), (a, b))                                     \
-    X(UNCHECKED, wharf_value *, new_null, (const wharf_call *call), (call))                                            \
-    X(UNCHECKED, wharf_value *, new_boolean, (const wharf_call *call, int value), (call, value))                       \
-    X(UNCHECKED, wharf_value *, new_integer, (const wharf_call *call, int64_t value), (call, value))                   \
-    X(UNCHECKED, wharf_value *, new_string, (const wharf_call *call, const char *text), (call, text))                  \
-    X(UNCHECKED, wharf_value *, new_array, (const wharf_call *call), (call))                                           \
-    X(UNCHECKED, wharf_value *, new_object, (const wharf_call *call), (call))                                          \
-    X(UNCHECKED, wharf_value *, copy, (const wharf_call *call, const wharf_value *value), (call, value))               \
-    X(UNCHECKED, wharf_value *, parse, (const wharf_call *call, const char *text, size_t len), (call, text, len))      \
-    X(UNCHECKED, const char *, print, (const wharf_call *call, const wharf_value *value, size_t *len),                 \
-      (call, value, len))                                                                                              \
-    X(AS_PATTERN, void, set,                                                                                           \
-      (const wharf_call *call, wharf_value *root, const char *pattern, const wharf_value *value),                      \
-      (call, root, pattern, value))                                                                                    \
-    X(AS_PATTERN, size_t, remove, (const wharf_call *call, wharf_value *root, const char *pattern),                    \
-      (call, root, pattern))                                                                                           \
-    X(AS_PATTERN, void, set_string,                                                                                    \
-      (const wharf_call *call, wharf_value *root, const char *pattern, const char *text), (call, root, pattern, text)) \
-    X(AS_PATTERN, void, set_integer, (const wharf_call *call, wharf_value *root, const char *pattern, int64_t value),  \
-      (call, root, pattern, value))                                                                                    \
-    X(AS_PATTERN, void, set_boolean, (const wharf_call *call, wharf_value *root, const char *pattern, int value),      \
-      (call, root, pattern, value))                                                                                    \
-    X(AS_PATTERN, void, take,                                                                                          \
-      (const wharf_call *call, wharf_value *root, const wharf_value *from, const char *pattern),                       \
-      (call, root, from, pattern))                                                                                     \
-    X(AS_POINTER, wharf_value *, edit, (const wharf_call *call, wharf_value *root, const char *pointer),               \
-      (call, root, pointer))                                                                                           \
-    X(UNCHECKED, int, parse_time, (const char *text, int64_t *ns), (text, ns))                                         \
-    X(UNCHECKED, const char *, format_time, (const wharf_call *call, int64_t ns), (call, ns))                          \
-    X(UNCHECKED, void *, memory, (const wharf_call *call, size_t size), (call, size))                                  \
-    X(UNCHECKED, const wharf_value *, condition, (const wharf_value *object, const char *type, const char *status),    \
-      (object, type, status))                                                                                          \
+    X(UNCHECKED, wharf_value *, new_null, (CALL), (call))                                                              \
+    X(UNCHECKED, wharf_value *, new_boolean, (CALL, int value), (call, value))                                         \
+    X(UNCHECKED, wharf_value *, new_integer, (CALL, int64_t value), (call, value))                                     \
+    X(UNCHECKED, wharf_value *, new_string, (CALL, TEXT), (call, text))                                                \
+    X(UNCHECKED, wharf_value *, new_array, (CALL), (call))                                                             \
+    X(UNCHECKED, wharf_value *, new_object, (CALL), (call))                                                            \
+    X(UNCHECKED, wharf_value *, copy, (CALL, VALUE), (call, value))                                                    \
+    X(UNCHECKED, wharf_value *, parse, (CALL, TEXT, size_t len), (call, text, len))                                    \
+    X(UNCHECKED, const char *, print, (CALL, VALUE, size_t * len), (call, value, len))                                 \
+    X(AS_PATTERN, void, set, (CALL, ROOT, PATTERN, VALUE), (call, root, pattern, value))                               \
+    X(AS_PATTERN, size_t, remove, (CALL, ROOT, PATTERN), (call, root, pattern))                                        \
+    X(AS_PATTERN, void, set_string, (CALL, ROOT, PATTERN, TEXT), (call, root, pattern, text))                          \
+    X(AS_PATTERN, void, set_integer, (CALL, ROOT, PATTERN, int64_t value), (call, root, pattern, value))               \
+    X(AS_PATTERN, void, set_boolean, (CALL, ROOT, PATTERN, int value), (call, root, pattern, value))                   \
+    X(AS_PATTERN, void, take, (CALL, ROOT, const wharf_value *from, PATTERN), (call, root, from, pattern))             \
+    X(AS_POINTER, wharf_value *, edit, (CALL, ROOT, POINTER), (call, root, pointer))                                   \
+    X(UNCHECKED, int, parse_time, (TEXT, int64_t * ns), (text, ns))                                                    \
+    X(UNCHECKED, const char *, format_time, (CALL, int64_t ns), (call, ns))                                            \
+    X(UNCHECKED, void *, memory, (CALL, size_t size), (call, size))                                                    \
+    X(UNCHECKED, const wharf_value *, condition, (VALUE, const char *type, const char *status), (value, type, status)) \
     X(UNCHECKED, wharf_value *, set_condition,                                                                         \
-      (const wharf_call *call, wharf_value *object, const char *type, const char *status, const char *reason,          \
-       const char *message),                                                                                           \
+      (CALL, wharf_value * object, const char *type, const char *status, const char *reason, const char *message),     \
       (call, object, type, status, reason, message))                                                                   \
-    X(UNCHECKED, void, log, (const wharf_call *call, wharf_log_level level, const char *message),                      \
-      (call, level, message))
+    X(UNCHECKED, void, log, (CALL, wharf_log_level level, const char *message), (call, level, message))
 
 #define UNCHECKED(field)
 #define AS_POINTER(field) check_pointer(#field, pointer, false);
@@ -147,3 +147,243 @@ const char *watch_used(char *out, size_t size) {
             len += (size_t)snprintf(out + len, size - len, "%s%s", len > 0 ? ", " : "", names[i].name);
     return len > 0 ? out : "none";
 }
+
+// -- properties of a process that adapters must not change, compared after each call --
+
+#define N_SIGNALS 32
+#define LAST_WORDS 200
+#define THREAD_LOOKS 500
+#define THREAD_LOOK_NS 1000000
+
+static struct sigaction actions[N_SIGNALS]; // the expected handlers; static, since too large for the stack
+
+static size_t thread_count(void) {
+    struct stat info;
+    return stat("/proc/self/task", &info) == 0 ? (size_t)info.st_nlink : 0; // a folder each, and two more
+}
+
+// The final number of threads: a joined thread may still be in /proc for a moment.
+static size_t lasting_threads(size_t before) {
+    size_t count = thread_count();
+    for (int i = 0; i < THREAD_LOOKS && count > before; i++, count = thread_count())
+        nanosleep(&(struct timespec){.tv_nsec = THREAD_LOOK_NS}, NULL);
+    return count;
+}
+
+// The lowest free descriptor.
+static int lowest_free(void) {
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0)
+        close(fd);
+    return fd;
+}
+
+static off_t written(void) {
+    struct stat info;
+    return fstat(STDOUT_FILENO, &info) == 0 ? info.st_size : 0;
+}
+
+void surroundings_check_signals(struct run *run, enum function function) {
+    for (int i = 1; i < N_SIGNALS; i++) {
+        struct sigaction before = actions[i];
+        if (sigaction(i, NULL, &actions[i]) == 0 && actions[i].sa_handler != before.sa_handler)
+            run_report(run, RULE_THREADS, function, "signal", "the handler of signal %d (%s) is another one", i,
+                       strsignal(i));
+    }
+}
+
+void surroundings_note(struct run *run) {
+    run->around = (struct surroundings){thread_count(), lowest_free(), written()};
+    for (int i = 1; i < N_SIGNALS; i++)
+        sigaction(i, NULL, &actions[i]);
+}
+
+void surroundings_check_output(struct run *run, enum function function) {
+    char words[LAST_WORDS + 1];
+    off_t before = run->around.written, now = run->around.written = written();
+    size_t size = now - before < LAST_WORDS ? (size_t)(now - before) : LAST_WORDS;
+    ssize_t len = now > before ? pread(STDOUT_FILENO, words, size, before) : 0;
+    words[len > 0 ? len : 0] = '\0';
+    if (len > 0)
+        run_report(run, RULE_IO, function, "output", "wrote to standard output or error: \"%s\"", words);
+}
+
+void surroundings_check(struct run *run, enum function function) {
+    surroundings_check_output(run, function);
+    struct surroundings before = run->around,
+                        now = {lasting_threads(before.threads), lowest_free(), run->around.written};
+    if (now.threads > before.threads)
+        run_report(run, RULE_THREADS, function, "thread", "started %zu threads that still run",
+                   now.threads - before.threads);
+    // The load itself keeps the adapter's file open.
+    if (now.lowest_free != before.lowest_free && function != CALL_LOAD)
+        run_report(run, RULE_IO, function, "descriptor",
+                   now.lowest_free > before.lowest_free ? "left a file or socket open"
+                                                        : "closed a file or socket of the host");
+    run->around = now;
+}
+
+// -- calls into libc by which an adapter does I/O, starts threads or processes, or reads a clock. The program's symbols
+// take precedence over those of libc, so such a call arrives here first: the kit reports the call together with the
+// adapter's function, and then passes the call on, but starts no process --
+
+#define OBJECTS_MAX 64
+#define SAID_MAX 50
+
+struct range {
+    uintptr_t start, end;
+};
+
+// Static, since the functions of libc have no argument for the state.
+static struct {
+    struct run *run;
+    struct range own[OBJECTS_MAX]; // of the program and its libraries
+    size_t n_own;
+    const struct tested *now; // the kind that the counts are of
+    size_t said[N_FUNCTIONS]; // reports of each function, of this kind
+} state;
+
+static int note_object(struct dl_phdr_info *info, size_t size, void *ctx) {
+    (void)size;
+    (void)ctx;
+    struct range range = {UINTPTR_MAX, 0};
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + part->p_vaddr;
+        if (part->p_type != PT_LOAD)
+            continue;
+        range.start = start < range.start ? start : range.start;
+        range.end = start + part->p_memsz > range.end ? start + part->p_memsz : range.end;
+    }
+    if (state.n_own < OBJECTS_MAX)
+        state.own[state.n_own++] = range;
+    return 0;
+}
+
+void intercept_start(struct run *run) {
+    dl_iterate_phdr(note_object, NULL);
+    state.run = run;
+}
+
+static bool is_foreign(const void *address) {
+    for (size_t i = 0; i < state.n_own; i++)
+        if ((uintptr_t)address >= state.own[i].start && (uintptr_t)address < state.own[i].end)
+            return false;
+    return state.run;
+}
+
+enum what {
+    READS_CLOCK,
+    DRAWS_RANDOM,
+    OPENS,
+    OPENS_AT,
+    CONNECTS,
+    WAITS,
+    STARTS_THREAD,
+    STARTS_PROCESS,
+    STARTS_PIPE,
+    SETS_SIGNAL,
+    SETS_ACTION
+};
+
+static const struct {
+    enum rule rule;
+    const char *words;
+    size_t path; // number of the argument; 0: none
+} kinds_of_calls[] = {
+    [READS_CLOCK] = {RULE_CLOCK, "reads a clock", 0},
+    [DRAWS_RANDOM] = {RULE_CLOCK, "draws a random number", 0},
+    [OPENS] = {RULE_IO, "opens a file", 1},
+    [OPENS_AT] = {RULE_IO, "opens a file", 2},
+    [CONNECTS] = {RULE_IO, "uses the network", 0},
+    [WAITS] = {RULE_IO, "waits", 0},
+    [STARTS_THREAD] = {RULE_THREADS, "starts a thread", 0},
+    [STARTS_PROCESS] = {RULE_THREADS, "starts a process", 0},
+    [STARTS_PIPE] = {RULE_THREADS, "starts a process", 0},
+    [SETS_SIGNAL] = {RULE_THREADS, "sets a signal handler", 0},
+    [SETS_ACTION] = {RULE_THREADS, "sets a signal handler", 0},
+};
+
+// All arguments of these functions are integers and pointers, which can be passed on in any number.
+typedef long word;
+typedef word any_function(word a, word b, word c, word d, word e, word f);
+
+static void report(enum what what, const char *name, word a, word b) {
+    struct run *run = state.run;
+    const char *path = (const char *)(const word[]){0, a, b}[kinds_of_calls[what].path];
+    if (run->crowded)
+        return; // reported often enough
+    if (state.now != run->now)
+        memset(state.said, 0, sizeof(state.said));
+    state.now = run->now;
+    if (state.said[run->board->function]++ >= SAID_MAX)
+        return;
+    run_report(run, kinds_of_calls[what].rule, run->board->function, name, "the adapter %s: %s(%s%.200s%s)",
+               kinds_of_calls[what].words, name, path ? "\"" : "", path ? path : "", path ? "\"" : "");
+}
+
+static any_function *next_one(const char *name, any_function **known) {
+    if (!*known) {
+        void *found = dlsym(RTLD_NEXT, name);
+        *known = (any_function *)found;
+    }
+    return *known;
+}
+
+// Other names avoid conflicts with the declarations in libc's headers.
+#define INTERCEPTED(symbol, what)                                                                                      \
+    __attribute__((visibility("default")))                                                                             \
+    word intercept_##symbol(word a, word b, word c, word d, word e, word f) __asm__(#symbol);                          \
+    word intercept_##symbol(word a, word b, word c, word d, word e, word f) {                                          \
+        static any_function *known;                                                                                    \
+        bool foreign = is_foreign(__builtin_return_address(0));                                                        \
+        if (foreign && ((what) != SETS_ACTION || b != 0))                                                              \
+            report(what, #symbol, a, b);                                                                               \
+        if (foreign && ((what) == STARTS_PROCESS || (what) == STARTS_PIPE)) {                                          \
+            errno = EPERM;                                                                                             \
+            return (what) == STARTS_PROCESS ? -1 : 0;                                                                  \
+        }                                                                                                              \
+        any_function *next = next_one(#symbol, &known);                                                                \
+        return next ? next(a, b, c, d, e, f) : -1;                                                                     \
+    }
+
+INTERCEPTED(time, READS_CLOCK)
+INTERCEPTED(clock, READS_CLOCK)
+INTERCEPTED(clock_gettime, READS_CLOCK)
+INTERCEPTED(gettimeofday, READS_CLOCK)
+INTERCEPTED(rand, DRAWS_RANDOM)
+INTERCEPTED(random, DRAWS_RANDOM)
+INTERCEPTED(getrandom, DRAWS_RANDOM)
+INTERCEPTED(getentropy, DRAWS_RANDOM)
+INTERCEPTED(open, OPENS)
+INTERCEPTED(open64, OPENS)
+INTERCEPTED(__open_2, OPENS)
+INTERCEPTED(__open64_2, OPENS)
+INTERCEPTED(openat, OPENS_AT)
+INTERCEPTED(openat64, OPENS_AT)
+INTERCEPTED(__openat_2, OPENS_AT)
+INTERCEPTED(__openat64_2, OPENS_AT)
+INTERCEPTED(creat, OPENS)
+INTERCEPTED(creat64, OPENS)
+INTERCEPTED(fopen, OPENS)
+INTERCEPTED(fopen64, OPENS)
+INTERCEPTED(freopen, OPENS)
+INTERCEPTED(freopen64, OPENS)
+INTERCEPTED(opendir, OPENS)
+INTERCEPTED(socket, CONNECTS)
+INTERCEPTED(getaddrinfo, CONNECTS)
+INTERCEPTED(sleep, WAITS)
+INTERCEPTED(usleep, WAITS)
+INTERCEPTED(nanosleep, WAITS)
+INTERCEPTED(clock_nanosleep, WAITS)
+INTERCEPTED(pthread_create, STARTS_THREAD)
+INTERCEPTED(fork, STARTS_PROCESS)
+INTERCEPTED(system, STARTS_PROCESS)
+INTERCEPTED(popen, STARTS_PIPE)
+INTERCEPTED(execv, STARTS_PROCESS)
+INTERCEPTED(execve, STARTS_PROCESS)
+INTERCEPTED(execvp, STARTS_PROCESS)
+INTERCEPTED(posix_spawn, STARTS_PROCESS)
+INTERCEPTED(posix_spawnp, STARTS_PROCESS)
+INTERCEPTED(signal, SETS_SIGNAL)
+INTERCEPTED(sigaction, SETS_ACTION)

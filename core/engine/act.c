@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reconciles one entry: calls decide() with its facts and turns the action into commands.
-#include "core/engine/act.h"
+// Reconciles one entry: calls decide() with the facts and turns the action into commands.
+#include "core/engine/engine_internal.h"
 
-#include "core/engine/facts.h"
-#include "core/engine/mirror/act_update.h"
-#include "core/engine/part.h"
-#include "core/engine/queue.h"
+#include "core/engine/mirror/mirror_parts.h"
 #include "core/engine/report/report.h"
-#include "core/engine/request/confirm.h"
+#include "core/engine/request/command.h"
 #include "core/engine/request/pacing.h"
 #include "core/engine/shard/shard.h"
-#include "core/engine/unstarted/give_up.h"
+#include "core/engine/unstarted/unstarted.h"
 
 // Frees mirrors that do not exist and have no state to keep.
 static void drop_empty_mirrors(struct engine *engine, struct entry *entry) {
@@ -45,7 +42,7 @@ static bool perform(struct engine *engine, struct entry *entry, const struct act
     case ACTION_READ:
         return confirm_read(engine, entry);
     case ACTION_GIVE_UP:
-        return give_up(engine, entry);
+        return unstarted_give_up(engine, entry);
     default:
         return false;
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/part.h"
+#include "core/engine/engine_internal.h"
 #include "core/engine/report/report.h"
 
 #define LATE_NS (10 * CLOCK_SECOND) // lateness of a due step
 #define GRACE_NS CLOCK_MINUTE       // time to reconnect to lost workers, at most workerLostTimeout
 
-// Moves the start of each loss so that workers are given up after the grace period, at the earliest.
+// Moves the start of each loss, so the host gives up no worker before the end of the grace period.
 static void give_time(struct engine *engine, size_t cluster) {
     int64_t grace_ns = clock_earlier(GRACE_NS, engine->settings.worker_lost_timeout_ns);
     int64_t since_ns = engine->now.mono_ns + grace_ns - engine->settings.worker_lost_timeout_ns;

@@ -1,28 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/engine.h"
 
-#include "core/adapter/services.h"
-#include "core/engine/act.h"
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/part.h"
-#include "core/engine/queue.h"
+#include "core/engine/engine_internal.h"
+#include "core/engine/placement/placing.h"
 #include "core/engine/report/report.h"
-#include "core/engine/settings.h"
 
-#include <stdlib.h>
-#include <string.h>
+static struct error *copy_settings(struct engine *engine, const struct engine_settings *settings) {
+    char *namespaces = strdup(settings->namespaces ? settings->namespaces : "");
+    struct error *error = namespaces ? placement_set_rules(engine, &settings->placement) : error_no_memory();
+    if (error) {
+        free(namespaces);
+        return error;
+    }
+    free((char *)engine->settings.namespaces);
+    engine->settings = *settings;
+    engine->settings.namespaces = namespaces;
+    engine->settings.placement.rules = NULL; // see placement_set_rules
+    engine->settings.placement.n_rules = 0;
+    engine->settings.placement.otherwise = (struct placement_rule){.kinds = NULL};
+    return NULL;
+}
 
 static struct error *begin(struct engine *engine, const struct engine_options *options) {
     engine->clock = calloc(1, sizeof *engine->clock);
-    engine->stats.kinds = calloc(engine->n_kinds + 1, sizeof *engine->stats.kinds);
-    engine->stats.n_kinds = engine->n_kinds;
     engine->origin = strdup(options->origin);
-    if (!engine->clock || !engine->stats.kinds || !engine->origin)
+    engine->calls = part_calls_new();
+    if (!engine->clock || !engine->origin || !engine->calls)
         return error_no_memory();
     engine->clock->ticks = options->ticks;
-    struct error *error = store_init(&engine->store, engine->n_kinds, ENGINE_TREES, options->seed);
+    struct error *error = store_init(&engine->store, options->n_kinds, ENGINE_TREES, options->seed);
     if (!error)
-        error = settings_take(engine, &options->settings);
+        error = copy_settings(engine, &options->settings);
     EACH_PART(part, begin) if (!error) error = part->begin(engine, options);
     return error;
 }
@@ -33,7 +42,6 @@ struct error *engine_new(const struct engine_options *options, struct moment now
     if (!engine)
         return error_no_memory();
     engine->kinds = options->kinds;
-    engine->n_kinds = options->n_kinds;
     engine->seals = options->seals;
     engine->queue.processor = options->processor;
     engine->now = now;
@@ -52,8 +60,10 @@ struct error *engine_new(const struct engine_options *options, struct moment now
 void engine_free(struct engine *engine) {
     if (!engine)
         return;
-    EACH_PART(part, end) part->end(engine);
-    settings_free(engine);
+    if (engine->calls)
+        EACH_PART(part, end) part->end(engine);
+    free(engine->calls);
+    free((char *)engine->settings.namespaces);
     free(engine->clock);
     free(engine->origin);
     free(engine->stats.kinds);
@@ -62,32 +72,25 @@ void engine_free(struct engine *engine) {
 
 // Parts later in the table have queues of entries, and entries have timers.
 static void end_store(struct engine *engine) {
-    for (size_t k = 0; k < engine->store.n_kinds && engine->store.maps; k++) {
-        size_t cursor = 0;
-        for (struct entry *e; (e = map_next(&engine->store.maps[k], &cursor));)
-            if (e->workload->facts.exists)
-                EACH_PART(part, workload_ends) part->workload_ends(engine, e);
-    }
+    struct store_cursor at = {0};
+    for (struct entry *e; engine->store.maps && (e = store_next(&engine->store, &at));)
+        if (e->workload->facts.exists)
+            EACH_PART(part, workload_ends) part->workload_ends(engine, e);
     heap_free(&engine->queue.timers);
     store_free(&engine->store);
 }
 
 const struct part part_store = {.name = "store", .end = end_store};
 
-// From a connection to a removed worker. Answers and time have no cluster.
-static bool is_late(const struct engine *engine, const struct engine_event *event) {
-    return event->type != EVENT_WORKER && event->type != EVENT_ANSWER && event->type != EVENT_TIME &&
-           cluster_is_vacant(engine, event->cluster);
-}
-
-static void take_event(struct engine *engine, struct engine_event *event) {
-    if (is_late(engine, event))
+static void handle_event(struct engine *engine, struct engine_event *event) {
+    bool has_cluster = event->type != EVENT_WORKER && event->type != EVENT_ANSWER && event->type != EVENT_TIME;
+    if (has_cluster && cluster_is_vacant(engine, event->cluster)) // from a connection to a removed worker
         engine_event_drop(event);
     else
-        EACH_PART(part, events & PART_EVENT(event->type)) part->event(engine, event);
+        EACH_PART(part, event) if (part->events & PART_EVENT(event->type)) part->event(engine, event);
 }
 
-// Reconciles a batch of entries. Costly ones end the step, so that events of other clusters come in between.
+// Reconciles a batch of entries. Costly entries end the step, so that events of other clusters come in between.
 static void reconcile_some(struct engine *engine, struct entry *(*next)(struct engine *engine), int64_t until_ns) {
     struct entry *entry;
     for (int i = 0; i < ENGINE_BATCH && (i == 0 || engine->queue.charged_ns < until_ns) && (entry = next(engine));
@@ -112,12 +115,12 @@ static int64_t due_ns(struct engine *engine) {
     return at_ns;
 }
 
-// A fact written without a workload would apply to all entries that have none.
+// A fact without a workload would apply to all entries that have none.
 static void check_none(struct engine *engine) {
     static const char empty[sizeof(struct workload)];
     if (memcmp((const char *)&engine->store.none, empty, sizeof empty) == 0)
         return;
-    report_log(engine, LOG_ERROR, ENGINE_MANAGEMENT, LOG_NO_KIND, "a fact of a workload was written without one");
+    report_log(engine, LOG_ERROR, ENGINE_MANAGEMENT, LOG_NO_KIND, "a part has written a fact without a workload");
     engine->store.none = (struct workload){0};
 }
 
@@ -129,7 +132,7 @@ void engine_step(struct engine *engine, struct engine_event *event, struct updat
     engine->received_ns = event->received_ns ? event->received_ns : event->now.mono_ns;
     engine->queue.charged_ns = engine->queue.processor ? engine->queue.processor() : 0;
     int64_t until_ns = engine->queue.charged_ns + ENGINE_COSTLY_NS;
-    take_event(engine, event);
+    handle_event(engine, event);
     EACH_PART(part, tick) part->tick(engine);
     queue_due(engine);
     queue_charge(engine, event->cluster);
@@ -141,6 +144,16 @@ void engine_step(struct engine *engine, struct engine_event *event, struct updat
     engine->update = NULL;
 }
 
+struct error *engine_configure(struct engine *engine, const struct engine_settings *settings) {
+    const struct engine_settings former = engine->settings;
+    struct error *error = copy_settings(engine, settings);
+    if (error)
+        return error;
+    EACH_PART(part, configure) part->configure(engine, &former);
+    cluster_changed(engine, ENGINE_MANAGEMENT); // all entries
+    return NULL;
+}
+
 void engine_drain(struct engine *engine) {
     engine->placing = false;
 }
@@ -148,4 +161,8 @@ void engine_drain(struct engine *engine) {
 const struct stats *engine_stats(struct engine *engine) {
     EACH_PART(part, count) part->count(engine);
     return &engine->stats;
+}
+
+size_t engine_n_kinds(const struct engine *engine) {
+    return engine->n_kinds;
 }

@@ -3,159 +3,89 @@
 
 #include "core/base/memory.h"
 
-#include <stdlib.h>
-#include <string.h>
+#define AT(member) offsetof(struct engine_event, member)
 
-#define EVENT_STRINGS (3 + KUEUE_STATE_STRINGS) // at most
+// The texts of an event, by type; 0 ends a row.
+static const uint16_t texts[EVENT_DENIED + 1][WORKER_SETTINGS_TEXTS + 1] = {
+    [EVENT_LISTING] = {AT(version)},
+    [EVENT_LISTED] = {AT(version)},
+    [EVENT_RESTORED] = {AT(problem)},
+    [EVENT_DENIED] = {AT(problem)},
+    [EVENT_STATE] = {AT(watch.problem)},
+    [EVENT_CONTACT] = {AT(contact.problem)},
+    [EVENT_IDENTITY] = {AT(identity.uid), AT(identity.version), AT(identity.problem)},
+    [EVENT_WORKER] = {AT(worker.name), AT(worker.namespaces), AT(worker.labels), AT(worker.max_kinds), AT(worker.uid),
+                      AT(worker.recorded)},
+    [EVENT_POD_REPORT] = {AT(pod_report.namespace_), AT(pod_report.name), AT(pod_report.uid), AT(pod_report.reason),
+                          AT(pod_report.text)},
+    [EVENT_NAMESPACE] = {AT(namespace_.name), AT(namespace_.labels)},
+    [EVENT_QUEUED] = {AT(queued.namespace_), AT(queued.name), AT(queued.uid)},
+    [EVENT_CAPACITY] = {AT(capacity.problem)},
+};
+_Static_assert(WORKER_SETTINGS_TEXTS == 6, "EVENT_WORKER has a row with the texts");
 
-// Pointers to the event's strings; the rest of `out` is NULL.
-static void strings_of(struct engine_event *event, const char **out[EVENT_STRINGS]) {
-    for (size_t i = 0; i < EVENT_STRINGS; i++)
-        out[i] = NULL;
-    switch (event->type) {
-    case EVENT_LISTING:
-    case EVENT_LISTED:
-        out[0] = &event->version;
-        break;
-    case EVENT_RESTORED:
-    case EVENT_DENIED:
-        out[0] = &event->problem;
-        break;
-    case EVENT_STATE:
-        out[0] = &event->watch.problem;
-        break;
-    case EVENT_CONTACT:
-        out[0] = &event->contact.problem;
-        break;
-    case EVENT_IDENTITY:
-        out[0] = &event->identity.uid;
-        out[1] = &event->identity.version;
-        out[2] = &event->identity.problem;
-        break;
-    case EVENT_WORKER:
-        for (size_t i = 0; i < WORKER_SETTINGS_TEXTS; i++)
-            out[i] = worker_settings_text(&event->worker, i);
-        break;
-    case EVENT_POD_REPORT:
-        out[0] = &event->pod_report.namespace_;
-        out[1] = &event->pod_report.name;
-        out[2] = &event->pod_report.uid;
-        out[3] = &event->pod_report.reason;
-        out[4] = &event->pod_report.text;
-        break;
-    case EVENT_NAMESPACE:
-        out[0] = &event->namespace_.name;
-        out[1] = &event->namespace_.labels;
-        break;
-    case EVENT_QUEUED:
-        out[0] = &event->queued.namespace_;
-        out[1] = &event->queued.name;
-        out[2] = &event->queued.uid;
-        kueue_state_strings(event->queued.state, out + 3);
-        break;
-    case EVENT_CAPACITY:
-        out[0] = &event->capacity.problem;
-        break;
-    case EVENT_SEEN:
-    case EVENT_GONE:
-    case EVENT_ANSWER:
-    case EVENT_LEASE:
-    case EVENT_FIELD:
-    case EVENT_TIME:
-    case EVENT_FENCE:
-        break;
-    }
+// The address of the event's text number `i`; NULL: no more.
+static const char **text_at(const struct engine_event *event, size_t i) {
+    uint16_t at = texts[event->type][i];
+    return at ? (const char **)(void *)((char *)event + at) : NULL;
 }
 
 size_t engine_event_texts(const struct engine_event *event) {
-    struct engine_event own = *event;
-    const char **strings[EVENT_STRINGS];
-    size_t bytes = 0;
-    strings_of(&own, strings);
-    for (size_t i = 0; i < EVENT_STRINGS && strings[i]; i++)
-        bytes += *strings[i] ? strlen(*strings[i]) + 1 : 0;
+    size_t bytes = event->type == EVENT_QUEUED ? kueue_state_texts(event->queued.state) : 0;
+    const char **text;
+    for (size_t i = 0; (text = text_at(event, i)); i++)
+        bytes += *text ? strlen(*text) + 1 : 0;
     return bytes;
 }
 
-static bool own_strings(struct engine_event *copy) {
-    const char **strings[EVENT_STRINGS];
-    strings_of(copy, strings);
-    bool complete = true;
-    for (size_t i = 0; i < EVENT_STRINGS && strings[i]; i++) {
-        if (!*strings[i])
-            continue;
-        *strings[i] = complete ? strdup(*strings[i]) : NULL;
-        complete = *strings[i];
-    }
-    return complete;
-}
-
-// Removes from the copy the members that the event still owns.
-static void leave_content(struct engine_event *copy) {
-    if (copy->type == EVENT_SEEN || copy->type == EVENT_GONE)
-        copy->object = NULL;
-    if (copy->type == EVENT_CAPACITY)
-        copy->capacity.nodes = NULL;
-    if (copy->type == EVENT_ANSWER)
-        copy->answer.response = NULL;
-}
-
-// Moves owned members; on failure none.
-static bool move_content(struct engine_event *event, struct engine_event *copy) {
-    if (event->type == EVENT_ANSWER && event->answer.response) {
-        copy->answer.response = malloc(sizeof *copy->answer.response);
-        if (!copy->answer.response)
-            return false;
-        *copy->answer.response = *event->answer.response;
-        memset(event->answer.response, 0, sizeof *event->answer.response);
-    }
-    if (event->type == EVENT_SEEN || event->type == EVENT_GONE) {
-        copy->object = event->object;
+// Removes the members that another copy of the event owns.
+static void leave_content(struct engine_event *event) {
+    if (event->type == EVENT_SEEN || event->type == EVENT_GONE)
         event->object = NULL;
-    }
-    if (event->type == EVENT_CAPACITY) {
-        copy->capacity.nodes = event->capacity.nodes;
+    if (event->type == EVENT_CAPACITY)
         event->capacity.nodes = NULL;
-    }
-    return true;
-}
-
-static bool own_state(struct engine_event *copy) {
-    const struct kueue_state *state = copy->queued.state;
-    copy->queued.state = malloc(sizeof *state);
-    if (copy->queued.state)
-        *copy->queued.state = *state;
-    else
-        *copy = (struct engine_event){.type = EVENT_TIME};
-    return copy->queued.state;
 }
 
 struct error *engine_event_own(struct engine_event *event, struct engine_event *copy) {
+    const char **text;
+    bool complete = true, answer = event->type == EVENT_ANSWER && event->answer.response;
     *copy = *event;
-    leave_content(copy);
-    if (copy->type == EVENT_QUEUED && !own_state(copy))
+    if (answer) {
+        copy->answer.response = calloc(1, sizeof *copy->answer.response);
+        complete = copy->answer.response;
+    } else if (event->type == EVENT_QUEUED) {
+        copy->queued.state = struct_copy_with_texts(event->queued.state, sizeof *copy->queued.state, KUEUE_STATE_TEXTS);
+        complete = copy->queued.state;
+    }
+    for (size_t i = 0; (text = text_at(copy, i)); i++) {
+        if (!*text)
+            continue;
+        *text = complete ? strdup(*text) : NULL;
+        complete = *text;
+    }
+    leave_content(complete ? event : copy);
+    if (!complete) {
+        engine_event_clear(copy);
         return error_no_memory();
-    if (own_strings(copy) && move_content(event, copy))
-        return NULL;
-    engine_event_clear(copy);
-    return error_no_memory();
+    }
+    if (answer) {
+        *copy->answer.response = *event->answer.response;
+        memset(event->answer.response, 0, sizeof *event->answer.response);
+    }
+    return NULL;
 }
 
 void engine_event_clear(struct engine_event *event) {
-    const char **strings[EVENT_STRINGS];
-    strings_of(event, strings);
-    for (size_t i = 0; i < EVENT_STRINGS && strings[i]; i++)
-        free((char *)*strings[i]);
+    const char **text;
+    for (size_t i = 0; (text = text_at(event, i)); i++)
+        free((char *)*text);
+    engine_event_drop(event);
     if (event->type == EVENT_QUEUED)
         free(event->queued.state);
-    if (event->type == EVENT_SEEN || event->type == EVENT_GONE)
-        object_free(event->object);
     if (event->type == EVENT_ANSWER && event->answer.response) {
         response_clear(event->answer.response);
         free(event->answer.response);
     }
-    if (event->type == EVENT_CAPACITY)
-        nodes_free(event->capacity.nodes);
     *event = (struct engine_event){.type = EVENT_TIME};
 }
 

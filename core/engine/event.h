@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's input: one event at a time, with a common head and a union by type.
+// The input and the output of an engine step. Input: one event, with a common head and a union by type. Output:
+// requests to send, Events and log lines to write, relists, and the due time of the next step.
 #pragma once
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/config/worker_settings.h"
 #include "core/engine/capacity/nodes.h"
-#include "core/engine/fence/fence_types.h"
-#include "core/engine/kueue/kueue_state.h"
+#include "core/engine/fence/fence.h"
+#include "core/engine/kueue/kueue_object.h"
 #include "core/kube/client/types.h"
 
-#include <stdbool.h>
-
-// Clusters are numbered: 0 is the management cluster. A worker keeps a number from 1 on until its removal; then
+// Clusters have numbers: 0 is the management cluster. A worker keeps a number from 1 on until the removal; then
 // another worker may get the number.
 #define ENGINE_MANAGEMENT ((size_t)0)
 
 enum event_type {
     EVENT_LISTING,    // a list of (cluster, kind) begins
     EVENT_SEEN,       // an object's current state
-    EVENT_GONE,       // an object was deleted
+    EVENT_GONE,       // the end of an object
     EVENT_LISTED,     // the list is complete
-    EVENT_STATE,      // the watch of (cluster, kind) changed its state
+    EVENT_STATE,      // a new state of the watch of (cluster, kind)
     EVENT_ANSWER,     // the answer to a command
-    EVENT_CONTACT,    // of a cluster: whether it is reachable
-    EVENT_IDENTITY,   // of a cluster: the uid of its namespace kube-system, at each connection
+    EVENT_CONTACT,    // of a cluster: reachable or not
+    EVENT_IDENTITY,   // of a cluster: the uid of namespace kube-system, at each connection
     EVENT_RESTORED,   // (cluster, kind): resourceVersions went backwards (restored, wiped); precedes the next list
     EVENT_WORKER,     // a worker joined, left, or has another policy
     EVENT_POD_REPORT, // an Event about the pods of a mirror, to pass on to the workload
     EVENT_TIME,       // time has passed
     EVENT_LEASE,      // of a shard: end of the lease of this host
     EVENT_NAMESPACE,  // in the management cluster: labels
-    EVENT_QUEUED,     // of a workload or mirror: its state in the Kueue of its cluster
+    EVENT_QUEUED,     // of a workload or mirror: the state in the cluster's Kueue
     EVENT_CAPACITY,   // of a worker: free capacity of the nodes
-    EVENT_FIELD,      // of a kind of the management cluster: whether its API has the field managedBy
+    EVENT_FIELD,      // of a kind of the management cluster: whether the API has the field managedBy
     EVENT_FENCE,      // of a worker: state of the guard
     EVENT_DENIED      // of a kind in a worker: a missing permission
 };
@@ -52,7 +52,7 @@ enum capacity_state {
     CAPACITY_READING, // the first lists are in progress
     CAPACITY_KNOWN,
     CAPACITY_STALE,  // the watch is lost
-    CAPACITY_UNKNOWN // the worker denies access, or its nodes exceed the memory budget
+    CAPACITY_UNKNOWN // the worker denies access, or the nodes exceed the memory budget
 };
 
 struct engine_event {
@@ -72,18 +72,18 @@ struct engine_event {
         } watch;                 // STATE
         struct {
             enum contact state;
-            bool repeated;       // several attempts failed in a row (probe.h)
+            bool repeated;       // several attempts failed in a row (client.h)
             int64_t heard_ns;    // time of the last byte from the cluster (monotonic)
             const char *problem; // or NULL
         } contact;               // CONTACT
         struct {
-            const char *uid;     // "" where it cannot be read
+            const char *uid;     // "" if unreadable
             const char *version; // resourceVersion of the namespace
             const char *problem; // or NULL
         } identity;              // IDENTITY
         struct {
             uint64_t command;          // id of the command
-            struct response *response; // the engine may take the object out of it
+            struct response *response; // the engine may take the object
             int64_t sent_ns;           // time of sending (monotonic); 0: not sent
         } answer;                      // ANSWER
         // A cluster number without a worker joins, unless the policy is WORKER_LEFT. The name of a known worker stays.
@@ -118,10 +118,71 @@ struct engine_event {
 };
 
 // Makes `copy` an owned event: copies the strings and moves the object, or the content of the response. Out of
-// memory: `event` is unchanged and `copy` is empty.
+// memory: `event` does not change and `copy` is empty.
 struct error *engine_event_own(struct engine_event *event, struct engine_event *copy);
 size_t engine_event_texts(const struct engine_event *event); // bytes of all strings
 // Frees the members that the engine would have taken.
 void engine_event_drop(struct engine_event *event);
 // Frees the rest of a copy made by engine_event_own.
 void engine_event_clear(struct engine_event *event);
+
+// Output --------------------------------------------------------------------------------------------------------
+
+// A request to a cluster. The command owns all strings.
+struct command {
+    uint64_t id; // answered with EVENT_ANSWER exactly once
+    size_t cluster;
+    uint32_t shard; // the host must hold the lease of this shard while sending
+    struct request request;
+    char *memory; // holds the request's strings
+};
+
+// An Event to record on a workload in the management cluster.
+#define WORKLOAD_EVENT_TEXTS 6
+struct workload_event { // the texts first, see struct_copy_with_texts; all in `memory`
+    const char *reason, *text;
+    const char *api_version, *namespace_, *name, *uid;
+    const char *action; // static
+    size_t kind;
+    bool warning;
+    void *memory; // owned
+};
+
+// A line for the log about a cluster, or about one kind or object in it.
+struct log_message {
+    enum log_level level;
+    size_t cluster, kind; // kind LOG_NO_KIND: about the cluster
+    char *text;           // owned
+    char *object;         // "namespace/name", owned; or NULL
+    const char *action;   // of a decision, else NULL; static
+    const char *reason;   // of the decision, or NULL; static
+};
+#define LOG_NO_KIND SIZE_MAX
+
+// A kind to list again, since the engine accepts objects now that were dropped before.
+#define RELIST_NAMESPACES SIZE_MAX // instead of a kind: watch namespaces and quotas for a while (namespace_retry_wait)
+struct relist {
+    size_t cluster, kind;
+};
+
+// The owner reuses one update for all steps.
+struct update {
+    struct command *commands;
+    size_t n_commands, cap_commands;
+    struct workload_event *events;
+    size_t n_events, cap_events;
+    struct log_message *log;
+    size_t n_log, cap_log;
+    struct relist *relists;
+    size_t n_relists, cap_relists;
+    int64_t wake_ns; // due time of EVENT_TIME (monotonic), CLOCK_NEVER: at the next event
+};
+
+void command_free(struct command *command);
+void workload_event_free(struct workload_event *event);
+void log_message_free(struct log_message *message);
+void update_clear(struct update *update);
+void update_free(struct update *update);
+
+// Copies the text, terminated, to `at` and advances `at`; returns the copy.
+const char *update_string(char **at, const char *text, size_t len);

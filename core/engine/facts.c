@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The input of decide() for one entry: pointers to the facts where they are kept.
-#include "core/engine/facts.h"
+// The input of decide() for one entry: pointers to the facts in the store.
+#include "core/engine/engine_internal.h"
 
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/clusters/unknown.h"
+#include "core/engine/clusters/missing_worker.h"
+#include "core/engine/decide/decide_parts.h"
 #include "core/engine/mirror/mirror.h"
-#include "core/engine/part.h"
-#include "core/engine/placement/placement_queue.h"
-#include "core/engine/placement/placement_view.h"
+#include "core/engine/placement/placing.h"
 #include "core/engine/report/report.h"
 
 static struct decide_facts facts_of(const struct engine *engine, const struct entry *entry) {
@@ -40,36 +39,37 @@ struct mirror *facts_followed_mirror(const struct engine *engine, const struct e
     return (struct mirror *)decide_followed(&facts);
 }
 
-// Placed in a worker that is unreachable or not in the configuration.
 bool facts_worker_is_lost(const struct engine *engine, const struct entry *entry) {
-    return entry->workload->facts.cluster == DECIDE_UNKNOWN_CLUSTER ||
-           (entry->workload->facts.cluster && !engine->workers[entry->kind][entry->workload->facts.cluster].connected);
+    uint32_t cluster = entry->workload->facts.cluster;
+    return cluster == DECIDE_UNKNOWN_CLUSTER || (cluster && !engine->workers[entry->kind][cluster].connected);
 }
 
 const char *facts_worker_name(const struct engine *engine, const struct entry *entry) {
-    if (entry->workload->facts.cluster != DECIDE_UNKNOWN_CLUSTER)
-        return entry->workload->facts.cluster ? engine->clusters[entry->workload->facts.cluster].name : NULL;
-    return unknown_name(entry);
+    uint32_t cluster = entry->workload->facts.cluster;
+    if (cluster == DECIDE_UNKNOWN_CLUSTER)
+        return missing_worker_name(entry);
+    return cluster ? engine->clusters[cluster].name : NULL;
 }
 
-static void report_held(struct engine *engine, struct entry *entry, const struct decide_facts *facts) {
+static void report_quarantined(struct engine *engine, struct entry *entry, const struct decide_facts *facts) {
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m)) {
-        bool held = decide_is_held(facts, &m->facts);
-        if (held == m->unproven_reported)
+        bool quarantined = decide_is_quarantined(facts, &m->facts);
+        if (quarantined == m->quarantine_reported)
             continue;
-        m->unproven_reported = held;
-        engine->stats.clusters[m->facts.cluster].unproven += held ? 1 : UINT64_MAX;
-        if (held)
+        m->quarantine_reported = quarantined;
+        engine->stats.clusters[m->facts.cluster].quarantined += quarantined ? 1 : UINT64_MAX;
+        if (quarantined)
             report_event(
                 engine, entry, true, "MirrorHeld", "Place",
-                "cluster %s has a mirror of attempt %u that the annotations do not name and that cannot be proven to "
-                "be this host's: it is neither adopted nor deleted. Delete it there, or name it in " MARK_CLUSTER
-                " and " MARK_ATTEMPT,
+                "cluster %s has a mirror of attempt %u that the annotations do not name, and the host cannot prove "
+                "that "
+                "the mirror is its own: the host neither adopts nor deletes the mirror. Delete the mirror there, or "
+                "name it in " MARK_CLUSTER " and " MARK_ATTEMPT,
                 engine->clusters[m->facts.cluster].name, m->facts.attempt);
     }
 }
 
-// Most workloads are not about to be placed, and most have no restriction: builds a view only on demand.
+// Builds a view only on demand: few workloads need a placement, and few have a restriction.
 static struct action decide_with_view(struct engine *engine, struct entry *entry, struct decide_facts facts) {
     bool asks = false;
     facts.asks = &asks;
@@ -79,21 +79,19 @@ static struct action decide_with_view(struct engine *engine, struct entry *entry
         return action;
     }
     __attribute__((cleanup(placement_view_clear))) struct placement_view view;
-    if (!placement_view_make(engine, entry, &view))
-        return (struct action){.type = ACTION_WAIT,
-                               .at_ns = engine->now.mono_ns + CLOCK_SECOND,
-                               .waiting = WAITING_BACKOFF,
-                               .why = "out of memory for the choice of a worker"};
+    if (!placement_view_make(engine, entry, &view)) {
+        action = action_wait_until(engine->now.mono_ns + CLOCK_SECOND, WAITING_BACKOFF, 0);
+        action.why = "out of memory for the choice of a worker";
+        return action;
+    }
     facts.view = &view;
     action = decide(&facts);
     bool starts = action.type == ACTION_PLACE || action.type == ACTION_CREATE;
     if (starts && placement_queue_overtakes(engine, entry, action.cluster))
-        return (struct action){.blocked = true, .waiting = WAITING_ROOM, .why = waiting_text(WAITING_ROOM)};
+        return action_blocked(WAITING_MAX_ACTIVE, 0);
     bool waits = action.type == ACTION_NONE || action.type == ACTION_WAIT;
-    placement_queue_note(engine, entry,
-                         !waits                 ? PLACEMENT_TURN_USED
-                         : view.waits_for_limit ? PLACEMENT_TURN_WANTED
-                                                : PLACEMENT_TURN_NONE);
+    enum placement_turn turn = view.waits_for_limit ? PLACEMENT_TURN_WANTED : PLACEMENT_TURN_NONE;
+    placement_queue_note(engine, entry, waits ? turn : PLACEMENT_TURN_USED);
     return action;
 }
 
@@ -103,6 +101,6 @@ struct action facts_decide(struct engine *engine, struct entry *entry) {
     if (placed)
         placed->facts.proven = true;
     struct decide_facts facts = facts_of(engine, entry);
-    report_held(engine, entry, &facts);
+    report_quarantined(engine, entry, &facts);
     return decide_with_view(engine, entry, facts);
 }

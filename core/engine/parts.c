@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of parts, in the order in which they are called.
-#include "core/engine/part.h"
+// The table of parts, in the order of the calls.
+#include "core/engine/engine_internal.h"
+
+#include <assert.h>
 
 extern const struct part part_clock_jump, part_shard, part_capacity, part_store, part_request, part_rejection,
-    part_identity, part_clusters, part_pause, part_restored, part_limits, part_observe, part_admission, part_placement,
+    part_identity, part_clusters, part_restored, part_limits, part_observe, part_admission, part_placement,
     part_worker_facts, part_startup_grace, part_retry, part_fence, part_unstarted, part_dropped, part_status,
     part_rival, part_pod_report, part_report, part_history, part_placement_events, part_kueue;
 
-const struct part *const parts[] = {
+static const struct part *const parts[] = {
     &part_clock_jump, // before any decision by time
     &part_shard,
     &part_capacity, // ends before the store
@@ -16,9 +18,8 @@ const struct part *const parts[] = {
     &part_rejection, // before part_clusters: compares with the former contact
     &part_identity,
     &part_clusters,
-    &part_pause,
     &part_restored,
-    &part_limits, // before part_observe: bounds its objects
+    &part_limits, // before part_observe: bounds the objects
     &part_observe,
     &part_admission, // after part_observe: objects missing from a list are gone
     &part_placement,
@@ -35,5 +36,20 @@ const struct part *const parts[] = {
     &part_history,
     &part_placement_events, // after part_history, which records the ends of attempts
     &part_kueue,
-    NULL,
 };
+
+static_assert(sizeof parts / sizeof *parts < PARTS_MAX, "the lists of calls have no place for all parts");
+
+struct part_calls *part_calls_new(void) {
+    struct part_calls *calls = calloc(1, sizeof *calls);
+    for (size_t member = 0; calls && member < sizeof calls->of / sizeof *calls->of; member++) {
+        const struct part **end = calls->of[member];
+        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+            void *function;
+            memcpy(&function, (const char *)parts[i] + member * sizeof function, sizeof function);
+            if (function)
+                *end++ = parts[i];
+        }
+    }
+    return calls;
+}

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/queue.h"
+#include "core/engine/engine_internal.h"
 
 #include "core/engine/engine.h"
-#include "core/engine/engine_internal.h"
 
 #define LEAST_NS INT64_C(1000) // per object, so that lanes take turns without a clock too
 
@@ -32,12 +31,9 @@ void queue_entry(struct engine *engine, struct entry *entry) {
     entry->queued = true;
     entry->next_queued = NULL;
     struct lane *lane = &engine->clusters[queue_lane(engine, entry)].lane;
-    if (lane->last)
-        lane->last->next_queued = entry;
-    else
-        lane->first = entry;
     if (!lane->last)
         lane->used_ns = clock_later(lane->used_ns, engine->queue.lane_level_ns);
+    *(lane->last ? &lane->last->next_queued : &lane->first) = entry;
     lane->last = entry;
     engine->stats.queued++;
 }
@@ -64,9 +60,16 @@ struct entry *queue_take(struct engine *engine) {
 void queue_wake(struct engine *engine, struct entry *entry, int64_t at_ns) {
     if (entry->timer.place != HEAP_NOT_IN && entry->timer.at_ns <= at_ns && entry->timer.at_ns > engine->now.mono_ns)
         return;
-    // Without memory for a timer the entry is queued for the next step, so that it is not forgotten.
+    // Without memory for a timer, the next step reconciles the entry.
     if (!heap_set(&engine->queue.timers, &entry->timer, at_ns))
         queue_entry(engine, entry);
+}
+
+bool queue_is_early(struct engine *engine, struct entry *entry, int64_t at_ns) {
+    bool early = engine->now.mono_ns < at_ns;
+    if (early)
+        queue_wake(engine, entry, at_ns);
+    return early;
 }
 
 void queue_retry_soon(const struct engine *engine, int64_t *not_before_ns) {
@@ -75,4 +78,14 @@ void queue_retry_soon(const struct engine *engine, int64_t *not_before_ns) {
 
 struct engine_time engine_time_of(const struct engine *engine, size_t cluster) {
     return cluster < engine->n_clusters ? engine->clusters[cluster].lane.time : (struct engine_time){0};
+}
+
+// Rule 8.
+int64_t backoff_ns(struct engine *engine, unsigned failures, int64_t base_ns, int64_t max_ns) {
+    int64_t delay_ns = base_ns;
+    for (unsigned i = 1; i < failures && delay_ns < max_ns; i++)
+        delay_ns *= 2;
+    if (delay_ns > max_ns)
+        delay_ns = max_ns;
+    return delay_ns + (int64_t)random_below(&engine->random, (uint64_t)delay_ns / 2 + 1);
 }

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/stats.h"
+#include "core/engine/engine.h"
 
 #include "core/base/text.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-static void free_cluster(struct stats_cluster *cluster) {
-    free(cluster->watches);
-    free(cluster->from);
-    free(cluster->labels);
-}
-
 void stats_free(struct stats *stats) {
-    for (size_t c = 0; stats->clusters && c < stats->n_clusters; c++)
-        free_cluster(&stats->clusters[c]);
+    for (size_t c = 0; stats->clusters && c < stats->n_clusters; c++) {
+        free(stats->clusters[c].watches);
+        free(stats->clusters[c].from);
+        free(stats->clusters[c].labels);
+    }
     free(stats->clusters);
     free(stats->kinds);
     *stats = (struct stats){0};

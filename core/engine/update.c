@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/update.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "core/engine/event.h"
 
 void command_free(struct command *command) {
     free(command->memory);
@@ -11,7 +8,6 @@ void command_free(struct command *command) {
 
 void workload_event_free(struct workload_event *event) {
     free(event->memory);
-    free(event->text);
     *event = (struct workload_event){0};
 }
 

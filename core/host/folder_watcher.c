@@ -3,18 +3,16 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "core/base/memory.h"
+#include "core/base/map.h"
 #include "core/base/text.h"
 #include "core/base/thread.h"
-#include "core/host/startup/folder_state.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
@@ -33,16 +31,15 @@ struct watched_folder {
     struct watched_folder *next;
     struct folder_watcher_options options;
     char *directory;
-    int wd;            // -1: the directory does not exist, or is polled
-    int64_t retry_ns;  // then: when to try again
-    bool polled;       // polled for lack of inotify
-    bool unsettled;    // changed between the last two polls
-    uint64_t state;    // see folder_state
-    int64_t since_ns;  // of the first change that is not reported yet; CLOCK_NEVER: none
-    int64_t due_ns;    // time of the report
-    bool missing_told; // in the log
-    char **partial;
-    size_t n_partial;
+    int wd;             // -1: the directory does not exist, or is polled
+    int64_t retry_ns;   // then: when to try again
+    bool polled;        // polled for lack of inotify
+    bool unsettled;     // changed between the last two polls
+    uint64_t state;     // see folder_state
+    int64_t since_ns;   // of the first change that is not reported yet; CLOCK_NEVER: none
+    int64_t due_ns;     // time of the report
+    bool missing_told;  // in the log
+    struct map partial; // names of the files that are being written
 };
 
 struct folder_watcher {
@@ -53,41 +50,46 @@ struct folder_watcher {
     pthread_t thread;
 };
 
-static size_t find_partial(const struct watched_folder *watched, const char *name) {
-    size_t i = 0;
-    while (i < watched->n_partial && strcmp(watched->partial[i], name) != 0)
-        i++;
-    return i;
+static uint64_t file_state(int directory, const char *name, int flags) {
+    struct stat st;
+    if (fstatat(directory, name, &st, flags) != 0)
+        return 0;
+    AUTO_TEXT text =
+        text_format("%s/%llu/%llu/%lld/%lld.%09ld", name, (unsigned long long)st.st_dev, (unsigned long long)st.st_ino,
+                    (long long)st.st_size, (long long)st.st_ctim.tv_sec, st.st_ctim.tv_nsec);
+    return text ? text_hash(TEXT_HASH, text) : 0;
+}
+
+uint64_t folder_state(const char *directory, bool (*matters)(void *ctx, const char *name), void *ctx) {
+    DIR *handle = opendir(directory);
+    if (!handle)
+        return 0;
+    uint64_t sum = 1; // of all files, since their order is any
+    const struct dirent *entry;
+    while ((entry = readdir(handle)))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && matters(ctx, entry->d_name))
+            sum += file_state(dirfd(handle), entry->d_name, AT_SYMLINK_NOFOLLOW) +
+                   3 * file_state(dirfd(handle), entry->d_name, 0);
+    closedir(handle);
+    return sum;
 }
 
 bool folder_watcher_is_partial(const struct watched_folder *watched, const char *name) {
-    return find_partial(watched, name) < watched->n_partial;
+    return map_get(&watched->partial, name);
 }
 
 static void set_partial(struct watched_folder *watched, const char *name) {
-    if (watched->n_partial == PARTIAL_MAX || folder_watcher_is_partial(watched, name))
-        return;
-    char *copy = strdup(name);
-    char **slot = copy ? array_next(&watched->partial, watched->n_partial, sizeof *slot) : NULL;
-    if (!slot) {
+    bool known = watched->partial.count >= PARTIAL_MAX || folder_watcher_is_partial(watched, name);
+    char *copy = known ? NULL : strdup(name);
+    if (copy && !map_put(&watched->partial, copy, copy))
         free(copy);
-        return;
-    }
-    *slot = copy;
-    watched->n_partial++;
-}
-
-static void forget_partial(struct watched_folder *watched, const char *name) {
-    size_t i = find_partial(watched, name);
-    if (i == watched->n_partial)
-        return;
-    free(watched->partial[i]);
-    watched->partial[i] = watched->partial[--watched->n_partial];
 }
 
 static void forget_all_partial(struct watched_folder *watched) {
-    while (watched->n_partial > 0)
-        free(watched->partial[--watched->n_partial]);
+    size_t cursor = 0;
+    for (char *name; (name = map_next(&watched->partial, &cursor));)
+        free(name);
+    map_free(&watched->partial);
 }
 
 static void note_change(struct watched_folder *watched, int64_t now_ns) {
@@ -108,14 +110,13 @@ static void poll_folder(struct watched_folder *watched, int64_t now_ns) {
 }
 
 static void report_unwatched(struct watched_folder *watched, int why, bool polled) {
-    if (!watched->missing_told && polled)
+    if (!watched->missing_told)
         log_fields(LOG_WARN,
-                   "the files of a directory are read every few seconds: found no free inotify watch, expected one; "
-                   "raise the sysctl fs.inotify.max_user_watches",
+                   polled
+                       ? "the files of a directory are read every few seconds: found no free inotify watch, expected "
+                         "one; raise the sysctl fs.inotify.max_user_watches"
+                       : "directory cannot be watched yet",
                    {"directory", watched->directory}, {"error", strerror(why)});
-    else if (!watched->missing_told)
-        log_fields(LOG_WARN, "directory cannot be watched yet", {"directory", watched->directory},
-                   {"error", strerror(why)});
     watched->missing_told = true;
 }
 
@@ -166,7 +167,7 @@ static void take_change(struct watched_folder *watched, const struct inotify_eve
         return;
     }
     if (complete)
-        forget_partial(watched, name);
+        free(map_remove(&watched->partial, name));
     if (complete || (event->mask & (IN_CREATE | IN_ATTRIB)))
         note_change(watched, now_ns);
 }
@@ -302,7 +303,6 @@ struct error *folder_watcher_start(struct folder_watcher *watcher) {
 
 static void watched_free(struct watched_folder *watched) {
     forget_all_partial(watched);
-    free(watched->partial);
     free(watched->directory);
     free(watched);
 }
@@ -348,6 +348,7 @@ struct error *folder_watcher_add(struct folder_watcher *watcher, const struct fo
     }
     *watched = (struct watched_folder){.next = watcher->first, .options = *options, .directory = directory, .wd = -1};
     watched->options.directory = watched->directory;
+    map_init(&watched->partial, random_system());
     watched->since_ns = watched->due_ns = clock_now().mono_ns;
     open_watch(watcher, watched, watched->due_ns);
     watcher->first = watched;

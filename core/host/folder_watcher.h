@@ -7,8 +7,6 @@
 
 #include "core/base/error.h"
 
-#include <stdbool.h>
-
 struct folder_watcher;
 
 // One watched directory; copied.
@@ -38,3 +36,8 @@ void folder_watcher_remove(struct folder_watcher *watcher, struct watched_folder
 
 // True: a process has opened the file for writing and has not closed it yet.
 bool folder_watcher_is_partial(const struct watched_folder *watched, const char *name);
+
+// A number that changes when files of a directory do, for where the kernel does not report changes: a hash of the
+// matching names and, for each file, also behind symlinks, its inode, size and time of change. 0: the directory cannot
+// be read.
+uint64_t folder_state(const char *directory, bool (*matters)(void *ctx, const char *name), void *ctx);

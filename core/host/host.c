@@ -4,10 +4,8 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/engine/fence/fence.h"
 #include "core/host/host_internal.h"
-#include "core/host/memory_trim.h"
-
-#include <stdlib.h>
 
 #define INBOX_MAX 1024                   // queued events per cluster
 #define STOP_GRACE_NS (8 * CLOCK_SECOND) // for writes in flight at shutdown
@@ -21,8 +19,47 @@ static struct moment now_and_alive(void *ctx) {
     return now;
 }
 
-static void before_event(void *ctx, const struct engine_event *event) {
-    host_log_event(ctx, event);
+static const char *kind_name(const struct host *host, const struct engine_event *event) {
+    return host_adapters(host)->kinds[event->kind]->plural_group;
+}
+
+static void log_contact(const struct host *host, const struct engine_event *event) {
+    static const char *const words[] = {
+        [CONTACT_UNKNOWN] = "the state of the cluster is not known yet",
+        [CONTACT_GOOD] = "the cluster is reachable",
+        [CONTACT_SUSPECT] = "the cluster does not respond: nothing new is placed there until it does",
+        [CONTACT_LOST] = "the cluster is unreachable",
+        [CONTACT_REJECTED] = "the cluster rejects the host's credentials or rights: nothing new is placed there",
+    };
+    const char *text =
+        event->contact.repeated ? "no attempt to reach the cluster succeeds" : words[event->contact.state];
+    log_fields(event->contact.state == CONTACT_GOOD ? LOG_INFO : LOG_WARN, text,
+               {"cluster", host->names[event->cluster]}, {"error", event->contact.problem});
+}
+
+static void log_state(const struct host *host, const struct engine_event *event) {
+    static const char *const words[] = {[REFLECTOR_STARTING] = "starting",
+                                        [REFLECTOR_CONNECTED] = "connected",
+                                        [REFLECTOR_LOST] = "lost",
+                                        [REFLECTOR_ABSENT] = "kind is not served"};
+    bool good = event->watch.state == REFLECTOR_CONNECTED || event->watch.state == REFLECTOR_STARTING;
+    log_fields(good ? LOG_INFO : LOG_WARN, words[event->watch.state], {"cluster", host->names[event->cluster]},
+               {"kind", kind_name(host, event)}, {"error", event->watch.problem});
+}
+
+// Logs connection changes of the clusters.
+static void log_event(void *ctx, const struct engine_event *event) {
+    const struct host *host = ctx;
+    if (event->type == EVENT_CONTACT)
+        log_contact(host, event);
+    else if (event->type == EVENT_RESTORED)
+        log_fields(LOG_WARN,
+                   "resourceVersions went backwards: the cluster was restored or wiped, and its objects are listed "
+                   "again before anything is done",
+                   {"cluster", host->names[event->cluster]}, {"kind", kind_name(host, event)},
+                   {"error", event->problem});
+    else if (event->type == EVENT_STATE)
+        log_state(host, event);
 }
 
 static void post_own(void *ctx, struct engine_event *event) {
@@ -52,13 +89,8 @@ static struct error *fill_host(struct host *host) {
     TRY(worker_records_new(&host->records));
     TRY(startup_new(host->config, poke_inbox, host, &host->startup));
     TRY(election_thread_new(host->config, post_own, host, &host->election));
-    struct dispatch_options options = {.n_clusters = host->n_clusters,
-                                       .names = host->names,
-                                       .kinds = host->first->kinds,
-                                       .deliver = clusters_deliver,
-                                       .post = post_own,
-                                       .ctx = host};
-    TRY(dispatch_new(&options, &host->turn.dispatch));
+    host->turn.dispatch = (struct dispatch){
+        .names = host->names, .kinds = host->first->kinds, .deliver = clusters_deliver, .post = post_own, .ctx = host};
     return clusters_open_management(host);
 }
 
@@ -72,7 +104,7 @@ struct error *host_new(const struct config *config, const struct adapters *adapt
     atomic_init(&host->adapters, adapters);
     settings_init(host);
     host->trim_at_ns = CLOCK_NEVER;
-    host->turn = (struct turn){.now = now_and_alive, .before = before_event, .ctx = host};
+    host->turn = (struct turn){.now = now_and_alive, .before = log_event, .ctx = host};
     host->made_ns = clock_now().mono_ns;
     host->snapshot.started_wall_ns = clock_now().wall_ns;
     host->snapshot.notes.reload = (struct reload_note){.at_wall_ns = host->snapshot.started_wall_ns,
@@ -96,7 +128,6 @@ void host_free(struct host *host) {
     election_thread_free(host->election); // its gates outlive the connections
     startup_free(host->startup);
     engine_free(host->turn.engine);
-    dispatch_free(host->turn.dispatch);
     update_free(&host->turn.update);
     inbox_free(host->inbox);
     queries_free(host->queries);
@@ -114,12 +145,6 @@ void host_free(struct host *host) {
 void host_stop(struct host *host) {
     atomic_store(&host->stop, true);
     inbox_poke(host->inbox);
-}
-
-// Until startup is over, or the host is to stop.
-static void wait_for_startup(struct host *host) {
-    while (!startup_is_over(host->startup) && !atomic_load(&host->stop))
-        event_items_free(inbox_take(host->inbox, CLOCK_NEVER));
 }
 
 static struct error *start_engine(struct host *host, struct moment now) {
@@ -146,16 +171,17 @@ static struct error *start_engine(struct host *host, struct moment now) {
     return NULL;
 }
 
-// Returns memory to the system when the host is idle after many events.
-static void trim_when_idle(struct host *host, struct moment now, size_t events) {
-    host->churn += events;
-    if (events > 0)
-        host->trim_at_ns = host->churn >= HOST_TRIM_EVENTS ? now.mono_ns + HOST_TRIM_AFTER_NS : CLOCK_NEVER;
-    if (now.mono_ns < host->trim_at_ns)
-        return;
-    memory_trim_all();
-    host->churn = 0;
-    host->trim_at_ns = CLOCK_NEVER;
+// Hands each connection the shards with Leases for the guard that the connection renews (docs/fencing.md).
+static void assign_fences(struct host *host) {
+    for (size_t c = 1; c < host->n_clusters; c++) {
+        struct host_cluster *cluster = host->clusters[c];
+        uint64_t renews = engine_has_worker(host->turn.engine, c) ? engine_renews(host->turn.engine, c) : 0;
+        if (!cluster->thread || (cluster->fenced == cluster->thread && cluster->renews == renews) ||
+            !cluster_thread_fence(cluster->thread, renews))
+            continue;
+        cluster->fenced = cluster->thread;
+        cluster->renews = renews;
+    }
 }
 
 static int64_t next_turn_ns(const struct host *host, int64_t now_ns) {
@@ -182,19 +208,16 @@ static void take_turn(struct host *host) {
     size_t events = turn_run(&host->turn, items);
     inbox_charge(host->inbox, host->turn.engine, clock_now().mono_ns);
     queries_run(host->queries, host->turn.engine);
-    fences_tick(host);
+    assign_fences(host);
     struct moment now = now_and_alive(host);
     snapshot_publish(host, now, false);
     trim_when_idle(host, now, events);
 }
 
-static size_t in_flight(const struct host *host) {
-    return engine_pending(host->turn.engine) + clusters_pending(host);
-}
-
 struct error *host_run(struct host *host) {
     struct error *error = NULL;
-    wait_for_startup(host);
+    while (!startup_is_over(host->startup) && !atomic_load(&host->stop))
+        event_items_free(inbox_take(host->inbox, CLOCK_NEVER));
     if (startup_is_over(host->startup))
         error = start_engine(host, clock_now());
     if (!error && host->turn.engine) {
@@ -203,7 +226,7 @@ struct error *host_run(struct host *host) {
         engine_drain(host->turn.engine);
         snapshot_publish(host, clock_now(), true);
         int64_t until_ns = clock_now().mono_ns + STOP_GRACE_NS;
-        while (in_flight(host) > 0 && clock_now().mono_ns < until_ns)
+        while (engine_pending(host->turn.engine) + clusters_pending(host) > 0 && clock_now().mono_ns < until_ns)
             take_turn(host);
         election_thread_leave(host->election, STOP_LEAVE_NS);
     }

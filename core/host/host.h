@@ -7,7 +7,23 @@
 #include "core/engine/engine.h"
 #include "core/host/check/rights.h"
 #include "core/host/lease/election.h"
-#include "core/host/reload.h"
+#include "core/host/sources/sources.h"
+
+// Results of the sources of workers and of the last reload of the configuration: part of a snapshot.
+struct reload_note {
+    int64_t at_wall_ns;      // of the last attempt; the first is the start
+    int64_t success_wall_ns; // of the last one that succeeded
+    bool successful;         // the last one
+    char *message;           // the problems, or the keys that need a restart; NULL: neither
+};
+
+struct reload_notes {
+    struct reload_note reload;
+    struct source_note *sources;
+    size_t n_sources;
+};
+struct error *reload_notes_copy(const struct reload_notes *from, struct reload_notes *to);
+void reload_notes_free(struct reload_notes *notes);
 
 struct host;
 
@@ -21,6 +37,16 @@ struct error *host_run(struct host *host);
 
 // From any thread, also before host_run: shares another configuration. Its live settings apply soon.
 void host_configure(struct host *host, const struct config *config);
+
+// From any thread, also before host_run; until then the configuration's set applies. Takes the complete set, which
+// replaces the former set: `specs`, from malloc, with all texts, valid names, and each name once. A leaving worker that
+// returns to the set stays, with its workloads. A spec with another kubeconfig, context or revision gets a new
+// connection. Applied on the engine's thread soon after.
+void host_set_workers(struct host *host, struct worker_spec *specs, size_t count, enum removal removal);
+
+// From any thread. Copies `message`.
+void host_report_reload(struct host *host, bool successful, int64_t wall_ns, const char *message);
+void host_report_sources(struct host *host, struct source_note *notes, size_t count); // takes the notes
 
 // The adapters: the table of host_new, or the newest added table. From any thread; all tables stay valid until
 // host_free. The kinds of each table begin with the kinds of the former one, in the same order.

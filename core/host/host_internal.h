@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by host.c (life cycle and turns), host_clusters.c (the table of clusters), io/host_threads.c (their
-// connections), host_workers.c (workers that come and go), host_settings.c (the live settings), host_snapshot.c (state
-// for other threads) and host_log.c (logged events).
+// Shared by host.c (life cycle and turns), host_clusters.c (the table of clusters, workers that come and go),
+// io/host_threads.c (their connections), host_settings.c (the live settings) and host_snapshot.c (state for other
+// threads, and trimming).
 #pragma once
 
 #include "core/host/check/rights.h"
 #include "core/host/host.h"
 #include "core/host/io/cluster_thread.h"
-#include "core/host/lease/election_thread.h"
-#include "core/host/sources/worker_records.h"
+#include "core/host/sources/sources.h"
 #include "core/host/startup/startup.h"
-#include "core/host/turn/heartbeat.h"
-#include "core/host/turn/inbox.h"
 #include "core/host/turn/query.h"
 #include "core/host/turn/turn.h"
-#include "core/host/workers.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -65,17 +61,19 @@ struct host {
     struct inbox *inbox;
     struct turn turn; // turn.engine is NULL until startup is over
     struct host_cluster **clusters;
-    const char **names; // as dispatch_options.names
+    const char **names; // as dispatch.names
     size_t n_clusters;
     struct queries *queries; // of other threads
     struct worker_records *records;
     struct cluster_thread *management; // also of clusters[0], for other threads
     struct cluster_thread *closing;    // a list
     pthread_mutex_t wanted_mutex;
-    struct worker_spec *wanted; // under the mutex: the last set from host_set_workers, or NULL
-    size_t n_wanted;
-    enum removal wanted_removal;
-    bool is_wanted;                  // not taken yet
+    struct wanted_workers {
+        struct worker_spec *specs;
+        size_t count;
+        enum removal removal;
+        bool is_new;
+    } wanted;                        // under the mutex: of host_set_workers, until the engine's thread takes the set
     struct config *next;             // under the mutex: of host_configure, or NULL
     struct rights_features features; // under the mutex
     struct config *current;          // of the last host_configure: its settings and credential plugins apply
@@ -95,10 +93,7 @@ struct host {
 // host_clusters.c
 struct error *clusters_init(struct host *host); // before the inbox: the management cluster and the first workers
 struct error *clusters_open_management(struct host *host);
-// Gives the worker a number and takes its spec; NULL when out of memory.
-struct host_cluster *clusters_add(struct host *host, struct worker_spec *spec);
-void clusters_vacate(struct host *host, struct host_cluster *cluster);
-bool clusters_deliver(void *host, struct command_batch *batch); // see dispatch_options
+bool clusters_deliver(void *host, struct command_batch *batch); // see struct dispatch
 size_t clusters_pending(const struct host *host);
 void clusters_stop(struct host *host); // ends the threads
 void clusters_free(struct host *host);
@@ -114,15 +109,10 @@ void cluster_threads_close(struct host *host, struct host_cluster *cluster);
 bool cluster_threads_are_closed(const struct host *host, size_t cluster);
 void cluster_threads_reap(struct host *host);
 
-// host_workers.c
 // Adds, updates and removes workers as wanted. Returns the time of the next call needed.
 void workers_tick(struct host *host, struct moment now);
 int64_t workers_next_ns(const struct host *host);
 void workers_free(struct host *host);
-enum worker_policy workers_policy(const struct host_cluster *cluster);
-
-// host_fences.c
-void fences_tick(struct host *host); // hands each connection the shards whose guard Leases it renews
 
 // host_settings.c
 void settings_init(struct host *host);
@@ -133,6 +123,5 @@ const struct exec_policy *host_policy(const struct host *host); // on the engine
 // host_snapshot.c
 // Publishes a new snapshot if the last one is old enough, or if `force`.
 void snapshot_publish(struct host *host, struct moment now, bool force);
-
-// host_log.c
-void host_log_event(const struct host *host, const struct engine_event *event);
+// Returns memory to the system when the host is idle after many events.
+void trim_when_idle(struct host *host, struct moment now, size_t events);

@@ -4,13 +4,9 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/engine/engine.h"
 #include "core/engine/fence/fence.h"
-#include "core/engine/kinds.h"
-#include "core/engine/settings.h"
 #include "core/host/host_internal.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define RETRY_NS CLOCK_SECOND // without memory
 
@@ -78,20 +74,13 @@ static void settings_changed(struct host *host) {
     host->all_configured = false;
 }
 
-static void use_thread_settings(struct host *host, const struct thread_settings *next) {
-    struct thread_settings settings = *next;
-    settings.io.kinds = host->thread_settings.io.kinds;
-    settings.io.n_kinds = host->thread_settings.io.n_kinds;
-    const struct thread_settings *now = &host->thread_settings;
-    if (settings.io.pod_events == now->io.pod_events && settings.io.capacity == now->io.capacity &&
-        settings.io.namespaces == now->io.namespaces && settings.memory_per_cluster == now->memory_per_cluster &&
-        settings.io.fencing.enabled == now->io.fencing.enabled && settings.io.fencing.epoch == now->io.fencing.epoch &&
-        settings.io.fencing.after_ns == now->io.fencing.after_ns && settings.max_object_size == now->max_object_size &&
-        settings.max_object_nodes == now->max_object_nodes && settings.max_status_size == now->max_status_size)
-        return;
+// Configuring a connection again with the same settings has no effect.
+static void use_thread_settings(struct host *host, struct thread_settings settings) {
     struct budget budget;
     budget_init(&budget, settings.memory_per_cluster, 0, 0, NULL);
     inbox_limit(host->inbox, budget.max_queued);
+    settings.io.kinds = host->thread_settings.io.kinds;
+    settings.io.n_kinds = host->thread_settings.io.n_kinds;
     host->thread_settings = settings;
     settings_changed(host);
 }
@@ -107,7 +96,7 @@ static bool apply_settings(struct host *host) {
     }
     struct thread_settings threads = thread_settings_of(host->current);
     threads.io.fencing.epoch = engine_fence_epoch(host->turn.engine);
-    use_thread_settings(host, &threads);
+    use_thread_settings(host, threads);
     host->is_current = true;
     return true;
 }
@@ -123,7 +112,7 @@ static bool take_kinds(struct host *host, struct moment now) {
         error_free(error);
         return false;
     }
-    dispatch_set_kinds(host->turn.dispatch, adapters->kinds);
+    host->turn.dispatch.kinds = adapters->kinds;
     host->thread_settings.io.kinds = adapters->kinds;
     host->thread_settings.io.n_kinds = adapters->n_kinds;
     cluster_threads_lost(host, first);

@@ -1,12 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state that other threads read.
 #include "core/base/log.h"
+#include "core/base/text.h"
+#include "core/base/thread.h"
 #include "core/host/host_internal.h"
-#include "core/host/memory_trim.h"
-#include "core/host/sources/worker_source.h"
+#include "core/host/sources/sources.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <link.h>
+#include <malloc.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static int release_object(struct dl_phdr_info *info, size_t size, void *ctx) {
+    (void)size;
+    (void)ctx;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W))
+            continue; // dirty pages have no copy in the file
+        uintptr_t start = info->dlpi_addr + segment->p_vaddr, end = start + segment->p_memsz;
+        start &= ~(page - 1);
+        end = (end + page - 1) & ~(page - 1);
+        madvise((void *)start, end - start, MADV_DONTNEED); // fails for the vdso, which is fine
+    }
+    return 0;
+}
+
+// Returns free heap to the system and drops pages of program text and constants: libcurl loads about thirty libraries,
+// which use most of their text only once, at startup. The kernel reads dropped pages again from the page cache.
+static void trim_memory(void) {
+    malloc_trim(0);
+    dl_iterate_phdr(release_object, NULL);
+}
+
+void trim_when_idle(struct host *host, struct moment now, size_t events) {
+    host->churn += events;
+    if (events > 0)
+        host->trim_at_ns = host->churn >= HOST_TRIM_EVENTS ? now.mono_ns + HOST_TRIM_AFTER_NS : CLOCK_NEVER;
+    if (now.mono_ns < host->trim_at_ns)
+        return;
+    trim_memory();
+    host->churn = 0;
+    host->trim_at_ns = CLOCK_NEVER;
+}
 
 // Adds the host's facts about its workers. Without memory the facts are missing.
 static void fill_in(const struct host *host, struct stats *stats) {
@@ -20,14 +57,6 @@ static void fill_in(const struct host *host, struct stats *stats) {
     }
 }
 
-// Pointers to the names in the stats.
-static struct error *name_clusters(struct host_snapshot *snapshot) {
-    snapshot->names = calloc(snapshot->stats.n_clusters + 1, sizeof *snapshot->names);
-    for (size_t c = 0; snapshot->names && c < snapshot->stats.n_clusters; c++)
-        snapshot->names[c] = snapshot->stats.clusters[c].name;
-    return snapshot->names ? NULL : error_no_memory();
-}
-
 void snapshot_publish(struct host *host, struct moment now, bool force) {
     if (!force && now.mono_ns < host->published_ns + HOST_PUBLISH_NS) {
         host->publish_due = true;
@@ -39,7 +68,7 @@ void snapshot_publish(struct host *host, struct moment now, bool force) {
     fill_in(host, &copy);
     bool in_sync = engine_in_sync(host->turn.engine);
     if (in_sync && !host->trimmed) {
-        memory_trim_all();
+        trim_memory();
         host->churn = HOST_TRIM_EVENTS; // and once more when idle: TLS and the first requests use much memory
         host->trim_at_ns = now.mono_ns + HOST_TRIM_AFTER_NS;
         host->trimmed = true;
@@ -66,10 +95,12 @@ int64_t host_stalled_ns(struct host *host) {
 static struct error *read_clusters(struct host *host, struct host_snapshot *out) {
     int64_t now_ns = clock_now().mono_ns;
     out->readings = calloc(out->stats.n_clusters + 1, sizeof *out->readings);
-    if (!out->readings)
+    out->names = calloc(out->stats.n_clusters + 1, sizeof *out->names);
+    if (!out->readings || !out->names)
         return error_no_memory();
     for (size_t c = 0; c < out->stats.n_clusters; c++) {
         struct cluster_reading *reading = &out->readings[c];
+        out->names[c] = out->stats.clusters[c].name;
         size_t number = out->stats.clusters[c].number;
         meter_read(&host->clusters[number]->meter, &reading->meter);
         meter_recent(&host->clusters[number]->meter, now_ns, &reading->recent);
@@ -83,24 +114,20 @@ static struct error *read_clusters(struct host *host, struct host_snapshot *out)
     return NULL;
 }
 
-struct error *host_snapshot(struct host *host, struct host_snapshot *out) {
-    pthread_mutex_lock(&host->snapshot_mutex);
+static struct error *copy_snapshot(struct host *host, struct host_snapshot *out) {
+    AUTO_LOCK(&host->snapshot_mutex);
     *out = host->snapshot;
-    struct error *error = stats_copy(&host->snapshot.stats, &out->stats);
-    if (!error)
-        error = read_clusters(host, out);
-    struct error *told = reload_notes_copy(&host->snapshot.notes, &out->notes);
-    pthread_mutex_unlock(&host->snapshot_mutex);
-    if (!error)
-        error = told;
-    else
-        error_free(told);
-    if (!error)
-        error = name_clusters(out);
+    out->stats = (struct stats){0};
+    out->notes = (struct reload_notes){.sources = NULL};
+    TRY(stats_copy(&host->snapshot.stats, &out->stats));
+    TRY(reload_notes_copy(&host->snapshot.notes, &out->notes));
+    return read_clusters(host, out);
+}
+
+struct error *host_snapshot(struct host *host, struct host_snapshot *out) {
+    struct error *error = copy_snapshot(host, out);
     if (error) {
-        stats_free(&out->stats);
-        free(out->readings);
-        reload_notes_free(&out->notes);
+        host_snapshot_free(out);
         return error;
     }
     if (!out->running)
@@ -125,4 +152,40 @@ void host_snapshot_free(struct host_snapshot *snapshot) {
     free(snapshot->names);
     free(snapshot->waits_for);
     reload_notes_free(&snapshot->notes);
+}
+
+struct error *reload_notes_copy(const struct reload_notes *from, struct reload_notes *to) {
+    *to = (struct reload_notes){.reload = from->reload};
+    to->reload.message = NULL; // text_set would free the text of `from`
+    if (text_set(&to->reload.message, from->reload.message) &&
+        source_notes_copy(from->sources, from->n_sources, &to->sources)) {
+        to->n_sources = from->n_sources;
+        return NULL;
+    }
+    reload_notes_free(to);
+    return error_no_memory();
+}
+
+void reload_notes_free(struct reload_notes *notes) {
+    free(notes->reload.message);
+    source_notes_free(notes->sources, notes->n_sources);
+    *notes = (struct reload_notes){.sources = NULL};
+}
+
+void host_report_reload(struct host *host, bool successful, int64_t wall_ns, const char *message) {
+    AUTO_LOCK(&host->snapshot_mutex);
+    struct reload_note *note = &host->snapshot.notes.reload;
+    (void)text_set(&note->message, message);
+    note->at_wall_ns = wall_ns;
+    note->successful = successful;
+    if (successful)
+        note->success_wall_ns = wall_ns;
+}
+
+void host_report_sources(struct host *host, struct source_note *notes, size_t count) {
+    AUTO_LOCK(&host->snapshot_mutex);
+    struct reload_notes *live = &host->snapshot.notes;
+    source_notes_free(live->sources, live->n_sources);
+    live->sources = notes;
+    live->n_sources = count;
 }

@@ -4,7 +4,7 @@
 // for numbers, and is accessed only by the functions below:
 //
 //   valueint node_line, node_set_line: where a value was read from YAML valuedouble node_arena, node_set_arena: the
-//   arena of the memory (arena.c) valuestring of a container: node_index, node_set_index (index.c) type besides cJSON's
+//   arena of the memory (node.c) valuestring of a container: node_index, node_set_index (index.c) type besides cJSON's
 //   types and cJSON_StringIsConst: marks, and the number of long searches
 //
 // Numbers are cJSON_Raw with the original token, and so are strings that contain U+0000, as a whole literal with
@@ -14,7 +14,6 @@
 #include "core/json/json.h"
 
 #include <cjson/cJSON.h>
-#include <string.h>
 
 struct json {
     cJSON node;
@@ -59,7 +58,7 @@ static inline const char *node_text(const cJSON *node) {
 enum node_mark {
     NODE_IN_ARENA = 1 << 10,    // the node's memory belongs to an arena and is not freed by itself
     NODE_HOLDS_ARENA = 1 << 11, // keeps the arena alive: the root, and nodes detached from the root
-    NODE_KEYED = 1 << 16,       // an item indexed by a member (items.c): changes are counted
+    NODE_KEYED = 1 << 16,       // an item indexed by a member (index.c): changes are counted
     NODE_FIXED = 1 << 17        // a container that never gets an index (json_fix)
 };
 
@@ -118,7 +117,6 @@ static inline void node_set_index(cJSON *container, struct index *index) {
 // Room for about `size` bytes of nodes. A full arena grows by `more`, then by twice that, and so on. A new arena has no
 // holder. NULL when out of memory.
 struct arena *arena_new(size_t size, size_t more);
-void *arena_take(struct arena *arena, size_t size);
 void arena_give_back(struct arena *arena, const void *memory); // frees `memory` and later allocations, if in one block
 void arena_hold(struct arena *arena);
 void arena_drop(struct arena *arena); // the last holder frees the arena
@@ -130,8 +128,6 @@ void node_hold_arena(cJSON *node);
 
 // Must be called when `node` is added to `container`, or, with NULL, when `container` gets a separately allocated key.
 void node_note_foreign(const cJSON *container, const cJSON *node);
-// True if all descendants are in the arena that the node holds, so freeing it needs no traversal.
-bool node_goes_with_arena(const cJSON *node);
 
 // The memory that a node takes, rounded as an arena does.
 static inline size_t node_size(size_t key_size, size_t text_size) {
@@ -163,17 +159,16 @@ void node_free(cJSON *node);
 // Sets a separately allocated key (NULL: none). False when out of memory; nothing changed.
 bool node_set_key(cJSON *node, const char *key);
 
-// As json_equal, but null members of objects count as absent, also within arrays.
-bool node_equal_merged(const cJSON *a, const cJSON *b);
-
-// Adds the node to an object that lacks the key. Takes ownership: false and freed when out of memory.
-bool node_add(cJSON *object, const char *key, cJSON *node);
-
 void node_append(cJSON *container, cJSON *node);
 void node_unlink(cJSON *container, cJSON *node);
 
 // Replaces `old` with `node`; `old` is then in no container. Keys are not changed.
 void node_swap(cJSON *container, cJSON *old, cJSON *node);
+// Replaces and frees `old`, or appends the node if that is NULL.
+void node_put(cJSON *container, cJSON *old, cJSON *node);
+
+// The value of a hexadecimal digit; -1 if invalid.
+int hex_value(char c);
 
 // Scanning and decoding of a string literal.
 struct literal {
@@ -193,6 +188,8 @@ size_t literal_decode(const struct literal *literal, char *out);
 // The length of the number token at the start; 0 if invalid, with *bad as the offset of the error.
 size_t number_scan(const char *text, size_t len, size_t *bad);
 
+// Writes the digits before `end`, up to 20; the first one.
+char *number_digits(uint64_t value, char *end);
 bool number_equal(const char *a, const char *b);
 bool number_to_int64(const char *token, int64_t *value);
 

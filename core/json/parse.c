@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JSON parser: strict RFC 8259, single pass, no recursion.
+// The JSON parser: strict RFC 8259, single pass, no recursion. Also the scanner of writer.h.
+#include "core/base/text.h"
 #include "core/json/node.h"
-#include "core/json/scan.h"
-
-#include <stdio.h>
-#include <string.h>
+#include "core/json/writer.h"
 
 #define STOP_EVERY 4096 // nodes between two checks of limits.stop
 #define ARENA_LARGEST ((size_t)1 << 20)
@@ -28,25 +26,25 @@ struct parser {
     struct error *error;
 };
 
-// The position in lines and characters, both from 1.
-static void position(const struct parser *parser, size_t at, size_t *line, size_t *column) {
-    *line = 1;
-    *column = 1;
+static bool fail_at(struct parser *parser, size_t at, enum error_code code, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+// The message begins with the position in lines and characters, both from 1.
+static bool fail_at(struct parser *parser, size_t at, enum error_code code, const char *format, ...) {
+    size_t line = 1, column = 1;
     for (size_t i = 0; i < at; i++) {
         if (parser->text[i] == '\n') {
-            ++*line;
-            *column = 1;
+            line++;
+            column = 1;
         } else if (((unsigned char)parser->text[i] & 0xC0) != 0x80) {
-            ++*column;
+            column++;
         }
     }
-}
-
-static bool fail_at(struct parser *parser, size_t at, enum error_code code, const char *problem) {
-    size_t line;
-    size_t column;
-    position(parser, at, &line, &column);
-    parser->error = error_new(code, "line %zu, column %zu: %s", line, column, problem);
+    va_list args;
+    va_start(args, format);
+    AUTO_TEXT problem = text_vformat(format, args);
+    va_end(args);
+    parser->error = problem ? error_new(code, "line %zu, column %zu: %s", line, column, problem) : error_no_memory();
     return false;
 }
 
@@ -56,17 +54,12 @@ static bool out_of_memory(struct parser *parser) {
 }
 
 static bool unexpected(struct parser *parser, const char *expected) {
-    char problem[128];
-    if (parser->at >= parser->len) {
-        snprintf(problem, sizeof problem, "found the end of the text, expected %s", expected);
-        return fail_at(parser, parser->len, ERROR_INVALID, problem);
-    }
+    if (parser->at >= parser->len)
+        return fail_at(parser, parser->len, ERROR_INVALID, "found the end of the text, expected %s", expected);
     unsigned char c = (unsigned char)parser->text[parser->at];
     if (c > 0x20 && c < 0x7f)
-        snprintf(problem, sizeof problem, "found '%c', expected %s", c, expected);
-    else
-        snprintf(problem, sizeof problem, "found byte 0x%02x, expected %s", c, expected);
-    return fail_at(parser, parser->at, ERROR_INVALID, problem);
+        return fail_at(parser, parser->at, ERROR_INVALID, "found '%c', expected %s", c, expected);
+    return fail_at(parser, parser->at, ERROR_INVALID, "found byte 0x%02x, expected %s", c, expected);
 }
 
 // The next character other than white space, or '\0' (a NUL in the text is never expected either).
@@ -80,25 +73,17 @@ static inline char peek(struct parser *parser) {
     return '\0';
 }
 
-static bool is_stopped(const struct parser *parser) {
-    return parser->limits.stop && atomic_load_explicit(parser->limits.stop, memory_order_relaxed);
-}
-
 // Counts a node that is about to be made, against the limits.
 static bool count_node(struct parser *parser, size_t key_size, size_t text_size) {
     const struct json_limits *limits = &parser->limits;
-    char problem[96];
-    if (parser->nodes++ % STOP_EVERY == 0 && is_stopped(parser))
+    if (parser->nodes++ % STOP_EVERY == 0 && limits->stop && atomic_load_explicit(limits->stop, memory_order_relaxed))
         return fail_at(parser, parser->at, ERROR_STOPPED, "reading was stopped");
-    if (parser->nodes > limits->max_nodes) {
-        snprintf(problem, sizeof problem, "more than %zu values in one document", limits->max_nodes);
-        return fail_at(parser, parser->at, ERROR_TOO_LARGE, problem);
-    }
+    if (parser->nodes > limits->max_nodes)
+        return fail_at(parser, parser->at, ERROR_TOO_LARGE, "more than %zu values in one document", limits->max_nodes);
     parser->bytes += node_size(key_size, text_size);
-    if (parser->bytes > limits->max_bytes) {
-        snprintf(problem, sizeof problem, "the document needs more than %zu bytes of memory", limits->max_bytes);
-        return fail_at(parser, parser->at, ERROR_TOO_LARGE, problem);
-    }
+    if (parser->bytes > limits->max_bytes)
+        return fail_at(parser, parser->at, ERROR_TOO_LARGE, "the document needs more than %zu bytes of memory",
+                       limits->max_bytes);
     return true;
 }
 
@@ -125,16 +110,11 @@ static bool attach(struct parser *parser, cJSON *node) {
         return true;
     }
     struct level *level = &parser->levels[parser->depth - 1];
-    if (!parser->has_key) {
-        node_append(level->container, node);
-        return true;
-    }
-    cJSON *old = keys_find(&level->keys, level->container, node->string);
+    cJSON *old = parser->has_key ? keys_find(&level->keys, level->container, node->string) : NULL;
     if (old)
-        node_swap(level->container, old, node);
+        node_put(level->container, old, node);
     else
         node_append(level->container, node);
-    node_free(old);
     return true;
 }
 
@@ -161,7 +141,7 @@ static bool take_string(struct parser *parser) {
     struct literal literal;
     const char *problem = literal_scan(parser->text, parser->len, &parser->at, &literal);
     if (problem)
-        return fail_at(parser, parser->at, ERROR_INVALID, problem);
+        return fail_at(parser, parser->at, ERROR_INVALID, "%s", problem);
     if (literal.has_nul)
         return take_nul_string(parser, &literal);
     cJSON *node = make_node(parser, cJSON_String, literal.len + 1);
@@ -216,7 +196,7 @@ static bool take_key(struct parser *parser) {
     size_t start = parser->at;
     const char *problem = literal_scan(parser->text, parser->len, &parser->at, &parser->key);
     if (problem)
-        return fail_at(parser, parser->at, ERROR_INVALID, problem);
+        return fail_at(parser, parser->at, ERROR_INVALID, "%s", problem);
     if (parser->key.has_nul)
         return fail_at(parser, start, ERROR_INVALID, "a key with U+0000 in it is not supported");
     if (peek(parser) != ':')
@@ -336,4 +316,73 @@ struct error *json_parse_limited(const char *text, size_t len, const struct json
     }
     node_free(parser.root);
     return parser.error;
+}
+
+// -- scanning (writer.h) --
+
+// How many backslashes are before `end`, at most to `begin`.
+static size_t backslashes(const char *text, size_t begin, size_t end) {
+    size_t at = end;
+    while (at > begin && text[at - 1] == '\\')
+        at--;
+    return end - at;
+}
+
+// The offset after the closing quote, or `len` if scan->in_string is still set.
+static size_t scan_string(struct scan *scan, const char *text, size_t at, size_t len) {
+    scan->in_string = true;
+    if (scan->escaped && at < len) {
+        scan->escaped = false;
+        at++;
+    }
+    while (at < len) {
+        const char *quote = memchr(text + at, '"', len - at);
+        size_t end = quote ? (size_t)(quote - text) : len;
+        bool escaped = backslashes(text, at, end) % 2 != 0;
+        if (!quote) {
+            scan->escaped = escaped;
+            return len;
+        }
+        at = end + 1;
+        if (!escaped) {
+            scan->in_string = false;
+            break;
+        }
+    }
+    return at;
+}
+
+// Scans outside of strings. Returns the offset after the value's last byte; sets *ended for a complete value.
+static size_t scan_nested(struct scan *scan, const char *text, size_t at, size_t len, bool *ended) {
+    size_t depth = scan->depth;
+    *ended = false;
+    while (at < len && !*ended) {
+        char c = text[at];
+        if (depth == 0 && (c == ',' || c == '}' || c == ']' || scan_is_space(c))) {
+            *ended = true; // after a number or a word
+            break;
+        }
+        at++;
+        if (c == '"') {
+            at = scan_string(scan, text, at, len);
+            *ended = !scan->in_string && depth == 0;
+        } else if (c == '{' || c == '[') {
+            depth++;
+        } else if (c == '}' || c == ']') {
+            *ended = --depth == 0;
+        }
+    }
+    scan->depth = depth;
+    return at;
+}
+
+bool scan_value(struct scan *scan, const char *text, size_t *at, size_t len) {
+    bool ended = false;
+    if (scan->in_string) {
+        *at = scan_string(scan, text, *at, len);
+        ended = !scan->in_string && scan->depth == 0;
+    }
+    if (!ended)
+        *at = scan_nested(scan, text, *at, len, &ended);
+    return ended;
 }

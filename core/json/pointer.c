@@ -4,9 +4,6 @@
 #include "core/base/text.h"
 #include "core/json/node.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 // One reference token (RFC 6901 section 3), still escaped: the text between two slashes.
 struct segment {
     const char *text;
@@ -23,10 +20,6 @@ static struct segment take_segment(const char **at) {
 
 static bool is_star(const struct segment *segment) {
     return segment->len == 1 && segment->text[0] == '*';
-}
-
-static bool is_dash(const struct segment *segment) {
-    return segment->len == 1 && segment->text[0] == '-';
 }
 
 struct error *pointer_check(const char *pointer, bool pattern) {
@@ -71,14 +64,6 @@ static void unescape_into(const struct segment *segment, char *key) {
     *key = '\0';
 }
 
-// NULL when out of memory.
-static char *unescape(const struct segment *segment) {
-    char *key = malloc(segment->len + 1);
-    if (key)
-        unescape_into(segment, key);
-    return key;
-}
-
 // RFC 6901 section 4: no leading zeros, no sign.
 static bool read_index(const struct segment *segment, size_t *index) {
     if (segment->len == 0 || segment->len > 9 || (segment->len > 1 && segment->text[0] == '0'))
@@ -94,12 +79,11 @@ static bool read_index(const struct segment *segment, size_t *index) {
 
 // The member for a segment with escapes; needs no memory.
 static struct json *find_escaped(const struct json *object, const struct segment *segment) {
-    char short_key[256];
-    AUTO_TEXT key = segment->len < sizeof short_key ? NULL : unescape(segment);
-    if (segment->len < sizeof short_key)
-        unescape_into(segment, short_key);
-    if (key || segment->len < sizeof short_key)
-        return json_get(object, key ? key : short_key);
+    char key[512];
+    if (segment->len < sizeof key) {
+        unescape_into(segment, key);
+        return json_get(object, key);
+    }
     struct json *member = json_first(object);
     while (member && !matches_key(segment, json_key(member)))
         member = json_next(member);
@@ -131,12 +115,12 @@ struct json *pointer_find(const struct json *root, const char *pointer) {
     return value;
 }
 
-static struct json *make_object(struct json *parent, const struct segment *segment) {
-    struct json *object = json_new_object();
-    char *key = unescape(segment);
-    bool made = json_set(parent, key, object); // also frees the value when there is no key
-    free(key);
-    return made ? object : NULL;
+// Takes the value, as json_set does.
+static bool set_member(struct json *object, const struct segment *segment, struct json *value) {
+    AUTO_TEXT key = malloc(segment->len + 1);
+    if (key)
+        unescape_into(segment, key);
+    return json_set(object, key, value);
 }
 
 // The container of the last segment, or NULL; with `make`, missing objects on the path are created.
@@ -149,8 +133,8 @@ static struct json *find_parent(struct json *root, const char *pointer, struct s
         if (!*pointer)
             return value;
         struct json *child = child_at(value, last);
-        if (!child && make && json_is(value, JSON_OBJECT))
-            child = make_object(value, last);
+        if (!child && make && json_is(value, JSON_OBJECT) && set_member(value, last, json_new_object()))
+            child = child_at(value, last);
         if (!child)
             return NULL;
         value = child;
@@ -160,14 +144,10 @@ static struct json *find_parent(struct json *root, const char *pointer, struct s
 bool pointer_set(struct json *root, const char *pointer, struct json *value) {
     struct segment last = {.text = ""};
     struct json *parent = value ? find_parent(root, pointer, &last, true) : NULL;
-    if (json_is(parent, JSON_OBJECT)) {
-        char *key = unescape(&last);
-        bool set = json_set(parent, key, value);
-        free(key);
-        return set;
-    }
+    if (json_is(parent, JSON_OBJECT))
+        return set_member(parent, &last, value);
     if (json_is(parent, JSON_ARRAY)) {
-        if (is_dash(&last))
+        if (last.len == 1 && last.text[0] == '-')
             return json_append(parent, value);
         return json_replace(parent, child_at(parent, &last), value);
     }
@@ -202,20 +182,25 @@ bool pointer_append_child(struct buffer *out, const char *key, size_t index) {
 }
 
 struct pointer_walk {
-    bool (*visit)(void *ctx, const char *pointer, struct json *value);
+    bool (*visit)(void *ctx, const char *pointer, struct json *value); // NULL: the walk removes the values
     void *ctx;
-    struct buffer at; // the concrete pointer of the current value
+    struct buffer at; // the concrete pointer of the current value, with `visit`
+    size_t removed;
 };
 
 static bool walk_from(struct pointer_walk *walk, struct json *value, const char *pattern, size_t depth);
 
-static bool walk_child(struct pointer_walk *walk, struct json *child, size_t index, const char *rest, size_t depth) {
-    size_t len = walk->at.len;
-    bool ok = pointer_append_child(&walk->at, json_key(child), index) && walk_from(walk, child, rest, depth + 1);
-    if (ok) {
-        walk->at.len = len;
-        walk->at.data[len] = '\0';
+static bool walk_child(struct pointer_walk *walk, struct json *parent, struct json *child, size_t index,
+                       const char *rest, size_t depth) {
+    if (!walk->visit && !*rest) {
+        json_remove_child(parent, child);
+        walk->removed++;
+        return true;
     }
+    size_t len = walk->at.len;
+    bool ok = !walk->visit || pointer_append_child(&walk->at, json_key(child), index);
+    ok = ok && walk_from(walk, child, rest, depth + 1);
+    buffer_truncate(&walk->at, len);
     return ok;
 }
 
@@ -225,17 +210,18 @@ static bool walk_from(struct pointer_walk *walk, struct json *value, const char 
     struct segment segment = take_segment(&pattern);
     if (depth >= JSON_MAX_DEPTH)
         return true; // no value is that deep
-    if (is_star(&segment)) {
-        size_t index = 0;
-        for (struct json *child = json_first(value); child; child = json_next(child))
-            if (!walk_child(walk, child, index++, pattern, depth))
-                return false;
-        return true;
-    }
-    struct json *child = child_at(value, &segment);
     size_t index = 0;
-    read_index(&segment, &index);
-    return !child || walk_child(walk, child, index, pattern, depth);
+    if (!is_star(&segment)) {
+        struct json *child = child_at(value, &segment);
+        read_index(&segment, &index);
+        return !child || walk_child(walk, value, child, index, pattern, depth);
+    }
+    for (struct json *child = json_first(value), *next; child; child = next) {
+        next = json_next(child);
+        if (!walk_child(walk, value, child, index++, pattern, depth))
+            return false;
+    }
+    return true;
 }
 
 bool pointer_each(const struct json *root, const char *pattern,
@@ -253,68 +239,32 @@ bool pointer_each(const struct json *root, const char *pattern,
     return ok;
 }
 
-static size_t remove_from(struct json *value, const char *pattern, size_t depth);
-
-static size_t remove_child(struct json *parent, struct json *child, const char *rest, size_t depth) {
-    if (*rest)
-        return remove_from(child, rest, depth + 1);
-    json_remove_child(parent, child);
-    return 1;
-}
-
-static size_t remove_from(struct json *value, const char *pattern, size_t depth) {
-    struct segment segment = take_segment(&pattern);
-    if (depth >= JSON_MAX_DEPTH)
-        return 0;
-    if (!is_star(&segment)) {
-        struct json *child = child_at(value, &segment);
-        return child ? remove_child(value, child, pattern, depth) : 0;
-    }
-    size_t removed = 0;
-    for (struct json *child = json_first(value); child;) {
-        struct json *next = json_next(child);
-        removed += remove_child(value, child, pattern, depth);
-        child = next;
-    }
-    return removed;
-}
-
 size_t pointer_remove_all(struct json *root, const char *pattern) {
-    return root && pattern[0] == '/' ? remove_from(root, pattern, 0) : 0;
+    struct pointer_walk walk = {.visit = NULL};
+    if (root && pattern[0] == '/')
+        walk_from(&walk, root, pattern, 0);
+    return walk.removed;
 }
 
 const char *pointer_step(const char *pattern, const char *key) {
-    const char *p = pattern + 1;
-    if (*p == '*' && (p[1] == '/' || p[1] == '\0'))
-        return p + 1;
-    for (; *p && *p != '/'; p++, key++) {
-        char c = *p;
-        if (c == '~') { // RFC 6901 section 4, and "~2" for a star
-            p++;
-            c = *p == '1' ? '/' : *p == '2' ? '*' : '~';
-        }
-        if (c != *key)
-            return NULL;
-    }
-    return !*key && (!*p || *p == '/') ? p : NULL;
+    struct segment segment = take_segment(&pattern);
+    return is_star(&segment) || matches_key(&segment, key) ? pattern : NULL;
 }
 
 bool pointer_matches(const char *pattern, const char *pointer) {
     while (*pattern && *pointer) {
-        if (pattern[0] == '*' && pattern[-1] == '/' && (pattern[1] == '/' || pattern[1] == '\0')) {
-            pattern++;
-            while (*pointer && *pointer != '/')
-                pointer++;
-        } else if (*pattern++ != *pointer++) {
+        struct segment wanted = take_segment(&pattern), found = take_segment(&pointer);
+        if (!is_star(&wanted) && (wanted.len != found.len || memcmp(wanted.text, found.text, found.len) != 0))
             return false;
-        }
     }
     return *pattern == *pointer;
 }
 
 bool pointer_has_star(const char *pattern) {
-    for (const char *at = strstr(pattern, "/*"); at; at = strstr(at + 1, "/*"))
-        if (at[2] == '/' || at[2] == '\0')
-            return true;
-    return false;
+    bool star = false;
+    while (*pattern && !star) {
+        struct segment segment = take_segment(&pattern);
+        star = is_star(&segment);
+    }
+    return star;
 }

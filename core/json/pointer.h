@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RFC 6901 JSON pointers, with one addition: a segment `*` in a pattern stands for every item of an array or every
-// member of an object. (A member named "*" is written "~2".)
+// Pointers and patches. RFC 6901 JSON pointers, with one addition: a segment `*` in a pattern stands for every item of
+// an array or every member of an object. (A member named "*" is written "~2".)
 #pragma once
 
 #include "core/base/buffer.h"
@@ -42,3 +42,16 @@ bool pointer_append_child(struct buffer *out, const char *key, size_t index);
 
 // Whether a segment of the pattern is "*".
 bool pointer_has_star(const char *pattern);
+
+// RFC 7386 JSON merge patch.
+//
+// The patch from `from` to `to`: an object, empty if both are equal. Arrays are replaced whole. Both must be objects.
+// NULL when out of memory. `has_array`, if not NULL, is set to whether the patch replaces an existing array.
+//
+// A merge patch cannot write a null member, and the API server may drop nulls within arrays or always write them,
+// depending on the type. So null members count as absent everywhere, on both sides: the patch ignores null members,
+// which would otherwise cause endless patches.
+struct json *patch_diff(const struct json *from, const struct json *to, bool *has_array);
+
+// Applies `patch` to *target in place (RFC 7386 section 2). False when out of memory.
+bool patch_apply(struct json **target, const struct json *patch);

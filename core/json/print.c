@@ -1,26 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Printing. cJSON's printer is unsuitable: without limits of depth and size, and with a result that must be copied.
+// Printing values, and writing without values. cJSON's printer is unsuitable: without limits of depth and size, and
+// with a result that must be copied.
+#include "core/base/clock.h"
+#include "core/base/text.h"
 #include "core/json/node.h"
+#include "core/json/writer.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-static bool print_scalar(const cJSON *node, struct buffer *out) {
-    switch (node_type(node)) {
-    case cJSON_NULL:
-        return buffer_append(out, "null", 4);
-    case cJSON_True:
-        return buffer_append(out, "true", 4);
-    case cJSON_False:
-        return buffer_append(out, "false", 5);
-    case cJSON_Raw:
-        return buffer_text(out, node->valuestring);
-    case cJSON_String:
-        return buffer_json_string(out, node->valuestring, strlen(node->valuestring));
-    default:
-        return false;
-    }
-}
+#include <inttypes.h>
 
 static void break_line(struct buffer *out, size_t depth) {
     buffer_char(out, '\n');
@@ -40,7 +26,20 @@ static bool print_start(const cJSON *node, bool member, bool lines, struct buffe
         return buffer_char(out, '{');
     if (node_type(node) == cJSON_Array)
         return buffer_char(out, '[');
-    return print_scalar(node, out);
+    switch (node_type(node)) {
+    case cJSON_NULL:
+        return buffer_append(out, "null", 4);
+    case cJSON_True:
+        return buffer_append(out, "true", 4);
+    case cJSON_False:
+        return buffer_append(out, "false", 5);
+    case cJSON_Raw:
+        return buffer_text(out, node->valuestring);
+    case cJSON_String:
+        return buffer_json_string(out, node->valuestring, strlen(node->valuestring));
+    default:
+        return false;
+    }
 }
 
 static bool print(const struct json *value, bool lines, struct buffer *out) {
@@ -104,4 +103,90 @@ char *json_text(const struct json *value, size_t *len) {
     if (len)
         *len = out.len;
     return text;
+}
+
+// -- without values (writer.h) --
+
+static void begin(struct writer *writer, const char *key) {
+    if (writer->comma)
+        buffer_char(writer->out, ',');
+    writer->comma = true;
+    if (!key)
+        return;
+    buffer_json_string(writer->out, key, strlen(key));
+    buffer_char(writer->out, ':');
+}
+
+static void open_with(struct writer *writer, const char *key, char bracket) {
+    begin(writer, key);
+    buffer_char(writer->out, bracket);
+    writer->comma = false;
+}
+
+void writer_object(struct writer *writer, const char *key) {
+    open_with(writer, key, '{');
+}
+
+void writer_array(struct writer *writer, const char *key) {
+    open_with(writer, key, '[');
+}
+
+void writer_end(struct writer *writer, char bracket) {
+    buffer_char(writer->out, bracket);
+    writer->comma = true;
+}
+
+void writer_string(struct writer *writer, const char *key, const char *text) {
+    begin(writer, key);
+    if (text)
+        buffer_json_string(writer->out, text, strlen(text));
+    else
+        buffer_text(writer->out, "null");
+}
+
+static void digits(struct writer *writer, uint64_t value) {
+    char text[20], *end = text + sizeof text;
+    char *start = number_digits(value, end);
+    buffer_append(writer->out, start, (size_t)(end - start));
+}
+
+void writer_uint(struct writer *writer, const char *key, uint64_t value) {
+    begin(writer, key);
+    digits(writer, value);
+}
+
+void writer_int(struct writer *writer, const char *key, int64_t value) {
+    begin(writer, key);
+    if (value < 0)
+        buffer_char(writer->out, '-');
+    digits(writer, value < 0 ? -(uint64_t)value : (uint64_t)value);
+}
+
+void writer_bool(struct writer *writer, const char *key, bool value) {
+    begin(writer, key);
+    buffer_text(writer->out, value ? "true" : "false");
+}
+
+void writer_null(struct writer *writer, const char *key) {
+    writer_string(writer, key, NULL);
+}
+
+void writer_seconds(struct writer *writer, const char *key, int64_t ns) {
+    begin(writer, key);
+    if (ns < 0)
+        buffer_char(writer->out, '-');
+    uint64_t us = (ns < 0 ? -(uint64_t)ns : (uint64_t)ns) / 1000;
+    digits(writer, us / 1000000);
+    char text[8];
+    size_t len = (size_t)snprintf(text, sizeof text, ".%06" PRIu64, us % 1000000);
+    while (len > 0 && (text[len - 1] == '0' || text[len - 1] == '.'))
+        if (text[--len] == '.')
+            break;
+    buffer_append(writer->out, text, len);
+}
+
+void writer_time(struct writer *writer, const char *key, int64_t wall_ns) {
+    char text[CLOCK_RFC3339_MAX];
+    clock_rfc3339(wall_ns, text);
+    writer_string(writer, key, wall_ns != 0 ? text : NULL);
 }

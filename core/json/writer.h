@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a JSON document straight into a buffer, without building values. A key is NULL for items of arrays and for the
-// document itself. A buffer that is full or out of memory is seen at the end (buffer.failed).
+// JSON text without values.
 #pragma once
 
 #include "core/base/buffer.h"
 
 #include <stdint.h>
 
+// Writes a document straight into a buffer. A key is NULL for items of arrays and for the document itself. A buffer
+// that is full or out of memory is seen at the end (buffer.failed).
 struct writer {
     struct buffer *out;
     bool comma; // before the next member or item
@@ -25,3 +26,29 @@ void writer_null(struct writer *writer, const char *key);
 void writer_seconds(struct writer *writer, const char *key, int64_t ns);
 // metav1.Time; 0: null.
 void writer_time(struct writer *writer, const char *key, int64_t wall_ns);
+
+// The scanner finds the end of a value by nesting: fast, since without decoding or validation, and with a single scan
+// of a text that arrives in pieces. Validation is left to json_parse.
+
+// RFC 8259 section 2.
+static inline bool scan_is_space(char c) {
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+// The offset of the first byte from `at` that is not white space, or `len`.
+static inline size_t scan_space(const char *text, size_t at, size_t len) {
+    while (at < len && scan_is_space(text[at]))
+        at++;
+    return at;
+}
+
+// State of scanning a value: all zero before the first byte.
+struct scan {
+    size_t depth; // number of open brackets
+    bool in_string, escaped;
+};
+
+// Scans a value from *at, the first byte (or, with the same `scan`, the next unscanned byte). True: *at is after the
+// value. False: *at is `len`, and the value is incomplete. A number or a word ends at a comma, a bracket or white
+// space, not at the end of the text.
+bool scan_value(struct scan *scan, const char *text, size_t *at, size_t len);

@@ -6,7 +6,6 @@
 // lives; how many workloads only.
 #include "core/engine/engine.h"
 #include "core/engine/mirror/mirror.h"
-#include "core/json/patch.h"
 #include "core/json/pointer.h"
 
 #include <stdio.h>

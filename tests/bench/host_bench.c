@@ -17,7 +17,7 @@
 #define MIXED_LIVES 8000
 #define CHANGES 3
 #define WORKLOADS 50000
-#define LATENCY_JOBS 200 // each changes once a second, see core/engine/status/status_budget.c
+#define LATENCY_JOBS 200 // each changes once a second, see core/engine/status/act_status.c
 
 static void row(const char *what, const char *wanted, int digits, double value) {
     printf("%-66s %-18s %10.*f\n", what, wanted, digits, value);

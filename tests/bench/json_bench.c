@@ -2,8 +2,7 @@
 // The processor time that each operation on JSON takes for documents of 1 MB, for the slowest of several shapes that a
 // hostile author or cluster could choose. Prints a table; nothing here fails on a time.
 #include "core/base/text.h"
-#include "core/json/items.h"
-#include "core/json/patch.h"
+#include "core/json/json.h"
 #include "core/json/pointer.h"
 #include "core/kube/object/object.h"
 

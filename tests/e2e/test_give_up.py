@@ -63,7 +63,7 @@ def a_workload_of_any_kind_that_no_worker_accepts_fails_in_the_words_of_its_api(
     kubectl = [env.clusters.management.assets + "/kubectl", "--kubeconfig", env.clusters.management.admin_config, "-n",
                env.namespace]
     for plural, play in plays.items():
-        env.until_event(play.name, "GaveUp: no worker has started it within 12s.*w1 quota exceeded; w2 quota exceeded")
+        env.until_event(play.name, "GaveUp: not started within 12s.*w1 quota exceeded; w2 quota exceeded")
         if plural in _NEVER_FAIL:
             assert "status" not in play.workload(), play.workload()["status"]
             continue

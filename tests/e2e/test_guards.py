@@ -109,7 +109,7 @@ def a_worker_whose_api_server_is_stopped_is_told_while_its_watches_are_open(env)
     began = time.monotonic()
     second.api.child.terminate()
     # At once by a refused request or an idle connection that is closed, else by the probe after ten seconds of silence.
-    took = _wait_for_event(env, there[0], "accepts no connection since .*; its open watches continue", began, 12)
+    took = _wait_for_event(env, there[0], "accepts no connection since .*; open watches continue", began, 12)
     assert second.api.running(), "the API server has ended: it kept no watch open"
     print(f"        a worker whose API server was stopped was told after {took:.2f} s")
     for name in there:
@@ -132,7 +132,7 @@ def a_worker_that_refuses_connections_is_told_at_once_and_used_again_at_once(env
     there = env.run_held(names)
     began = time.monotonic()
     env.relay.cut()
-    took = _wait_for_event(env, there[0], "waits until it is back", began, 2)
+    took = _wait_for_event(env, there[0], "waits until the worker is back", began, 2)
     print(f"        refused connections were told after {took:.2f} s")
     env.submit(job("other"))   # one lost cluster does not stop others
     env.until_finished("other")
@@ -260,7 +260,7 @@ def a_kind_whose_api_lacks_managed_by_is_told(env):
         metric = 'wharf_kind_managed_by_missing{kind="oldthings.example.com"} 1'
         until(lambda: metric in env.host.fetch("/metrics")[1], "the metric", timeout=60)
         assert 'wharf_kind_managed_by_missing{kind="jobs.batch"} 0' in env.host.fetch("/metrics")[1]
-        assert env.host.logged("the kind is not handled: the API of the management cluster does not have its field /spec/managedBy")
+        assert env.host.logged("the kind is not handled: the API of the management cluster does not have the field /spec/managedBy")
         checked = subprocess.run([env.host.wharf, "check", "--online", "--config", env.host.config], capture_output=True,
                                  text=True, timeout=120, check=False)
         assert checked.returncode == 1 and "has no field /spec/managedBy" in checked.stderr, checked.stderr

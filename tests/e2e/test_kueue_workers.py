@@ -104,7 +104,7 @@ def a_mirror_that_is_queued_or_preempted_in_its_worker_is_told_with_kueues_reaso
     other = env.placed("urgent")
     assert other != worker, "it is not in the worker with fewer Jobs"
     victim = placed[other]
-    env.until_event(victim, f"^EvictedInWorker: the Kueue of cluster {other} has evicted it \\(Preempted\\): Preempted to acc")
+    env.until_event(victim, f"^EvictedInWorker: the Kueue of cluster {other} has evicted the mirror \\(Preempted\\): Preempted to acc")
     env.until_job(victim, "without pods", lambda found: condition(found, "Suspended") and counts(found)[0] == 0)
     env.until_finished("urgent")
     env.until_counts(victim, active=1)

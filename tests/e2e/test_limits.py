@@ -157,7 +157,7 @@ def a_forged_lease_of_a_guard_is_no_guard(env):
         until(lambda: leases.get("leases", _SYSTEM, "wharf-fence-e2e")["spec"]["holderIdentity"] != "somebody",
               "the host to have its Lease again")
         env.relay.cut()
-        env.until_event(there[0], "WorkerLost.*no guard was seen there, so it will not run in another worker")
+        env.until_event(there[0], "WorkerLost.*no guard was seen there, so the workload will not run in another worker")
         assert not env.host.logged("the worker has a guard", since)
         env.relay.mend()
         env.release()

@@ -35,7 +35,7 @@ def jobs_that_do_not_start_are_withdrawn_and_run_elsewhere(env):
             assert not env.mirror(first.name, f"job-{number}")
             assert not [pod for pod in first.admin.list("pods", env.namespace)
                         if pod["metadata"]["name"].startswith(f"job-{number}-")], "its pods are still there"
-            env.until_event(f"job-{number}", r"Withdrawn: its mirror in cluster w1 did not start within 4s")
+            env.until_event(f"job-{number}", r"Withdrawn: the mirror in cluster w1 did not start within 4s")
             env.until_counts(f"job-{number}", ready=1)
     env.release()
     for number in range(3):
@@ -69,7 +69,7 @@ def a_job_that_no_worker_starts_fails_as_the_api_server_accepts(env):
     assert "w1 did not start; w2 did not start" in condition(failed, "Failed")["message"]
     assert counts(failed)[:2] == (0, 0) and failed["status"]["startTime"]
     env.until_no_mirror("never")
-    env.until_event("never", "GaveUp: no worker has started it within 12s")
+    env.until_event("never", "GaveUp: not started within 12s")
     env.nothing_was_refused((422,))
 
 

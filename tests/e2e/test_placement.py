@@ -64,7 +64,7 @@ def workloads_go_where_they_may_and_wait_for_room(env):
         _why(env, "pinned", f"{first} not among its cluster-names", f"{second} full (1 of 1)")
         _why(env, "nowhere", f"{first} not matched by its selector", f"{second} not matched by its selector")
         code, out, _ = env.host.command("explain", "job/pinned", "-n", env.namespace)
-        assert code == 0 and f"{second} full" in out and "is full: it has 1 workloads" in out, out
+        assert code == 0 and f"{second} full" in out and "is full: 1 workloads are there" in out, out
         env.management.delete("jobs", env.namespace, "c")   # room in the second worker: for the first that waits
         assert env.placed("d") == second
         # The limit is raised while it runs.

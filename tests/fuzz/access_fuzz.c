@@ -5,8 +5,8 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "core/base/text.h"
-#include "core/host/tokens/token_life.h"
-#include "core/kube/credentials/exec_plugin.h"
+#include "core/host/tokens/tokens.h"
+#include "core/kube/credentials/credentials.h"
 #include "core/kube/kubeconfig/kubeconfig.h"
 #include "core/serve/access/auth.h"
 #include "core/serve/http/server.h"

@@ -6,7 +6,7 @@
 
 #include "core/base/text.h"
 #include "core/engine/mirror/mirror.h"
-#include "core/json/patch.h"
+#include "core/json/pointer.h"
 #include "core/kube/object/object.h"
 #include "tests/simulation/kinds.h"
 

@@ -6,7 +6,6 @@
 
 #include "core/base/text.h"
 #include "core/json/json.h"
-#include "core/json/patch.h"
 #include "core/json/pointer.h"
 #include "core/kube/object/span.h"
 

@@ -2,7 +2,7 @@
 // Kubeconfigs: whatever a file says, it gives an endpoint that can be checked, or a sentence.
 #include "tests/fuzz/fuzz.h"
 
-#include "core/kube/credentials/exec_plugin.h"
+#include "core/kube/credentials/credentials.h"
 #include "core/kube/kubeconfig/kubeconfig.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "core/base/buffer.h"
 #include "core/base/memory.h"
-#include "core/serve/pods/log_lines.h"
+#include "core/serve/pods/logs.h"
 
 #include <string.h>
 

@@ -5,11 +5,11 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "core/base/text.h"
-#include "core/engine/capacity/pod_shape.h"
+#include "core/engine/capacity/free_capacity.h"
 #include "core/host/watchers/node_table.h"
 #include "core/kube/api/pod_request.h"
-#include "core/kube/object/prune.h"
-#include "core/kube/object/quantity.h"
+#include "core/kube/object/object.h"
+#include "core/kube/object/span.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -79,7 +79,7 @@ static void check_pruned(const char *text, size_t len) {
     AUTO_TEXT pod =
         text_format("{\"metadata\":{\"name\":\"p\",\"uid\":\"u\"},\"spec\":%.*s,\"status\":{}}", (int)len, text);
     size_t pruned_len = 0;
-    AUTO_TEXT pruned = pod ? prune_text(pod, strlen(pod), node_table_of_pods, 0, &pruned_len) : NULL;
+    AUTO_TEXT pruned = pod ? prune_text(pod, strlen(pod), node_table_of_pods, NULL, 0, &pruned_len) : NULL;
     AUTO_JSON whole = NULL;
     AUTO_JSON cut = NULL;
     if (!pod)
@@ -101,9 +101,9 @@ static void check_pruned(const char *text, size_t len) {
     if (!same)
         fuzz_fail("%s asks for something else once it is cut down", pod);
     struct node_table *table = node_table_new(1);
-    if (!table || !node_table_pod(table, cut) || !node_table_node(table, cut))
+    if (!table || !node_table_put(table, TABLE_PODS, cut) || !node_table_put(table, TABLE_NODES, cut))
         fuzz_fail("it is not counted");
-    node_table_pod_gone(table, cut);
+    node_table_remove(table, TABLE_PODS, cut);
     if (node_table_size(table).pods != 0)
         fuzz_fail("a pod that is gone is still there");
     node_table_free(table);

@@ -4,10 +4,8 @@
 // that becomes its content.
 #include "tests/fuzz/fuzz.h"
 
-#include "core/base/digest.h"
 #include "core/base/text.h"
-#include "core/host/sources/worker_objects.h"
-#include "core/host/sources/worker_source.h"
+#include "core/host/sources/sources.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,13 +40,12 @@ static void check_spec(struct error *error, struct worker_spec *spec) {
 }
 
 static void check_account(const struct json *object) {
-    char *space = NULL, *name = NULL;
-    struct error *error = worker_secret_account(object, &space, &name);
+    char space[64];
+    const char *name = NULL;
+    struct error *error = worker_secret_account(object, space, &name);
     if (!error && (!text_is_dns_label(space) || !text_is_dns_subdomain(name)))
         fuzz_fail("account %s/%s", space, name);
     must_be_told(error);
-    free(space);
-    free(name);
 }
 
 static void check_overrides(const struct json *object) {
@@ -56,7 +53,6 @@ static void check_overrides(const struct json *object) {
     for (const struct json *entry = json_first(data); entry; entry = json_next(entry)) {
         struct worker_override found;
         must_be_told(worker_override_read(json_key(entry), json_string_or(entry, ""), &found));
-        free(found.name);
     }
 }
 
@@ -72,13 +68,13 @@ void fuzz_one(const uint8_t *data, size_t size) {
         return;
     struct worker_spec spec;
     struct config_access_provider providers[] = {{.name = provider, .exec = exec}};
-    check_spec(worker_profile_kind.read(object, &(struct config_workers_from){.providers = providers, .n_providers = 1},
-                                        &spec),
+    check_spec(worker_source_read(SOURCE_CLUSTER_PROFILE, object,
+                                  &(struct config_workers_from){.providers = providers, .n_providers = 1}, &spec),
                &spec);
     check_account(object);
     check_overrides(object);
     struct json *secret = json_get(object, "data");
     if (size > 0 && json_is(secret, JSON_OBJECT) && text_base64_encode(data, size, &base64))
         (void)json_set(secret, "kubeconfig", json_new_string(base64.data));
-    check_spec(worker_secret_kind.read(object, NULL, &spec), &spec);
+    check_spec(worker_source_read(SOURCE_SECRET, object, NULL, &spec), &spec);
 }

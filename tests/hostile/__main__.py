@@ -37,7 +37,7 @@ REPORTED = {"million-orphans": r"orphan|held|paused", "vanishing": r"again and a
             "capacity-churn": r"wharf_worker_nodes.cluster=\"x\d\". 15000",
             **dict.fromkeys(("nodes-by-watch", "nodes-by-pages", "pods-by-watch"),
                             r"free capacity is unknown.*memory\.perCluster")}
-# What the management cluster may have to store, see core/engine/status/status_budget.c.
+# What the management cluster may have to store, see core/engine/status/act_status.c.
 SPINNING = ("status-spin", "suspend-flip")
 WRITES, WRITES_SLACK = 20, 10    # of a Job at once, and then one a second; its creation, its placement, its end
 RATE_BYTES = 16 << 10            # a second, of a worker

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Credentials that come from plugins and are rotated: kubeconfigs as EKS, GKE and AKS write them, with scripts in the
 // place of their programs, and API servers that check the token.
-#include "core/base/digest.h"
+#include "core/base/text.h"
 #include "tests/integration/stage.h"
 
 #include <stdio.h>

@@ -56,12 +56,12 @@ static void check_refused(const char *worker, const char *like, const char *text
 
 static void a_second_name_for_a_worker_is_refused(void **state) {
     (void)state;
-    check_refused("twin", "w1", "it is the same cluster as w1");
+    check_refused("twin", "w1", "the worker is the same cluster as w1");
 }
 
 static void the_management_cluster_is_refused_as_a_worker(void **state) {
     (void)state;
-    check_refused("self", "mgmt", "it is the management cluster");
+    check_refused("self", "mgmt", "the worker is the management cluster");
 }
 
 static void a_management_cluster_that_is_empty_after_a_restart_deletes_no_mirror(void **state) {

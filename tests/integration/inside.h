@@ -2,7 +2,7 @@
 // The host of a scene in this process, with workers that the test hands over.
 #pragma once
 
-#include "core/host/workers.h"
+#include "core/host/host.h"
 #include "tests/integration/stage.h"
 
 struct inside;

@@ -27,9 +27,9 @@ class Online(cli_test.Case):
         self.assertEqual(management.asked, [
             "get things example.com", "list things example.com", "watch things example.com",
             "patch things example.com", "patch things example.com status", "create events events.k8s.io",
-            "patch events events.k8s.io", "get configmaps wharf-workers", "list configmaps wharf-workers",
-            "watch configmaps wharf-workers", "patch configmaps wharf-workers", "create configmaps",
-            "get namespaces kube-system"])
+            "patch events events.k8s.io", "get namespaces kube-system", "get configmaps wharf-workers",
+            "list configmaps wharf-workers", "watch configmaps wharf-workers", "patch configmaps wharf-workers",
+            "create configmaps"])
         self.assertEqual(worker.asked, [
             "get things example.com", "list things example.com", "watch things example.com",
             "create things example.com", "patch things example.com", "delete things example.com",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Links of documents: the file is there, and so is the section that an anchor names. The installed documents are held to
-it too (tests/authors)."""
+it too (tests/authors). Comments of core/ name headers and sources that exist."""
+import functools
 import os
 import re
 
@@ -10,6 +11,7 @@ FENCE = re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#{1,6} +(.*?)[ #]*$", re.MULTILINE)
+SOURCE = re.compile(r"//.*?(?<![\w.])([\w/-]+\.[ch])\b")
 NAMED = re.compile(r"(?<![\w/.])docs/[\w-]+\.md\b")
 
 
@@ -56,9 +58,20 @@ def broken(root, path, text):
             yield prose.count("\n", 0, match.start()) + 1, problem
 
 
+@functools.lru_cache
+def _sources():
+    return {os.path.basename(path) for path in files.paths() if files.is_c(path)}
+
+
 def check(path, text):
     if path.endswith(".md"):
         yield from broken(files.ROOT, path, text)
+    if path.startswith("core/") and files.is_c(path):
+        for match in SOURCE.finditer(text):
+            name = match.group(1)
+            folders = ("", "include", os.path.dirname(path))
+            if not (any(os.path.exists(os.path.join(files.ROOT, folder, name)) for folder in folders) or name in _sources()):
+                yield text.count("\n", 0, match.start()) + 1, f"there is no {name}"
     for number, line in enumerate(text.split("\n"), 1):
         for name in NAMED.findall(line):
             if not os.path.exists(os.path.join(files.ROOT, name)):

@@ -32,6 +32,7 @@ CASES = (
     (links, "docs/plan.md", "[x](nowhere.md)\n[y](plan.md#no-such-section)\n[z](#c)\n[w](../../etc)\n", 4),
     (links, "docs/plan.md", "`[x](nowhere.md)`\n```\n[x](nowhere.md)\n# not a heading\n```\n[y](#not-a-heading)\n", 1),
     (links, "core/a/b.c", "// see docs/plan.md and doc" "s/nowhere.md\n", 1),
+    (links, "core/a/b.c", "// see engine.h, core/engine/engine.h\n// see nowhere.h\n// see core/engine/nowhere.h\n", 2),
     (named_tests, "a.md", "`map_test` and `hostile: drip`\n", 0),
     (named_tests, "a.md", "`no_such_test` `map_test: no_such_sentence` `hostile: nobody`\n", 3),
     (one_name, "core/a/a.c", "struct selftest {\n};\n", 0),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/sandbox/options.h"
-#include "core/base/suggest.h"
 #include "core/base/text.h"
 
 #include <getopt.h>

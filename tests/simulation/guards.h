@@ -19,7 +19,7 @@ void guards_act(struct trial *trial);
 void guards_wiped(struct trial *trial, size_t cluster);
 void guards_end(struct trial *trial); // no more restarts and outages
 
-// As core/host/host_fences.c.
+// As assign_fences() in core/host/host.c.
 void guards_tell_links(struct trial *trial);
 
 // Any write to an object of a trial's kind in a worker was accepted: whether a workload runs twice now.

@@ -3,8 +3,7 @@
 // combines them, with the virtual clock instead of threads: a cluster_io's thread runs when it has a batch or its timer
 // expires, the engine's thread when there is an event, or when a cluster_io waits for room in the queue.
 #include "core/base/error.h"
-#include "core/engine/kinds.h"
-#include "core/engine/settings.h"
+#include "core/engine/engine.h"
 #include "tests/simulation/crew.h"
 #include "tests/simulation/faults.h"
 #include "tests/simulation/guards.h"
@@ -193,7 +192,7 @@ static struct moment now_of(void *ctx) {
 
 static void take_turn(struct trial *trial) {
     struct instance *host = trial->host;
-    (void)turn_run(&host->turn, event_queue_take(host->queue, trial->now_ns));
+    (void)turn_run(&host->turn, event_queue_take(&host->queue, trial->now_ns));
     host->wake_ns = virtual_time(trial, host->turn.update.wake_ns);
 }
 
@@ -210,9 +209,9 @@ static void post(void *ctx, struct engine_event *event) {
     struct event_item *item = event_item_new(event);
     if (!item)
         abort();
-    while (!event_queue_has_room(host->queue, item) && instance_is_awake(trial))
+    while (!event_queue_has_room(&host->queue, item) && instance_is_awake(trial))
         take_turn(trial);
-    event_queue_put(host->queue, item);
+    event_queue_put(&host->queue, item);
 }
 
 // As the host posts to the loop of the cluster.
@@ -235,7 +234,7 @@ void instance_post(struct trial *trial, struct engine_event *event) {
     struct event_item *item = event_item_new(event);
     if (!item)
         abort();
-    event_queue_put(trial->host->queue, item);
+    event_queue_put(&trial->host->queue, item);
 }
 
 static void post_own(void *ctx, struct engine_event *event) {
@@ -352,17 +351,13 @@ bool instance_start(struct trial *trial) {
                                      .window_max = trial->plan.window_max,
                                      .shards = trial->plan.elects ? (uint32_t)host->gates.count : trial->plan.shards,
                                      .seed = trial->seed + host->number};
-    struct dispatch_options dispatch = {.n_clusters = trial->plan.n_clusters,
-                                        .names = trial->names,
-                                        .kinds = trial->engine_kinds,
-                                        .deliver = deliver,
-                                        .post = post_own,
-                                        .ctx = host};
     host->turn = (struct turn){.now = now_of, .before = before_event, .after = after_step, .ctx = host};
+    host->turn.dispatch = (struct dispatch){
+        .names = trial->names, .kinds = trial->engine_kinds, .deliver = deliver, .post = post_own, .ctx = host};
     must(engine_new(&options, now, &host->turn.engine));
-    must(dispatch_new(&dispatch, &host->turn.dispatch));
-    must(event_queue_new(trial->plan.n_clusters, trial->plan.short_queue ? SHORT_QUEUE_EVENTS : QUEUE_EVENTS,
-                         QUEUE_BYTES, &host->queue));
+    host->queue = (struct event_queue){.max_events = trial->plan.short_queue ? SHORT_QUEUE_EVENTS : QUEUE_EVENTS,
+                                       .max_bytes = QUEUE_BYTES};
+    must(event_queue_grow(&host->queue, trial->plan.n_clusters));
     host->wake_ns = trial->now_ns;
     pace_restarted(trial);
     status_restarted(trial);
@@ -401,11 +396,10 @@ void instance_stop(struct trial *trial) {
             command_batch_free(sent->batch);
             free(sent);
         }
-    event_queue_free(host->queue);
-    dispatch_free(host->turn.dispatch);
+    event_queue_clear(&host->queue);
     engine_free(host->turn.engine);
     update_free(&host->turn.update);
-    host->queue = NULL;
+    host->queue = (struct event_queue){0};
     host->turn = (struct turn){0};
 }
 
@@ -417,7 +411,7 @@ void instance_add_kind(struct trial *trial) {
     host->n_configured = trial->n_configured = trial->n_kinds;
     trial_trace(trial, "operator: adds %s", trial->kinds[trial->n_kinds - 1]->kind->abi.plural);
     must(engine_add_kinds(host->turn.engine, trial->engine_kinds, trial->n_kinds, instance_moment(trial)));
-    dispatch_set_kinds(host->turn.dispatch, trial->engine_kinds);
+    host->turn.dispatch.kinds = trial->engine_kinds;
     host->wake_ns = trial->now_ns;
     for (size_t c = 0; c < trial->plan.n_clusters; c++) {
         bool late = trial->plan.late_threads && trial_chance(trial, 30);
@@ -434,9 +428,9 @@ static void configure_link(struct trial *trial, size_t cluster) {
 
 static bool run_engine(struct trial *trial) {
     struct instance *host = trial->host;
-    if (!instance_is_awake(trial) || (event_queue_count(host->queue) == 0 && host->wake_ns > trial->now_ns))
+    if (!instance_is_awake(trial) || (host->queue.events == 0 && host->wake_ns > trial->now_ns))
         return false;
-    while (event_queue_count(host->queue) > 0 || host->wake_ns <= trial->now_ns)
+    while (host->queue.events > 0 || host->wake_ns <= trial->now_ns)
         take_turn(trial);
     return true;
 }
@@ -504,7 +498,7 @@ int64_t instance_due(const struct trial *trial) {
     const struct instance *host = trial->host;
     if (!host->alive)
         return CLOCK_NEVER;
-    int64_t due = event_queue_count(host->queue) > 0 ? trial->now_ns : host->wake_ns;
+    int64_t due = host->queue.events > 0 ? trial->now_ns : host->wake_ns;
     if (host->n_configured < trial->n_kinds)
         due = clock_earlier(due, trial->plan.kind_added_ns);
     if (due < host->asleep_until_ns)

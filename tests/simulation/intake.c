@@ -7,6 +7,7 @@
 #include "tests/simulation/faults.h"
 #include "tests/simulation/leases.h"
 #include "tests/simulation/rules.h"
+#include "tests/support/engine_views.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "core/engine/event.h"
-#include "core/engine/update.h"
 #include "tests/simulation/trial.h"
 
 struct intake *intake_new(struct trial *trial);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #define ACTS 12
-#define LOOK_NS CLOCK_SECOND // as host_workers.c
+#define LOOK_NS CLOCK_SECOND // as host_clusters.c
 #define SOON_NS (50 * CLOCK_MS)
 
 enum member_state {
@@ -172,7 +172,7 @@ static void change(struct trial *trial, size_t cluster, enum member_change what)
 static void look_at(struct trial *trial, size_t cluster) {
     struct member *m = &trial->members->workers[cluster];
     const struct engine *engine = trial->host->turn.engine;
-    bool idle = event_queue_is_empty(trial->host->queue, cluster);
+    bool idle = trial->host->queue.lines[cluster].events == 0;
     if (m->close_ns && m->close_ns <= trial->now_ns) {
         m->close_ns = 0;
         instance_close(trial, cluster);

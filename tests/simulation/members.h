@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workers that join, are cordoned and drained, leave by each policy and come back, and get another connection, as
-// core/host/host_workers.c and host_wires.c do it.
+// core/host/host_clusters.c and io/host_threads.c do it.
 #pragma once
 
 #include "tests/simulation/trial.h"

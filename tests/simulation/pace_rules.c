@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/simulation/pace_rules.h"
 
-#include "core/engine/request/window.h"
+#include "core/engine/request/pacing.h"
 #include "tests/simulation/faults.h"
 #include "tests/simulation/steady.h"
+#include "tests/support/engine_views.h"
 
 #include <stdio.h>
 #include <stdlib.h>

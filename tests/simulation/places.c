@@ -3,7 +3,7 @@
 
 #include "core/base/selector.h"
 #include "core/engine/engine.h"
-#include "core/engine/placement/placement_rules.h"
+#include "core/engine/placement/placing.h"
 #include "tests/simulation/members.h"
 #include "tests/simulation/rules.h"
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/engine/event.h"
-#include "core/engine/placement/placement_types.h"
+#include "core/engine/placement/placement.h"
 #include "tests/simulation/trial.h"
 
 // In a third of the trials. SIM_PLACES: in all of them.

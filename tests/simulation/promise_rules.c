@@ -192,7 +192,7 @@ void promises_event(struct trial *trial, const struct workload_event *event) {
         told->also_run = true;
     if (strcmp(event->reason, "Withdrawn") == 0)
         steady_moved(trial, event->uid, 1);
-    if (strcmp(event->reason, "Rescheduled") == 0 && text_has_prefix(event->text, "it did not start in "))
+    if (strcmp(event->reason, "Rescheduled") == 0 && text_has_prefix(event->text, "the mirror did not start in "))
         steady_moved(trial, event->uid, 3);
     if (told && strcmp(event->reason, "NamespaceDenied") == 0)
         told->denied = true;

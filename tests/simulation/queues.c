@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/simulation/queues.h"
 #include "core/engine/kueue/kueue.h"
-#include "core/engine/kueue/kueue_state.h"
+#include "core/engine/kueue/kueue_object.h"
 #include "core/json/pointer.h"
 #include "core/kube/object/object.h"
 #include "tests/simulation/rules.h"

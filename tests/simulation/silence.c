@@ -7,6 +7,7 @@
 #include "tests/simulation/crew.h"
 #include "tests/simulation/leases.h"
 #include "tests/simulation/rules.h"
+#include "tests/support/engine_views.h"
 
 #define EVERY_NS (1 * CLOCK_SECOND)
 #define STOPPED_NS (3 * CLOCK_MINUTE)
@@ -66,8 +67,8 @@ static void look_at(void *ctx, const struct engine_view *view) {
 
 void silence_check(struct trial *trial) {
     struct instance *host = trial->host;
-    if (!host->alive || trial->now_ns < trial->rules->looked_ns[host->index] + EVERY_NS ||
-        event_queue_count(host->queue) > 0 || host->wake_ns <= trial->now_ns)
+    if (!host->alive || trial->now_ns < trial->rules->looked_ns[host->index] + EVERY_NS || host->queue.events > 0 ||
+        host->wake_ns <= trial->now_ns)
         return;
     trial->rules->looked_ns[host->index] = trial->now_ns;
     engine_each(host->turn.engine, look_at, trial);

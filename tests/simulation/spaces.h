@@ -5,7 +5,6 @@
 #pragma once
 
 #include "core/engine/event.h"
-#include "core/engine/update.h"
 #include "tests/simulation/trial.h"
 
 struct spaces *spaces_new(struct trial *trial);

@@ -80,7 +80,7 @@ struct instance { // a replica of the host: its process, another one after each 
     struct members *members;
     struct pace_rules *pace;
     struct turn turn; // of its engine
-    struct event_queue *queue;
+    struct event_queue queue;
     struct sent *sent[TRIAL_CLUSTERS];
     struct cluster_io *links[TRIAL_CLUSTERS];
     struct tap *taps[TRIAL_CLUSTERS];

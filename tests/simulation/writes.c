@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes as the API servers accept or reject them.
-#include "core/engine/mirror/finalizer.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/json/pointer.h"
 #include "tests/simulation/fields.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/control.h"
-#include "core/base/suggest.h"
+#include "core/base/text.h"
 
 #include <errno.h>
 #include <stdlib.h>

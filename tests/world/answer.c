@@ -175,7 +175,7 @@ void answer_stale(const struct op *op) {
 }
 
 void answer_invalid_as(const struct op *op, const char *kind, const char *group, const char *name,
-                       struct problems *problems) {
+                       struct field_problems *problems) {
     struct buffer list;
     buffer_init(&list, 1 << 20);
     bool many = json_size(problems->causes) > 1;
@@ -189,7 +189,7 @@ void answer_invalid_as(const struct op *op, const char *kind, const char *group,
     buffer_free(&list);
 }
 
-void answer_invalid(const struct op *op, struct problems *problems) {
+void answer_invalid(const struct op *op, struct field_problems *problems) {
     answer_invalid_as(op, op->kind->kind, op->kind->group, op->name, problems);
 }
 

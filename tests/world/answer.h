@@ -21,19 +21,20 @@ struct op {
 };
 
 // Validation errors (field.ErrorList); causes are objects {reason, message, field}.
-struct problems {
+struct field_problems {
     struct json *causes;
 };
-void world_problems_free(struct problems *problems);
-#define AUTO_PROBLEMS __attribute__((cleanup(world_problems_free))) struct problems
-bool world_problems_any(const struct problems *problems);
+void world_problems_free(struct field_problems *problems);
+#define AUTO_PROBLEMS __attribute__((cleanup(world_problems_free))) struct field_problems
+bool world_problems_any(const struct field_problems *problems);
 // `value` NULL: omitted; a string is shown in quotes.
-void problem_invalid(struct problems *problems, const char *field, const struct json *value, const char *detail);
-void problem_required(struct problems *problems, const char *field, const char *detail);
-void problem_forbidden(struct problems *problems, const char *field, const char *detail);
-void problem_unsupported(struct problems *problems, const char *field, const struct json *value, const char *supported);
-void problem_duplicate(struct problems *problems, const char *field, const struct json *value);
-void problem_too_long(struct problems *problems, const char *field, int max);
+void problem_invalid(struct field_problems *problems, const char *field, const struct json *value, const char *detail);
+void problem_required(struct field_problems *problems, const char *field, const char *detail);
+void problem_forbidden(struct field_problems *problems, const char *field, const char *detail);
+void problem_unsupported(struct field_problems *problems, const char *field, const struct json *value,
+                         const char *supported);
+void problem_duplicate(struct field_problems *problems, const char *field, const struct json *value);
+void problem_too_long(struct field_problems *problems, const char *field, int max);
 
 // Each fills the whole response.
 void answer_text(struct world_response *response, int status, const char *text);
@@ -62,6 +63,6 @@ void answer_conflict(const struct op *op, const char *format, ...) __attribute__
 void answer_precondition(const struct op *op, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void answer_stale(const struct op *op);
 void answer_invalid_as(const struct op *op, const char *kind, const char *group, const char *name,
-                       struct problems *problems);
-void answer_invalid(const struct op *op, struct problems *problems);
+                       struct field_problems *problems);
+void answer_invalid(const struct op *op, struct field_problems *problems);
 void answer_deleted(const struct op *op, const char *uid);

@@ -33,7 +33,7 @@ void custom_defaults(const struct custom *custom, struct json *value) {
             world_oom();
 }
 
-void custom_check(const struct custom *custom, const struct json *value, struct problems *problems) {
+void custom_check(const struct custom *custom, const struct json *value, struct field_problems *problems) {
     if (!custom->managed_by)
         return;
     const struct json *manager = pointer_find(value, custom->managed_by);
@@ -53,7 +53,7 @@ void custom_check(const struct custom *custom, const struct json *value, struct 
 }
 
 static void check_set_once(const char *pointer, const struct json *value, const struct json *old,
-                           struct problems *problems) {
+                           struct field_problems *problems) {
     const struct json *now = pointer_find(value, pointer), *before = pointer_find(old, pointer);
     char field[128];
     field_of(pointer, field);
@@ -89,7 +89,7 @@ static bool has_active(const struct custom *custom, const struct json *value) {
 }
 
 static void check_frozen(const struct custom *custom, const struct json *value, const struct json *old,
-                         struct problems *problems) {
+                         struct field_problems *problems) {
     const struct json *now = pointer_find(value, custom->frozen), *before = pointer_find(old, custom->frozen);
     bool after = !custom->done_is_done && is_suspended(custom, value); // Tekton checks the old object
     bool suspended = (is_suspended(custom, old) || after) && !has_active(custom, old);
@@ -109,7 +109,7 @@ static void check_frozen(const struct custom *custom, const struct json *value, 
 }
 
 void custom_check_update(const struct custom *custom, const struct json *value, const struct json *old,
-                         struct problems *problems) {
+                         struct field_problems *problems) {
     if (!custom->managed_by)
         return;
     const struct json *now = pointer_find(value, custom->managed_by), *before = pointer_find(old, custom->managed_by);
@@ -131,7 +131,7 @@ void custom_check_update(const struct custom *custom, const struct json *value, 
 }
 
 // The webhook of pipelinerun_validation.go runs for the status too.
-void custom_check_status(const struct custom *custom, const struct json *value, struct problems *problems) {
+void custom_check_status(const struct custom *custom, const struct json *value, struct field_problems *problems) {
     const struct json *started = json_path(value, "status", "startTime", NULL);
     if (custom->done_is_done && is_suspended(custom, value) && started)
         problem_invalid(problems, "spec.status", pointer_find(value, custom->suspend),

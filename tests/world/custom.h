@@ -5,7 +5,7 @@
 
 #include "tests/world/world.h"
 
-struct problems;
+struct field_problems;
 
 enum custom_change {
     CUSTOM_MAY_CHANGE,
@@ -37,12 +37,12 @@ const struct custom *custom_find(const char *group, const char *plural);
 const struct custom *custom_by_plural(const char *plural);
 
 void custom_defaults(const struct custom *custom, struct json *value);
-void custom_check(const struct custom *custom, const struct json *value, struct problems *problems);
+void custom_check(const struct custom *custom, const struct json *value, struct field_problems *problems);
 void custom_check_update(const struct custom *custom, const struct json *value, const struct json *old,
-                         struct problems *problems);
+                         struct field_problems *problems);
 
 // A status from outside.
-void custom_check_status(const struct custom *custom, const struct json *value, struct problems *problems);
+void custom_check_status(const struct custom *custom, const struct json *value, struct field_problems *problems);
 
 // managedBy names another manager than the kind's own controller.
 bool custom_delegated(const struct custom *custom, const struct json *value);

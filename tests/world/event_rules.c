@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static void check_text(const struct json *event, const char *field, size_t max, struct problems *problems) {
+static void check_text(const struct json *event, const char *field, size_t max, struct field_problems *problems) {
     const struct json *value = json_get(event, field);
     const char *text = json_string_or(value, "");
     if (!*text)
@@ -13,13 +13,13 @@ static void check_text(const struct json *event, const char *field, size_t max, 
         problem_too_long(problems, field, (int)max);
 }
 
-static void check_unset(const struct json *event, const char *field, struct problems *problems) {
+static void check_unset(const struct json *event, const char *field, struct field_problems *problems) {
     const struct json *value = json_get(event, field);
     if (value && !json_is(value, JSON_NULL))
         problem_invalid(problems, field, value, "needs to be unset");
 }
 
-static void check_namespace(const struct json *event, struct problems *problems) {
+static void check_namespace(const struct json *event, struct field_problems *problems) {
     const struct json *value = json_path(event, "metadata", "namespace", NULL);
     const char *space = json_string_or(value, "");
     const char *about = json_string_or(json_path(event, "regarding", "namespace", NULL), "");
@@ -28,7 +28,7 @@ static void check_namespace(const struct json *event, struct problems *problems)
         problem_invalid(problems, "involvedObject.namespace", value, "does not match event.namespace");
 }
 
-static void check_series(const struct json *event, struct problems *problems) {
+static void check_series(const struct json *event, struct field_problems *problems) {
     const struct json *series = json_get(event, "series");
     if (!series || json_is(series, JSON_NULL))
         return;
@@ -38,7 +38,7 @@ static void check_series(const struct json *event, struct problems *problems) {
         problem_required(problems, "series.lastObservedTime", "");
 }
 
-void event_check(const struct json *event, struct problems *problems) {
+void event_check(const struct json *event, struct field_problems *problems) {
     const struct json *type = json_get(event, "type");
     const char *text = json_string_or(type, "");
     check_namespace(event, problems);
@@ -59,7 +59,7 @@ void event_check(const struct json *event, struct problems *problems) {
     check_series(event, problems);
 }
 
-void event_check_update(const struct json *event, const struct json *old, struct problems *problems) {
+void event_check_update(const struct json *event, const struct json *old, struct field_problems *problems) {
     static const char *const immutable[] = {"eventTime",         "type",    "reportingController",
                                             "reportingInstance", "action",  "reason",
                                             "regarding",         "related", "note"};

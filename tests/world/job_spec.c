@@ -13,7 +13,7 @@ static const struct json *field(const struct json *spec, const char *name) {
     return json_get(spec, name);
 }
 
-static void check_not_negative(const struct json *spec, struct problems *problems) {
+static void check_not_negative(const struct json *spec, struct field_problems *problems) {
     static const char *const names[] = {
         "parallelism",          "completions",     "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished",
         "backoffLimitPerIndex", "maxFailedIndexes"};
@@ -26,7 +26,7 @@ static void check_not_negative(const struct json *spec, struct problems *problem
         problem_required(problems, "spec.backoffLimitPerIndex", "when maxFailedIndexes is specified");
 }
 
-static void check_managed_by(const struct json *spec, struct problems *problems) {
+static void check_managed_by(const struct json *spec, struct field_problems *problems) {
     const struct json *value = field(spec, "managedBy");
     if (!value)
         return;
@@ -36,7 +36,7 @@ static void check_managed_by(const struct json *spec, struct problems *problems)
         problem_too_long(problems, "spec.managedBy", MANAGED_BY_MAX);
 }
 
-static void check_indexed_limits(const struct json *spec, struct problems *problems) {
+static void check_indexed_limits(const struct json *spec, struct field_problems *problems) {
     int64_t parallelism = json_int64(field(spec, "parallelism"), 0);
     int64_t completions = json_int64(field(spec, "completions"), 0);
     const struct json *max_failed = field(spec, "maxFailedIndexes");
@@ -61,7 +61,7 @@ static void check_indexed_limits(const struct json *spec, struct problems *probl
                         "limit per index");
 }
 
-static void check_mode(const struct json *spec, struct problems *problems) {
+static void check_mode(const struct json *spec, struct field_problems *problems) {
     const struct json *mode = field(spec, "completionMode");
     const char *text = json_string_or(mode, "NonIndexed");
     if (strcmp(text, "Indexed") == 0) {
@@ -82,7 +82,7 @@ static void check_mode(const struct json *spec, struct problems *problems) {
     }
 }
 
-static void check_replacement(const struct json *spec, struct problems *problems) {
+static void check_replacement(const struct json *spec, struct field_problems *problems) {
     const struct json *policy = field(spec, "podReplacementPolicy");
     const char *text = json_string_or(policy, "");
     bool failure_policy = field(spec, "podFailurePolicy");
@@ -91,7 +91,7 @@ static void check_replacement(const struct json *spec, struct problems *problems
                             failure_policy ? "\"Failed\"" : "\"Failed\", \"TerminatingOrFailed\"");
 }
 
-static void check_containers(const struct json *pod, struct problems *problems) {
+static void check_containers(const struct json *pod, struct field_problems *problems) {
     const struct json *containers = json_get(pod, "containers");
     size_t index = 0;
     if (json_size(containers) == 0)
@@ -106,7 +106,7 @@ static void check_containers(const struct json *pod, struct problems *problems) 
     }
 }
 
-static void check_template(const struct json *spec, struct problems *problems) {
+static void check_template(const struct json *spec, struct field_problems *problems) {
     const char *path = "spec.template.spec.restartPolicy";
     const struct json *pod = json_path(spec, "template", "spec", NULL), *policy = json_get(pod, "restartPolicy");
     const char *text = json_string_or(policy, "");
@@ -120,7 +120,7 @@ static void check_template(const struct json *spec, struct problems *problems) {
 }
 
 static void check_has_label(const struct json *labels, const char *key, const char *expected,
-                            struct problems *problems) {
+                            struct field_problems *problems) {
     const struct json *value = json_get(labels, key);
     AUTO_TEXT detail = text_format("must be '%s'", expected);
     AUTO_TEXT path = text_format("spec.template.metadata.labels[%s]", key);
@@ -137,7 +137,7 @@ static bool selector_fits(const struct json *selector, const struct json *labels
     return true;
 }
 
-static void check_selector(const struct json *job, struct problems *problems) {
+static void check_selector(const struct json *job, struct field_problems *problems) {
     const struct json *spec = json_get(job, "spec"), *selector = json_get(spec, "selector");
     const struct json *labels = json_path(spec, "template", "metadata", "labels", NULL);
     const char *uid = json_string_or(json_path(job, "metadata", "uid", NULL), "");
@@ -160,7 +160,7 @@ static void check_selector(const struct json *job, struct problems *problems) {
                         "`selector` does not match template `labels`");
 }
 
-static void check_hostnames(const struct json *job, struct problems *problems) {
+static void check_hostnames(const struct json *job, struct field_problems *problems) {
     const struct json *name = json_path(job, "metadata", "name", NULL);
     int64_t completions = json_int64(json_path(job, "spec", "completions", NULL), 0);
     if (!job_indexed(job) || completions <= 0)
@@ -171,7 +171,7 @@ static void check_hostnames(const struct json *job, struct problems *problems) {
         problem_invalid(problems, "metadata.name", name, detail);
 }
 
-void job_check(const struct json *job, struct problems *problems) {
+void job_check(const struct json *job, struct field_problems *problems) {
     const struct json *spec = json_get(job, "spec");
     check_not_negative(spec, problems);
     check_managed_by(spec, problems);

@@ -58,7 +58,7 @@ static bool is_finished(const struct view *view) {
     return view->complete || view->is_failed;
 }
 
-static void check_not_negative(const struct view *view, struct problems *problems) {
+static void check_not_negative(const struct view *view, struct field_problems *problems) {
     static const char *const names[] = {"active", "succeeded", "failed", "ready", "terminating"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const struct json *value = json_get(view->status, names[i]);
@@ -68,7 +68,7 @@ static void check_not_negative(const struct view *view, struct problems *problem
     }
 }
 
-static void check_uncounted(const struct view *view, struct problems *problems) {
+static void check_uncounted(const struct view *view, struct field_problems *problems) {
     static const char *const lists[] = {"succeeded", "failed"};
     struct map seen;
     map_init(&seen, 1);
@@ -88,7 +88,7 @@ static void check_uncounted(const struct view *view, struct problems *problems) 
     map_free(&seen);
 }
 
-static void check_conditions(const struct view *now, const struct view *old, struct problems *problems) {
+static void check_conditions(const struct view *now, const struct view *old, struct field_problems *problems) {
     bool complete = now->complete != old->complete, failed = now->is_failed != old->is_failed;
     bool target = now->failure_target != old->failure_target;
     const char *field = "status.conditions";
@@ -111,7 +111,7 @@ static void check_conditions(const struct view *now, const struct view *old, str
                         "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True");
 }
 
-static void check_times(const struct view *now, const struct view *old, struct problems *problems) {
+static void check_times(const struct view *now, const struct view *old, struct field_problems *problems) {
     bool complete = now->complete != old->complete, completion = !json_equal(now->completion, old->completion);
     bool start = !json_equal(now->start, old->start);
     int64_t started = 0, completed = 0;
@@ -126,7 +126,7 @@ static void check_times(const struct view *now, const struct view *old, struct p
         problem_invalid(problems, "status.completionTime", now->completion, "must be equal to or after `startTime`");
 }
 
-static void check_finished(const struct view *now, const struct view *old, struct problems *problems) {
+static void check_finished(const struct view *now, const struct view *old, struct field_problems *problems) {
     bool changed = is_finished(now) != is_finished(old);
     bool suspended_empty =
         json_bool(json_get(now->spec, "suspend"), false) && json_int64(json_get(now->spec, "completions"), -1) == 0;
@@ -144,7 +144,8 @@ static void check_finished(const struct view *now, const struct view *old, struc
         problem_invalid(problems, "status.terminating", now->terminating, "terminating>0 is invalid for finished job");
 }
 
-static void check_index_list(const char *field, const char *text, int64_t completions, struct problems *problems) {
+static void check_index_list(const char *field, const char *text, int64_t completions,
+                             struct field_problems *problems) {
     char why[160];
     if (indexes_check(text, completions, why))
         return;
@@ -154,7 +155,8 @@ static void check_index_list(const char *field, const char *text, int64_t comple
     problem_invalid(problems, field, shown, detail);
 }
 
-static void check_indexes(const struct view *now, const struct view *old, bool indexed, struct problems *problems) {
+static void check_indexes(const struct view *now, const struct view *old, bool indexed,
+                          struct field_problems *problems) {
     bool completed = strcmp(now->completed_indexes, old->completed_indexes) != 0;
     bool failed = !json_equal(now->failed_indexes, old->failed_indexes);
     const struct json *completions = json_get(now->spec, "completions");
@@ -179,13 +181,13 @@ static void check_indexes(const struct view *now, const struct view *old, bool i
     }
 }
 
-static void check_ready(const struct view *now, const struct view *old, struct problems *problems) {
+static void check_ready(const struct view *now, const struct view *old, struct field_problems *problems) {
     bool changed = !json_equal(now->ready, old->ready) || now->active != old->active;
     if (changed && now->ready && json_int64(now->ready, 0) > now->active)
         problem_invalid(problems, "status.ready", now->ready, "cannot set more ready pods than active");
 }
 
-static void check_terminal(const struct view *now, const struct view *old, struct problems *problems) {
+static void check_terminal(const struct view *now, const struct view *old, struct field_problems *problems) {
     const char *field = "status.conditions";
     if (old->is_failed && !now->is_failed)
         problem_invalid(problems, field, NULL, "cannot disable the terminal Failed=True condition");
@@ -201,7 +203,7 @@ static void check_terminal(const struct view *now, const struct view *old, struc
 }
 
 static void check_changes(const struct view *now, const struct view *old, bool indexed, bool resuming,
-                          struct problems *problems) {
+                          struct field_problems *problems) {
     bool elastic = indexed && json_equal(json_get(now->spec, "completions"), json_get(now->spec, "parallelism"));
     if (now->failed < old->failed) {
         AUTO_JSON shown = json_new_int64(now->failed);
@@ -218,7 +220,7 @@ static void check_changes(const struct view *now, const struct view *old, bool i
         problem_invalid(problems, "status.startTime", now->start, "field is immutable for unsuspended job once set");
 }
 
-void job_check_status(const struct json *job, const struct json *before, struct problems *problems) {
+void job_check_status(const struct json *job, const struct json *before, struct field_problems *problems) {
     struct view now = look(job), old = look(before);
     bool indexed = job_indexed(job);
     bool resuming = job_condition(before, "Suspended", "True") && job_condition(job, "Suspended", "False");

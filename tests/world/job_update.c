@@ -5,13 +5,14 @@
 
 #include <string.h>
 
-static void immutable(const struct json *spec, const struct json *old, const char *name, struct problems *problems) {
+static void immutable(const struct json *spec, const struct json *old, const char *name,
+                      struct field_problems *problems) {
     AUTO_TEXT path = text_format("spec.%s", name);
     if (!json_equal(json_get(spec, name), json_get(old, name)))
         problem_invalid(problems, path, json_get(spec, name), "field is immutable");
 }
 
-static void check_completions(const struct json *job, const struct json *old, struct problems *problems) {
+static void check_completions(const struct json *job, const struct json *old, struct field_problems *problems) {
     const struct json *spec = json_get(job, "spec"), *completions = json_get(spec, "completions");
     if (!job_indexed(job)) {
         immutable(spec, json_get(old, "spec"), "completions", problems);
@@ -60,7 +61,7 @@ static void take_resources(struct json *to, const struct json *from, const char 
             take(old, now, "resources");
 }
 
-static void check_template(const struct json *job, const struct json *before, struct problems *problems) {
+static void check_template(const struct json *job, const struct json *before, struct field_problems *problems) {
     const struct json *template_ = json_path(job, "spec", "template", NULL);
     const struct json *old = json_path(before, "spec", "template", NULL);
     if (json_equal(template_, old))
@@ -82,7 +83,7 @@ static void check_template(const struct json *job, const struct json *before, st
         problem_invalid(problems, "spec.template", template_, "field is immutable");
 }
 
-void job_check_update(const struct json *job, const struct json *old, struct problems *problems) {
+void job_check_update(const struct json *job, const struct json *old, struct field_problems *problems) {
     const struct json *spec = json_get(job, "spec"), *old_spec = json_get(old, "spec");
     static const char *const fixed[] = {"selector",  "completionMode", "podFailurePolicy", "backoffLimitPerIndex",
                                         "managedBy", "successPolicy"};

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static void check_initial_events(const struct op *op, const struct route *route, bool watch,
-                                 struct problems *problems) {
+                                 struct field_problems *problems) {
     const char *match = route_query(route, "resourceVersionMatch");
     if (!route_query(route, "sendInitialEvents"))
         return;
@@ -19,7 +19,7 @@ static void check_initial_events(const struct op *op, const struct route *route,
                           "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
 }
 
-static void check_match(const struct route *route, bool watch, struct problems *problems) {
+static void check_match(const struct route *route, bool watch, struct field_problems *problems) {
     const char *match = route_query(route, "resourceVersionMatch");
     const char *version = route_query(route, "resourceVersion");
     const char *token = route_query(route, "continue");

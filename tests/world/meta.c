@@ -82,7 +82,7 @@ static bool is_qualified_name(const char *text) {
     return text_is_dns_subdomain(domain) && name_characters(slash + 1, strlen(slash + 1));
 }
 
-static void check_labels(const struct json *labels, struct problems *problems) {
+static void check_labels(const struct json *labels, struct field_problems *problems) {
     for (const struct json *label = json_first(labels); label; label = json_next(label)) {
         const char *value = json_string_or(label, "\n");
         if (!is_qualified_name(json_key(label))) {
@@ -95,7 +95,7 @@ static void check_labels(const struct json *labels, struct problems *problems) {
     }
 }
 
-static void check_annotations(const struct json *annotations, struct problems *problems) {
+static void check_annotations(const struct json *annotations, struct field_problems *problems) {
     size_t total = 0;
     for (const struct json *note = json_first(annotations); note; note = json_next(note)) {
         char key[320];
@@ -113,7 +113,7 @@ static void check_annotations(const struct json *annotations, struct problems *p
         problem_too_long(problems, "metadata.annotations", ANNOTATIONS_MAX);
 }
 
-static void check_owners(const struct json *owners, struct problems *problems) {
+static void check_owners(const struct json *owners, struct field_problems *problems) {
     size_t controllers = 0;
     for (const struct json *owner = json_first(owners); owner; owner = json_next(owner)) {
         static const char *const needed[] = {"apiVersion", "kind", "name", "uid"};
@@ -129,7 +129,7 @@ static void check_owners(const struct json *owners, struct problems *problems) {
                         "Only one reference can have Controller set to true");
 }
 
-void meta_check(const struct op *op, const struct json *value, struct problems *problems) {
+void meta_check(const struct op *op, const struct json *value, struct field_problems *problems) {
     const struct json *metadata = json_get(value, "metadata"), *name = json_get(metadata, "name");
     const char *text = json_string_or(name, "");
     if (!*text)
@@ -145,7 +145,8 @@ void meta_check(const struct op *op, const struct json *value, struct problems *
 }
 
 // Fields that an update may leave out, and may not change (ValidateObjectMetaUpdate).
-static void keep_immutable(struct json *metadata, const struct json *old, const char *key, struct problems *problems) {
+static void keep_immutable(struct json *metadata, const struct json *old, const char *key,
+                           struct field_problems *problems) {
     struct json *now = json_get(metadata, key);
     const struct json *before = json_get(old, key);
     if (now && !json_is(now, JSON_NULL) && !json_equal(now, before)) {
@@ -165,7 +166,7 @@ static void keep(struct json *metadata, const struct json *old, const char *key)
 }
 
 // ValidateNoNewFinalizers
-static void check_finalizers(const struct json *value, const struct json *old, struct problems *problems) {
+static void check_finalizers(const struct json *value, const struct json *old, struct field_problems *problems) {
     if (!meta_deleting(old))
         return;
     for (const struct json *item = json_first(json_path(value, "metadata", "finalizers", NULL)); item;
@@ -175,7 +176,7 @@ static void check_finalizers(const struct json *value, const struct json *old, s
                               "no new finalizers can be added if the object is being deleted");
 }
 
-void meta_update(const struct op *op, struct json *value, const struct json *old, struct problems *problems) {
+void meta_update(const struct op *op, struct json *value, const struct json *old, struct field_problems *problems) {
     struct json *metadata = world_json_child(value, "metadata");
     const struct json *before = json_get(old, "metadata");
     static const char *const immutable[] = {"uid", "deletionTimestamp", "deletionGracePeriodSeconds"};

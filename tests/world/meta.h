@@ -7,10 +7,10 @@
 // Completes the metadata of a new object: name from generateName, namespace, uid, times, generation; drops what a
 // client may not set.
 void meta_create(struct op *op, struct json *value);
-void meta_check(const struct op *op, const struct json *value, struct problems *problems);
+void meta_check(const struct op *op, const struct json *value, struct field_problems *problems);
 
 // Restores fields whose changes are ignored, and rejects changes of immutable fields.
-void meta_update(const struct op *op, struct json *value, const struct json *old, struct problems *problems);
+void meta_update(const struct op *op, struct json *value, const struct json *old, struct field_problems *problems);
 
 void meta_stamp_time(struct json *object, const char *key, int64_t now_ns);
 bool meta_has_finalizer(const struct json *value, const char *name);

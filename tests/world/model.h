@@ -2,7 +2,7 @@
 // Shared by the parts of a simulated cluster: the storage of objects, history and watches. Internal to the world.
 #pragma once
 
-#include "core/base/heap.h"
+#include "core/base/clock.h"
 #include "core/base/map.h"
 #include "core/base/text.h"
 #include "tests/world/world.h"

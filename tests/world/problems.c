@@ -4,16 +4,16 @@
 
 #include <stdlib.h>
 
-void world_problems_free(struct problems *problems) {
+void world_problems_free(struct field_problems *problems) {
     json_free(problems->causes);
     problems->causes = NULL;
 }
 
-bool world_problems_any(const struct problems *problems) {
+bool world_problems_any(const struct field_problems *problems) {
     return json_size(problems->causes) > 0;
 }
 
-static void add(struct problems *problems, const char *reason, const char *field, char *message) {
+static void add(struct field_problems *problems, const char *reason, const char *field, char *message) {
     if (!message)
         world_oom();
     struct json *cause = json_new_object();
@@ -29,33 +29,33 @@ static void add(struct problems *problems, const char *reason, const char *field
         world_oom();
 }
 
-void problem_invalid(struct problems *problems, const char *field, const struct json *value, const char *detail) {
+void problem_invalid(struct field_problems *problems, const char *field, const struct json *value, const char *detail) {
     AUTO_TEXT shown = value ? json_text(value, NULL) : NULL;
     add(problems, "FieldValueInvalid", field,
         shown ? text_format("Invalid value: %s: %s", shown, detail) : text_format("Invalid value: %s", detail));
 }
 
-void problem_required(struct problems *problems, const char *field, const char *detail) {
+void problem_required(struct field_problems *problems, const char *field, const char *detail) {
     add(problems, "FieldValueRequired", field,
         *detail ? text_format("Required value: %s", detail) : text_format("Required value"));
 }
 
-void problem_forbidden(struct problems *problems, const char *field, const char *detail) {
+void problem_forbidden(struct field_problems *problems, const char *field, const char *detail) {
     add(problems, "FieldValueForbidden", field, text_format("Forbidden: %s", detail));
 }
 
-void problem_unsupported(struct problems *problems, const char *field, const struct json *value,
+void problem_unsupported(struct field_problems *problems, const char *field, const struct json *value,
                          const char *supported) {
     AUTO_TEXT shown = value ? json_text(value, NULL) : world_strdup("null");
     add(problems, "FieldValueNotSupported", field,
         text_format("Unsupported value: %s: supported values: %s", shown, supported));
 }
 
-void problem_duplicate(struct problems *problems, const char *field, const struct json *value) {
+void problem_duplicate(struct field_problems *problems, const char *field, const struct json *value) {
     AUTO_TEXT shown = json_text(value, NULL);
     add(problems, "FieldValueDuplicate", field, text_format("Duplicate value: %s", shown ? shown : ""));
 }
 
-void problem_too_long(struct problems *problems, const char *field, int max) {
+void problem_too_long(struct field_problems *problems, const char *field, int max) {
     add(problems, "FieldValueTooLong", field, text_format("Too long: may not be more than %d bytes", max));
 }

@@ -128,7 +128,7 @@ bool rules_decode(const struct kind *kind, struct json *value, char message[256]
     return true;
 }
 
-static void cronjob_check(const struct json *value, struct problems *problems) {
+static void cronjob_check(const struct json *value, struct field_problems *problems) {
     const struct json *spec = json_get(value, "spec"), *name = json_path(value, "metadata", "name", NULL);
     if (!*json_string_or(json_get(spec, "schedule"), ""))
         problem_required(problems, "spec.schedule", "");
@@ -153,14 +153,14 @@ static void cronjob_defaults(struct json *value) {
     set_default(spec, "failedJobsHistoryLimit", json_new_int64(1));
 }
 
-static void custom_create(const struct op *op, struct json *value, struct problems *problems) {
+static void custom_create(const struct op *op, struct json *value, struct field_problems *problems) {
     if (!op->kind->custom)
         return;
     custom_defaults(op->kind->custom, value);
     custom_check(op->kind->custom, value, problems);
 }
 
-void rules_create(struct op *op, struct json *value, struct problems *problems) {
+void rules_create(struct op *op, struct json *value, struct field_problems *problems) {
     switch (op->kind->special) {
     case SPECIAL_JOB:
         job_defaults(value);
@@ -193,7 +193,7 @@ void rules_create(struct op *op, struct json *value, struct problems *problems) 
     }
 }
 
-void rules_update(struct op *op, struct json *value, const struct json *old, struct problems *problems) {
+void rules_update(struct op *op, struct json *value, const struct json *old, struct field_problems *problems) {
     switch (op->kind->special) {
     case SPECIAL_JOB:
         job_defaults(value);
@@ -222,7 +222,7 @@ void rules_update(struct op *op, struct json *value, const struct json *old, str
 }
 
 void rules_update_status(const struct json *value, const struct json *old, enum special special,
-                         struct problems *problems) {
+                         struct field_problems *problems) {
     if (special == SPECIAL_JOB)
         job_check_status(value, old, problems);
 }

@@ -8,10 +8,10 @@
 // the server's format. False with a message.
 bool rules_decode(const struct kind *kind, struct json *value, char message[256]);
 
-void rules_create(struct op *op, struct json *value, struct problems *problems);
-void rules_update(struct op *op, struct json *value, const struct json *old, struct problems *problems);
+void rules_create(struct op *op, struct json *value, struct field_problems *problems);
+void rules_update(struct op *op, struct json *value, const struct json *old, struct field_problems *problems);
 void rules_update_status(const struct json *value, const struct json *old, enum special special,
-                         struct problems *problems);
+                         struct field_problems *problems);
 
 // job_spec.c: batch/v1 Job (pkg/apis/batch/v1/defaults.go, pkg/registry/batch/job/strategy.go,
 // pkg/apis/batch/validation).
@@ -19,13 +19,13 @@ void job_defaults(struct json *job);
 void job_spec_defaults(struct json *spec);
 void job_default_labels(struct json *job);
 void job_generate_selector(struct json *job);
-void job_check(const struct json *job, struct problems *problems);
-void job_check_update(const struct json *job, const struct json *old, struct problems *problems);
-void job_check_status(const struct json *job, const struct json *before, struct problems *problems);
+void job_check(const struct json *job, struct field_problems *problems);
+void job_check_update(const struct json *job, const struct json *old, struct field_problems *problems);
+void job_check_status(const struct json *job, const struct json *before, struct field_problems *problems);
 bool job_condition(const struct json *job, const char *type, const char *status);
 bool job_finished(const struct json *job);
 bool job_indexed(const struct json *job);
 
 // event_rules.c: events.k8s.io/v1 (pkg/apis/core/validation/events.go).
-void event_check(const struct json *event, struct problems *problems);
-void event_check_update(const struct json *event, const struct json *old, struct problems *problems);
+void event_check(const struct json *event, struct field_problems *problems);
+void event_check_update(const struct json *event, const struct json *old, struct field_problems *problems);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dispatches requests to the parts of the API server.
 #include "tests/world/server.h"
-#include "core/json/patch.h"
+#include "core/json/pointer.h"
 #include "tests/world/commit.h"
 #include "tests/world/list.h"
 #include "tests/world/patch_types.h"

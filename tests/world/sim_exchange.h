@@ -2,7 +2,7 @@
 // Internal to the simulated network.
 #pragma once
 
-#include "core/base/heap.h"
+#include "core/base/clock.h"
 #include "core/base/text.h"
 #include "tests/world/service.h"
 #include "tests/world/sim_transport.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // POST, PUT and PATCH.
-#include "core/json/patch.h"
+#include "core/json/pointer.h"
 #include "tests/world/collector.h"
 #include "tests/world/commit.h"
 #include "tests/world/custom.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 
 // Answers, and notes the refusal.
-static void refuse_invalid(const struct op *op, struct problems *problems) {
+static void refuse_invalid(const struct op *op, struct field_problems *problems) {
     answer_invalid(op, problems);
     commit_refused(op);
 }
@@ -116,7 +116,7 @@ static bool decode(const struct op *op, struct json *value, bool patch) {
     return false;
 }
 
-static void prepare_create(struct op *op, struct json *value, struct problems *problems) {
+static void prepare_create(struct op *op, struct json *value, struct field_problems *problems) {
     json_remove(value, "apiVersion");
     json_remove(value, "kind");
     if (op->kind->has_status && (op->kind->builtin || json_get(value, "status")))
@@ -271,7 +271,7 @@ static void bump_generation(const struct op *op, struct json *value) {
 }
 
 // Validates the draft against what is stored. Finds *noop and *same_spec.
-static void check_update(struct op *op, struct draft *draft, struct stored *object, struct problems *problems,
+static void check_update(struct op *op, struct draft *draft, struct stored *object, struct field_problems *problems,
                          bool *noop, bool *same_spec) {
     const struct json *old = object->value;
     bool status = *op->subresource;

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts an adapter's kind to the host's: copies structs and list elements of other sizes into the host's own, and
-// checks everything.
+// checks everything. The messages, lists and pointers of the checks.
 #include "core/adapter/adapters.h"
 #include "core/adapter/kind/kind_check.h"
 #include "core/base/text.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "core/json/pointer.h"
 
 #define END_OF(type, field) (offsetof(type, field) + sizeof(((type *)NULL)->field))
 #define KIND_SIZE_1_0 END_OF(wharf_kind, pod_sets)
@@ -40,10 +38,10 @@ static const struct kind_list lists[KIND_LISTS] = {
 static struct error *check_size(const struct kind_list *list, size_t size) {
     if (size >= list->size_1_0 && size % _Alignof(void *) == 0)
         return NULL;
-    return error_new(ERROR_REFUSED,
-                     "%s: found elements of %zu bytes, expected at least %zu (ABI 1.0): a wharf_kind begins with "
-                     "WHARF_KIND_SIZES",
-                     list->field, size, list->size_1_0);
+    return error_new(
+        ERROR_REFUSED,
+        "%s: found elements of %zu bytes, expected at least %zu (ABI 1.0): a wharf_kind begins with WHARF_KIND_SIZES",
+        list->field, size, list->size_1_0);
 }
 
 static struct error *count_elements(const struct kind_list *list, const char *elements, size_t size, size_t *count) {
@@ -67,11 +65,8 @@ static struct error *copy_list(const struct kind_list *list, wharf_kind *kind, v
     memcpy(&size, (char *)kind + list->size_field, sizeof(size));
     if (!elements)
         return NULL;
-    struct error *error = check_size(list, size);
-    if (!error)
-        error = count_elements(list, elements, size, &count);
-    if (error)
-        return error;
+    TRY(check_size(list, size));
+    TRY(count_elements(list, elements, size, &count));
     char *made = calloc(count + 1, list->host_size);
     if (!made)
         return error_no_memory();
@@ -88,26 +83,19 @@ static struct error *copy_kind(const wharf_kind *given, struct kind *kind) {
                          given->size, KIND_SIZE_1_0);
     memcpy(&kind->abi, given, given->size < sizeof(kind->abi) ? given->size : sizeof(kind->abi));
     kind->given = given;
-    struct error *error = NULL;
-    for (size_t i = 0; !error && i < KIND_LISTS; i++)
-        error = copy_list(&lists[i], &kind->abi, &kind->lists[i]);
-    return error;
+    for (size_t i = 0; i < KIND_LISTS; i++)
+        TRY(copy_list(&lists[i], &kind->abi, &kind->lists[i]));
+    return NULL;
 }
 
 static struct error *check(struct kind *kind, const char *managed_by, const char *controller_name) {
     const wharf_kind *abi = &kind->abi;
     const char *value = NULL;
-    struct error *error = kind_check_names(abi);
-    if (!error)
-        error = kind_check_managed_by(abi, managed_by, controller_name, &value);
-    if (!error)
-        error = kind_check_mirror(abi);
-    if (!error)
-        error = kind_check_status(abi);
-    if (!error)
-        error = kind_check_changes(abi);
-    if (error)
-        return error;
+    TRY(kind_check_names(abi));
+    TRY(kind_check_managed_by(abi, managed_by, controller_name, &value));
+    TRY(kind_check_mirror(abi));
+    TRY(kind_check_status(abi));
+    TRY(kind_check_changes(abi));
     kind->managed_by = strdup(value);
     kind->plural_group = abi->group[0] == '\0' ? strdup(abi->plural) : text_format("%s.%s", abi->plural, abi->group);
     return kind->managed_by && kind->plural_group ? NULL : error_no_memory();
@@ -129,6 +117,12 @@ struct error *kind_check(const wharf_kind *given, const char *managed_by, const 
     return NULL;
 }
 
+bool kind_list_has(const char *const *list, const char *text) {
+    while (list && *list && strcmp(*list, text) != 0)
+        list++;
+    return list && *list;
+}
+
 void kind_free(struct kind *kind) {
     if (!kind)
         return;
@@ -137,4 +131,111 @@ void kind_free(struct kind *kind) {
     free(kind->managed_by);
     free(kind->plural_group);
     free(kind);
+}
+
+// Shared by the checks --------------------------------------------------------------------------------------------
+
+struct error *kind_error(const char *about, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    struct error *error = error_about(error_vnew(ERROR_INVALID, format, args), about);
+    va_end(args);
+    return error;
+}
+
+struct error *kind_wrong(const char *field, const char *found, const char *expected) {
+    return kind_error(found, "%s: found \"%s\", expected %s", field, found, expected);
+}
+
+struct error *kind_check_list(const char *field, const char *const *list, size_t *count) {
+    *count = 0;
+    while (list && list[*count])
+        if (++*count > KIND_LIST_MAX)
+            return error_new(ERROR_INVALID, "%s: found more than %d entries, expected a list that ends with NULL",
+                             field, KIND_LIST_MAX);
+    for (size_t i = 1; i < *count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(list[i], list[j]) == 0)
+                return kind_error(list[i], "%s: found \"%s\" a second time, expected it once in the list", field,
+                                  list[i]);
+    return NULL;
+}
+
+// One label or annotation.
+static bool is_label(const char *pointer) {
+    static const char *const maps[] = {"/metadata/labels/", "/metadata/annotations/"};
+    for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
+        if (text_has_prefix(pointer, maps[i]))
+            return pointer[strlen(maps[i])] != '\0' && !strchr(pointer + strlen(maps[i]), '/');
+    return false;
+}
+
+static struct error *check_place(const char *field, const char *pointer, unsigned places) {
+    static const char *const known[] = {"spec", "status", "metadata"};
+    // Names, namespace and marks are the host's; the status has separate rules.
+    static const char *const hosts[] = {"metadata", "status", "apiVersion", "kind", NULL};
+    AUTO_TEXT first = strndup(pointer + 1, strcspn(pointer + 1, "/"));
+    if (!first)
+        return error_no_memory();
+    const char *meant = suggest(first, known, sizeof(known) / sizeof(known[0]));
+    if (meant && strcmp(meant, first) != 0)
+        return kind_error(pointer, "%s: found \"%s\", expected a field of an object: did you mean \"/%s%s\"?", field,
+                          pointer, meant, pointer + 1 + strlen(first));
+    if ((places & PLACE_STATUS) != 0 && !text_has_prefix(pointer, "/status/"))
+        return kind_wrong(field, pointer, "a pointer that begins with \"/status/\"");
+    if ((places & PLACE_STATUS) != 0 || ((places & PLACE_SPEC) != 0 && !kind_list_has(hosts, first)))
+        return NULL;
+    if ((places & PLACE_LABELS) != 0)
+        return is_label(pointer)
+                   ? NULL
+                   : kind_wrong(
+                         field, pointer,
+                         "a field of the spec, or one label or annotation: a \"/\" in its name is written \"~1\"");
+    return kind_wrong(field, pointer,
+                      "a field of the spec: labels and annotations are always carried, status and the rest of metadata "
+                      "belong to the host");
+}
+
+struct error *kind_check_pointer(const char *field, const char *pointer, unsigned places) {
+    bool pattern = (places & PLACE_PATTERN) != 0;
+    __attribute__((cleanup(error_cleanup))) struct error *malformed = pointer_check(pointer, pattern);
+    if (malformed)
+        return kind_wrong(
+            field, pointer,
+            "a JSON pointer (RFC 6901) like /spec/suspend, in which a \"~\" in a name is written ~0, and a \"/\" ~1");
+    if (pointer[0] == '\0')
+        return kind_wrong(field, pointer, "a pointer to a field, not to the whole object");
+    if (strstr(pointer, "//") || pointer[strlen(pointer) - 1] == '/')
+        return kind_wrong(field, pointer, "a pointer without empty names");
+    if (!pattern && pointer_has_star(pointer))
+        return kind_wrong(field, pointer, "a pointer to one field, without \"*\": no pattern is accepted here");
+    return check_place(field, pointer, places);
+}
+
+struct error *kind_check_pointers(const char *field, const char *const *list, unsigned places) {
+    size_t count = 0;
+    TRY(kind_check_list(field, list, &count));
+    for (size_t i = 0; i < count; i++)
+        TRY(kind_check_pointer(field, list[i], places));
+    return NULL;
+}
+
+bool kind_covers(const char *outer, const char *inner) {
+    if (!outer || !inner)
+        return false;
+    while (*outer == '/' && *inner == '/') {
+        size_t a = strcspn(++outer, "/"), b = strcspn(++inner, "/");
+        bool any = a == 1 && *outer == '*';
+        if (!any && (a != b || memcmp(outer, inner, a) != 0))
+            return false;
+        outer += a;
+        inner += b;
+    }
+    return !*outer;
+}
+
+const char *kind_covering(const char *const *patterns, const char *pointer) {
+    while (patterns && *patterns && !kind_covers(*patterns, pointer))
+        patterns++;
+    return patterns ? *patterns : NULL;
 }

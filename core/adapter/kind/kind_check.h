@@ -6,9 +6,6 @@
 
 #include "core/base/error.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include <wharf/adapter.h>
 
 #define KIND_LIST_MAX 1024 // a longer list lacks its terminator
@@ -30,8 +27,7 @@ struct error *kind_check_status(const wharf_kind *kind);
 // suspended_status, resumed_status, gave_up_status.
 struct error *kind_check_changes(const wharf_kind *kind);
 
-// "<field>: found nothing, expected a value: it is required", "<field>: found "<found>", expected <expected>".
-struct error *kind_missing(const char *field);
+// "<field>: found "<found>", expected <expected>".
 struct error *kind_wrong(const char *field, const char *found, const char *expected);
 // "<field>: found ..., expected ..."; `about` is the text of the adapter that is wrong (see struct error), or NULL.
 struct error *kind_error(const char *about, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -54,12 +50,3 @@ struct error *kind_check_list(const char *field, const char *const *list, size_t
 bool kind_covers(const char *outer, const char *inner);
 // The first of the patterns that covers `pointer`, or NULL.
 const char *kind_covering(const char *const *patterns, const char *pointer);
-
-// That status_removed, which removes fields from every copied status, does not cover a field that is read or written.
-struct error *kind_check_kept(const wharf_kind *kind, const char *field, const char *pointer);
-
-// "True", "False" or "Unknown".
-bool kind_is_condition_status(const char *text);
-
-// Whether the list has a rule for this phase, or for a final one.
-bool kind_has_rule(const wharf_kind *kind, wharf_phase_kind phase);

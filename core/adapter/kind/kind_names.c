@@ -1,31 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of a kind, and the value of managedBy that delegates it.
+// The names of a kind, the value of managedBy that delegates it, and its data about mirrors: the suspend field, carried
+// fields, removed fields, and pods.
+#include "core/adapter/adapters.h"
 #include "core/adapter/kind/kind_check.h"
-#include "core/base/buffer.h"
 #include "core/base/text.h"
-
-#include <string.h>
 
 #define NAME_MAX_BYTES 63
 #define MANAGED_BY_MAX 63  // batch/v1 JobSpec.managedBy
 #define LABEL_VALUE_MAX 63 // apimachinery validation.LabelValueMaxLength
 #define KNOWN_FLAGS (WHARF_KIND_NO_STATUS_SUBRESOURCE | WHARF_KIND_NEVER_FINISHES)
 
+static struct error *missing(const char *field) {
+    return error_new(ERROR_INVALID, "%s: found nothing, expected a value: it is required", field);
+}
+
 // CustomResourceDefinition names.kind, lower-cased, and names.plural are RFC 1035 labels.
 static bool is_lower_label(const char *text) {
     return text_is_dns_label(text) && text[0] >= 'a' && text[0] <= 'z';
 }
 
-static bool is_alphanumeric(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 static bool is_kind_name(const char *text) {
-    if (text[0] < 'A' || text[0] > 'Z' || strlen(text) > NAME_MAX_BYTES)
-        return false;
-    while (is_alphanumeric(*text))
-        text++;
-    return *text == '\0';
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    return text[0] >= 'A' && text[0] <= 'Z' && text_is_within(text, NAME_MAX_BYTES) &&
+           text[strspn(text, letters)] == '\0';
 }
 
 // A mirror's kind is the value of a label (wharf.dev/kind).
@@ -41,42 +38,32 @@ static struct error *check_length(const wharf_kind *kind) {
 
 struct error *kind_check_names(const wharf_kind *kind) {
     if (!kind->group)
-        return kind_missing("group");
+        return missing("group");
     if (kind->group[0] != '\0' && !text_is_dns_subdomain(kind->group))
         return kind_wrong("group", kind->group, "an API group (RFC 1123 subdomain), or \"\" for the core group");
     if (!kind->kind)
-        return kind_missing("kind");
+        return missing("kind");
     if (!is_kind_name(kind->kind))
         return kind_wrong("kind", kind->kind, "the name of a kind, like \"Job\"");
     if (!kind->plural)
-        return kind_missing("plural");
+        return missing("plural");
     if (!is_lower_label(kind->plural))
         return kind_wrong("plural", kind->plural, "the name of a resource, like \"jobs\"");
     size_t count = 0;
-    struct error *error = kind_check_list("versions", kind->versions, &count);
-    if (!error && count == 0)
-        error = kind_missing("versions");
-    for (size_t i = 0; !error && i < count; i++)
+    TRY(kind_check_list("versions", kind->versions, &count));
+    if (count == 0)
+        return missing("versions");
+    for (size_t i = 0; i < count; i++)
         if (!is_lower_label(kind->versions[i]))
-            error = kind_wrong("versions", kind->versions[i], "an API version, like \"v1\"");
-    if (!error && (kind->flags & ~KNOWN_FLAGS) != 0)
-        error = error_new(ERROR_REFUSED, "flags: found unknown bits 0x%x, expected only 0x%x: it needs a newer host",
-                          kind->flags & ~KNOWN_FLAGS, KNOWN_FLAGS);
-    return error ? error : check_length(kind);
-}
-
-static bool is_open_value(const char *value) {
-    return strlen(value) <= MANAGED_BY_MAX && text_is_domain_prefixed_path(value);
+            return kind_wrong("versions", kind->versions[i], "an API version, like \"v1\"");
+    if ((kind->flags & ~KNOWN_FLAGS) != 0)
+        return error_new(ERROR_REFUSED, "flags: found unknown bits 0x%x, expected only 0x%x: it needs a newer host",
+                         kind->flags & ~KNOWN_FLAGS, KNOWN_FLAGS);
+    return check_length(kind);
 }
 
 static bool is_label_value(const char *value) {
     return value[0] != '\0' && text_is_label_value(value);
-}
-
-static bool in_list(const char *const *list, const char *value) {
-    while (*list && strcmp(*list, value) != 0)
-        list++;
-    return *list;
 }
 
 // "a, b" for messages; NULL when out of memory.
@@ -94,17 +81,17 @@ static struct error *check_value(const wharf_kind *kind, const char *value, cons
                          "%s: found \"%s\", which names the kind's own controller, expected another value", source,
                          value);
     if (kind->managed_by_allowed) {
-        if (in_list(kind->managed_by_allowed, value))
+        if (kind_list_has(kind->managed_by_allowed, value))
             return NULL;
         AUTO_TEXT allowed = joined(kind->managed_by_allowed);
         return error_new(ERROR_REFUSED, "%s: found \"%s\", expected what the kind's API accepts: %s", source, value,
                          !allowed ? "?" : allowed);
     }
-    if (!is_open_value(value))
-        return error_new(ERROR_INVALID,
-                         "%s: found \"%s\", expected a domain-prefixed path of at most %d characters, "
-                         "like example.com/controller",
-                         source, value, MANAGED_BY_MAX);
+    if (strlen(value) > MANAGED_BY_MAX || !text_is_domain_prefixed_path(value))
+        return error_new(
+            ERROR_INVALID,
+            "%s: found \"%s\", expected a domain-prefixed path of at most %d characters, like example.com/controller",
+            source, value, MANAGED_BY_MAX);
     return NULL;
 }
 
@@ -122,30 +109,27 @@ static struct error *check_allowed(const wharf_kind *kind) {
                          kind->managed_by);
     if (!kind->managed_by_allowed)
         return NULL;
-    struct error *error = kind_check_list("managed_by_allowed", kind->managed_by_allowed, &count);
-    if (!error && count == 0)
-        error = kind_wrong("managed_by_allowed", "", "at least one value, or NULL for an open set");
-    for (size_t i = 0; !error && i < count; i++) {
+    TRY(kind_check_list("managed_by_allowed", kind->managed_by_allowed, &count));
+    if (count == 0)
+        return kind_wrong("managed_by_allowed", "", "at least one value, or NULL for an open set");
+    for (size_t i = 0; i < count; i++) {
         const char *value = kind->managed_by_allowed[i];
         if (value[0] == '\0' || text_equal(value, kind->managed_by_builtin))
-            error = kind_wrong("managed_by_allowed", value, "values other than the built-in one");
-        else if (label && !is_label_value(value))
-            error = kind_wrong("managed_by_allowed", value, "what the value of a label may be");
+            return kind_wrong("managed_by_allowed", value, "values other than the built-in one");
+        if (label && !is_label_value(value))
+            return kind_wrong("managed_by_allowed", value, "what the value of a label may be");
     }
-    return error;
+    return NULL;
 }
 
 struct error *kind_check_managed_by(const wharf_kind *kind, const char *configured, const char *controller_name,
                                     const char **value) {
     if (!kind->managed_by)
-        return kind_missing("managed_by");
-    struct error *error = kind_check_pointer("managed_by", kind->managed_by, PLACE_SPEC | PLACE_LABELS);
-    if (!error)
-        error = check_allowed(kind);
-    if (!error && kind->managed_by_default)
-        error = check_value(kind, kind->managed_by_default, "managed_by_default");
-    if (error)
-        return error;
+        return missing("managed_by");
+    TRY(kind_check_pointer("managed_by", kind->managed_by, PLACE_SPEC | PLACE_LABELS));
+    TRY(check_allowed(kind));
+    if (kind->managed_by_default)
+        TRY(check_value(kind, kind->managed_by_default, "managed_by_default"));
     if (configured) {
         *value = configured;
         return error_about(check_value(kind, configured, "managedBy"), configured);
@@ -157,4 +141,88 @@ struct error *kind_check_managed_by(const wharf_kind *kind, const char *configur
         return NULL;
     *value = controller_name;
     return error_about(check_value(kind, controller_name, "controllerName"), controller_name);
+}
+
+// Mirrors ---------------------------------------------------------------------------------------------------------
+
+static struct error *check_suspend(const wharf_kind *kind) {
+    if (!kind->suspend)
+        return kind->suspend_value ? kind_wrong("suspend_value", kind->suspend_value, "nothing, as there is no suspend")
+                                   : NULL;
+    TRY(kind_check_pointer("suspend", kind->suspend, PLACE_SPEC));
+    if (kind->suspend_value && kind->suspend_value[0] == '\0')
+        return kind_wrong("suspend_value", "", "a value, or NULL for true");
+    if (kind_covers(kind->suspend, kind->managed_by) || kind_covers(kind->managed_by, kind->suspend))
+        return kind_wrong("suspend", kind->suspend, "a field apart from managed_by");
+    const wharf_carried *carried = kind->carried;
+    while (carried && carried->pointer && !kind_covers(carried->pointer, kind->suspend))
+        carried++;
+    if (!carried || !carried->pointer)
+        return error_new(ERROR_INVALID,
+                         "carried: found no \"%s\", expected the field of suspend in it: a workload that is suspended "
+                         "suspends its mirror",
+                         kind->suspend);
+    if (carried->when == WHARF_CARRY_WHILE_SUSPENDED)
+        return kind_wrong("carried", carried->pointer, "WHARF_CARRY_ALWAYS for the field of suspend");
+    return NULL;
+}
+
+static struct error *check_one_carried(const wharf_kind *kind, const wharf_carried *carried) {
+    TRY(kind_check_pointer("carried", carried->pointer, PLACE_SPEC | PLACE_PATTERN));
+    if (kind_covers(carried->pointer, kind->managed_by) || kind_covers(kind->managed_by, carried->pointer))
+        return kind_wrong("carried", carried->pointer, "another field: managed_by is never carried, nor what holds it");
+    if (carried->when != WHARF_CARRY_ALWAYS && carried->when != WHARF_CARRY_WHILE_SUSPENDED)
+        return error_new(ERROR_REFUSED, "carried: %s: found %u for when, expected %d or %d", carried->pointer,
+                         carried->when, WHARF_CARRY_ALWAYS, WHARF_CARRY_WHILE_SUSPENDED);
+    if (carried->when == WHARF_CARRY_WHILE_SUSPENDED && !kind->suspend)
+        return kind_wrong("carried", carried->pointer, "no WHARF_CARRY_WHILE_SUSPENDED in a kind without suspend");
+    if (carried->key && (carried->key[0] == '\0' || !strstr(carried->pointer, "/*")))
+        return kind_error(carried->key, "carried: %s: found \"%s\" for key, expected %s", carried->pointer,
+                          carried->key,
+                          carried->key[0] ? "none, as the pointer has no \"*\"" : "the name of a member, or NULL");
+    const char *removed = kind_covering(kind->removed, carried->pointer);
+    if (removed)
+        return kind_error(carried->pointer,
+                          "carried: found \"%s\", expected it not to be in removed too, which has \"%s\"",
+                          carried->pointer, removed);
+    for (const wharf_carried *other = kind->carried; other < carried; other++)
+        if (strcmp(other->pointer, carried->pointer) == 0)
+            return kind_wrong("carried", carried->pointer, "it once in the list");
+    return NULL;
+}
+
+// Length of a pattern up to and with the last "*" segment; 0 without one.
+static size_t starred_length(const char *pattern) {
+    size_t length = 0;
+    for (size_t i = 0; pattern[i] != '\0'; i++)
+        if (pattern[i] == '*' && i > 0 && pattern[i - 1] == '/' && (pattern[i + 1] == '/' || pattern[i + 1] == '\0'))
+            length = i + 1;
+    return length;
+}
+
+static struct error *check_pods(const wharf_kind *kind, const wharf_pods *pods) {
+    TRY(kind_check_pointer("pods.templates", pods->templates, PLACE_SPEC | PLACE_PATTERN));
+    for (const wharf_pods *other = kind->pods; other < pods; other++)
+        if (strcmp(other->templates, pods->templates) == 0)
+            return kind_wrong("pods.templates", pods->templates, "it once in the list");
+    TRY(kind_check_pointers("pods.counts", pods->counts, PLACE_SPEC | PLACE_PATTERN));
+    for (const char *const *count = pods->counts; count && *count; count++) {
+        size_t starred = starred_length(*count);
+        if (starred > 0 && (strncmp(*count, pods->templates, starred) != 0 ||
+                            (pods->templates[starred] != '/' && pods->templates[starred] != '\0')))
+            return kind_error(*count,
+                              "pods.counts: found \"%s\", expected the same path up to the last \"*\" as in \"%s\"",
+                              *count, pods->templates);
+    }
+    return NULL;
+}
+
+struct error *kind_check_mirror(const wharf_kind *kind) {
+    TRY(kind_check_pointers("removed", kind->removed, PLACE_SPEC | PLACE_LABELS | PLACE_PATTERN));
+    for (const wharf_carried *carried = kind->carried; carried && carried->pointer; carried++)
+        TRY(check_one_carried(kind, carried));
+    TRY(check_suspend(kind));
+    for (const wharf_pods *pods = kind->pods; pods && pods->templates; pods++)
+        TRY(check_pods(kind, pods));
+    return NULL;
 }

@@ -1,40 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kind's data about statuses: the phase of an object, and the copied fields.
+// A kind's data about statuses: the phase of an object, the copied fields, and the changes of workloads without a
+// mirror (suspended_status, resumed_status and gave_up_status).
+#include "core/adapter/adapters.h"
 #include "core/adapter/kind/kind_check.h"
 #include "core/adapter/phase.h"
 #include "core/base/text.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define KNOWN_RULE_FLAGS WHARF_RULE_WHILE_SUSPENDED
+
+// That status_removed, which removes fields from every copied status, does not cover a field that is read or written.
+static struct error *check_kept(const wharf_kind *kind, const char *field, const char *pointer) {
+    const char *removed = kind_covering(kind->status_removed, pointer);
+    if (!removed)
+        return NULL;
+    return kind_error(removed, "%s: found \"%s\", expected it not to be in status_removed, which has \"%s\"", field,
+                      pointer, removed);
+}
+
+static bool is_condition_status(const char *text) {
+    return text && kind_list_has((const char *const[]){"True", "False", "Unknown", NULL}, text);
+}
+
+static bool has_rule(const wharf_kind *kind, wharf_phase_kind phase) {
+    const wharf_phase_rule *rule = kind->phases;
+    while (rule && rule->pointer && rule->phase != phase)
+        rule++;
+    return rule && rule->pointer;
+}
 
 static struct error *check_read(const wharf_kind *kind, const char *field, const char *pointer) {
     if (!pointer)
         return NULL;
-    struct error *error = kind_check_pointer(field, pointer, PLACE_STATUS);
-    return error ? error : kind_check_kept(kind, field, pointer);
+    TRY(kind_check_pointer(field, pointer, PLACE_STATUS));
+    return check_kept(kind, field, pointer);
 }
 
 // Members of the conditions that the rule reads.
 static struct error *check_members(const wharf_kind *kind, const wharf_phase_rule *rule) {
     const char *const members[] = {"type", "status", rule->reason ? "reason" : NULL};
-    struct error *error = kind_check_kept(kind, "phases", rule->pointer);
-    for (size_t i = 0; !error && i < sizeof members / sizeof members[0] && members[i]; i++) {
+    TRY(check_kept(kind, "phases", rule->pointer));
+    for (size_t i = 0; i < sizeof members / sizeof members[0] && members[i]; i++) {
         AUTO_TEXT member = text_format("%s/*/%s", rule->pointer, members[i]);
-        error = member ? kind_check_kept(kind, "phases", member) : error_no_memory();
+        TRY(member ? check_kept(kind, "phases", member) : error_no_memory());
     }
-    return error;
+    return NULL;
 }
 
 static struct error *check_rule(const wharf_kind *kind, const wharf_phase_rule *rule) {
-    struct error *error = kind_check_pointer("phases", rule->pointer, PLACE_STATUS);
-    if (error)
-        return error;
+    TRY(kind_check_pointer("phases", rule->pointer, PLACE_STATUS));
     bool final = phase_is_final(rule->phase);
     if (!rule->value || rule->value[0] == '\0')
         return kind_wrong("phases", rule->pointer, "a value with it: the type of a condition, or a scalar");
-    if (rule->status && !kind_is_condition_status(rule->status))
+    if (rule->status && !is_condition_status(rule->status))
         return kind_error(rule->status, "phases: %s %s: found status \"%s\", expected True, False or Unknown",
                           rule->pointer, rule->value, rule->status);
     if (rule->phase > WHARF_FAILED)
@@ -66,52 +83,139 @@ static struct error *check_order(const wharf_kind *kind) {
     for (const wharf_phase_rule *rule = kind->phases; rule && rule->pointer; rule++)
         for (const wharf_phase_rule *earlier = kind->phases; earlier < rule; earlier++)
             if (is_shadowed(earlier, rule))
-                return kind_error(
-                    rule->value,
-                    "phases: found a second rule for %s \"%s\" (%zu), expected one: the earlier one (%zu) "
-                    "always matches first",
-                    rule->pointer, rule->value, (size_t)(rule - kind->phases) + 1,
-                    (size_t)(earlier - kind->phases) + 1);
+                return kind_error(rule->value,
+                                  "phases: found a second rule for %s \"%s\" (%zu), expected one: the earlier one "
+                                  "(%zu) always matches first",
+                                  rule->pointer, rule->value, (size_t)(rule - kind->phases) + 1,
+                                  (size_t)(earlier - kind->phases) + 1);
     return NULL;
 }
 
 static struct error *check_phases(const wharf_kind *kind) {
     bool endless = (kind->flags & WHARF_KIND_NEVER_FINISHES) != 0;
-    struct error *error = NULL;
     if (!kind->phase && !endless && (!kind->phases || !kind->phases[0].pointer))
         return error_new(ERROR_INVALID, "phase: found neither the function nor rules in phases, expected one of both");
-    for (const wharf_phase_rule *rule = kind->phases; !error && rule && rule->pointer; rule++)
-        error = check_rule(kind, rule);
-    if (!error)
-        error = check_order(kind);
-    if (!error && !kind->phase && !endless && !kind_has_rule(kind, WHARF_SUCCEEDED) &&
-        !kind_has_rule(kind, WHARF_FAILED))
-        error = error_new(ERROR_INVALID, "phases: found no rule for WHARF_SUCCEEDED or WHARF_FAILED, expected one, or "
-                                         "WHARF_KIND_NEVER_FINISHES");
-    return error;
+    for (const wharf_phase_rule *rule = kind->phases; rule && rule->pointer; rule++)
+        TRY(check_rule(kind, rule));
+    TRY(check_order(kind));
+    if (!kind->phase && !endless && !has_rule(kind, WHARF_SUCCEEDED) && !has_rule(kind, WHARF_FAILED))
+        return error_new(
+            ERROR_INVALID,
+            "phases: found no rule for WHARF_SUCCEEDED or WHARF_FAILED, expected one, or WHARF_KIND_NEVER_FINISHES");
+    return NULL;
 }
 
 static struct error *check_condition_time(const char *name) {
-    static const char *const others[] = {"lastTransitionTime", "type", "status", "reason", "message"};
-    bool wrong = name && (name[0] == '\0' || strchr(name, '/'));
-    for (size_t i = 0; name && i < sizeof others / sizeof others[0]; i++)
-        wrong |= strcmp(name, others[i]) == 0;
+    static const char *const others[] = {"lastTransitionTime", "type", "status", "reason", "message", NULL};
+    bool wrong = name && (name[0] == '\0' || strchr(name, '/') || kind_list_has(others, name));
     return wrong ? kind_wrong("condition_time", name, "the name of another member of a condition, like lastUpdateTime")
                  : NULL;
 }
 
 struct error *kind_check_status(const wharf_kind *kind) {
-    struct error *error = kind_check_pointers("status_removed", kind->status_removed, PLACE_STATUS | PLACE_PATTERN);
-    if (!error)
-        error = check_read(kind, "observed_generation", kind->observed_generation);
-    if (!error && kind->observed_generation && (kind->flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) != 0)
-        error = kind_wrong("observed_generation", kind->observed_generation,
-                           "NULL with WHARF_KIND_NO_STATUS_SUBRESOURCE: each write of the status is a new generation");
-    if (!error)
-        error = check_read(kind, "finished_at", kind->finished_at);
-    if (!error && kind->finished_at && (kind->flags & WHARF_KIND_NEVER_FINISHES) != 0)
-        error = kind_wrong("finished_at", kind->finished_at, "NULL with WHARF_KIND_NEVER_FINISHES");
-    if (!error)
-        error = check_condition_time(kind->condition_time);
-    return error ? error : check_phases(kind);
+    TRY(kind_check_pointers("status_removed", kind->status_removed, PLACE_STATUS | PLACE_PATTERN));
+    TRY(check_read(kind, "observed_generation", kind->observed_generation));
+    if (kind->observed_generation && (kind->flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) != 0)
+        return kind_wrong("observed_generation", kind->observed_generation,
+                          "NULL with WHARF_KIND_NO_STATUS_SUBRESOURCE: each write of the status is a new generation");
+    TRY(check_read(kind, "finished_at", kind->finished_at));
+    if (kind->finished_at && (kind->flags & WHARF_KIND_NEVER_FINISHES) != 0)
+        return kind_wrong("finished_at", kind->finished_at, "NULL with WHARF_KIND_NEVER_FINISHES");
+    TRY(check_condition_time(kind->condition_time));
+    return check_phases(kind);
+}
+
+// Changes of statuses ---------------------------------------------------------------------------------------------
+
+static bool is_gave_up(const char *field) {
+    return strcmp(field, "gave_up_status") == 0;
+}
+
+// Words in braces are the workload's kind, namespace and name, and in gave_up_status the reason.
+static struct error *check_text(const char *field, const char *text) {
+    static const char *const known[] = {"{kind}", "{namespace}", "{name}", "{message}"};
+    size_t n_known = is_gave_up(field) ? 4 : 3;
+    for (const char *at = text ? strchr(text, '{') : NULL; at; at = strchr(at + 1, '{')) {
+        size_t len = 1 + strspn(at + 1, "abcdefghijklmnopqrstuvwxyz");
+        bool word = len > 1 && at[len] == '}', found = false;
+        for (size_t i = 0; word && i < n_known; i++)
+            found |= text_has_prefix(at, known[i]);
+        if (word && !found)
+            return kind_wrong(field, text,
+                              is_gave_up(field) ? "no words in braces but {kind}, {namespace}, {name} and {message}"
+                                                : "no words in braces but {kind}, {namespace} and {name}");
+    }
+    return NULL;
+}
+
+static struct error *check_condition(const wharf_kind *kind, const char *field, const wharf_status_change *change) {
+    if (change->name[0] == '/' || change->name[0] == '\0')
+        return kind_wrong(field, change->name, "the type of a condition, not a pointer");
+    if (!is_condition_status(change->value))
+        return kind_error(change->value ? change->value : change->name,
+                          "%s: %s: found value \"%s\", expected True, False or Unknown", field, change->name,
+                          change->value ? change->value : "");
+    if (change->reason && change->reason[0] == '\0')
+        return kind_error(change->reason, "%s: %s: found an empty reason, expected a CamelCase word or NULL", field,
+                          change->name);
+    const char *removed = kind_covering(kind->status_removed, "/status/conditions");
+    if (removed)
+        return kind_error(removed, "%s: %s: found a condition, expected /status/conditions not to be in status_removed",
+                          field, change->name);
+    TRY(check_text(field, change->reason));
+    return check_text(field, change->message);
+}
+
+static struct error *check_field(const wharf_kind *kind, const char *field, const wharf_status_change *change) {
+    bool text = change->change == WHARF_SET_TEXT;
+    TRY(kind_check_pointer(field, change->name, PLACE_STATUS | (text ? 0 : PLACE_PATTERN)));
+    if (text != !!change->value)
+        return kind_error(change->name, "%s: %s: found %s value, expected %s", field, change->name,
+                          change->value ? "a" : "no", text ? "the text" : "none");
+    if (change->reason || change->message)
+        return kind_error(change->name, "%s: %s: found reason or message, expected them with a condition only", field,
+                          change->name);
+    if (change->when == WHARF_IF_TRUE || (!text && change->when == WHARF_IF_ABSENT))
+        return kind_error(change->name, "%s: %s: found %s, expected %s", field, change->name,
+                          change->when == WHARF_IF_TRUE ? "WHARF_IF_TRUE" : "WHARF_IF_ABSENT",
+                          change->when == WHARF_IF_TRUE ? "it with a condition only" : "it with what is set only");
+    return check_kept(kind, field, change->name);
+}
+
+static struct error *check_change(const wharf_kind *kind, const char *field, const wharf_status_change *list,
+                                  size_t at) {
+    const wharf_status_change *change = &list[at];
+    if (change->change > WHARF_REMOVE)
+        return error_new(ERROR_REFUSED, "%s: %s: found change %u, expected one of %d to %d", field, change->name,
+                         change->change, WHARF_SET_CONDITION, WHARF_REMOVE);
+    if (change->when > WHARF_IF_ABSENT)
+        return error_new(ERROR_REFUSED, "%s: %s: found %u for when, expected one of %d to %d", field, change->name,
+                         change->when, WHARF_ALWAYS, WHARF_IF_ABSENT);
+    for (const wharf_status_change *other = list; other < change; other++)
+        if (strcmp(other->name, change->name) == 0 &&
+            (other->when == change->when || other->when == WHARF_ALWAYS || change->when == WHARF_ALWAYS))
+            return kind_wrong(field, change->name, "it once in the list");
+    return change->change == WHARF_SET_CONDITION ? check_condition(kind, field, change)
+                                                 : check_field(kind, field, change);
+}
+
+static struct error *check_list(const wharf_kind *kind, const char *field, const wharf_status_change *list) {
+    if (list && !kind->suspend && !is_gave_up(field))
+        return kind_error(list[0].name, "%s: found a change, expected none in a kind without suspend", field);
+    for (size_t i = 0; list && list[i].name; i++)
+        TRY(check_change(kind, field, list, i));
+    return NULL;
+}
+
+struct error *kind_check_changes(const wharf_kind *kind) {
+    TRY(check_list(kind, "suspended_status", kind->suspended_status));
+    TRY(check_list(kind, "resumed_status", kind->resumed_status));
+    if (kind->resumed_status && !has_rule(kind, WHARF_SUSPENDED))
+        return kind_error(
+            kind->resumed_status[0].name,
+            "resumed_status: found a change, expected a rule for WHARF_SUSPENDED in phases: nothing else triggers it");
+    if (kind->gave_up_status && (kind->flags & WHARF_KIND_NEVER_FINISHES) != 0)
+        return error_new(ERROR_REFUSED, "gave_up_status: found a change, expected none with WHARF_KIND_NEVER_FINISHES: "
+                                        "such a workload does not fail");
+    return check_list(kind, "gave_up_status", kind->gave_up_status);
 }

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/adapter/load/adapter_file.h"
+#include "core/adapter/load/adapter_load.h"
 
-#include "core/adapter/adapters.h"
-#include "core/base/digest.h"
 #include "core/base/text.h"
 #include "core/base/trust.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include <inttypes.h>
+#include <link.h>
 #include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -21,16 +19,135 @@
 #define MFD_NOEXEC_SEAL 0x8U // Linux 6.3
 #endif
 
+static const char expected_file[] = "expected an ELF shared object";
+
+// This program's own ELF header, defined by the linker: the architecture to expect.
+extern const ElfW(Ehdr) own_header __asm__("__ehdr_start") __attribute__((visibility("hidden")));
+
+struct elf {
+    const char *path;
+    const unsigned char *content;
+    size_t len;
+    ElfW(Ehdr) header;
+};
+
+static const char *machine_name(unsigned machine) {
+    static const struct {
+        unsigned machine;
+        const char *name;
+    } names[] = {{EM_X86_64, "x86-64"}, {EM_AARCH64, "aarch64"}, {EM_386, "i386"},   {EM_ARM, "arm"},
+                 {EM_RISCV, "riscv"},   {EM_PPC64, "ppc64"},     {EM_S390, "s390x"}, {EM_MIPS, "mips"}};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (names[i].machine == machine)
+            return names[i].name;
+    return "unknown machine";
+}
+
+static struct error *truncated(const struct elf *elf) {
+    return error_new(ERROR_INVALID, "%s: an ELF file truncated after %zu bytes, %s", elf->path, elf->len,
+                     expected_file);
+}
+
+// The fields up to e_machine have the same place in ELF files of 32 and 64 bits.
+static struct error *check_machine(const struct elf *elf) {
+    const unsigned char *ident = elf->content, *own = own_header.e_ident;
+    if (elf->len < EI_NIDENT || memcmp(ident, ELFMAG, SELFMAG) != 0)
+        return error_new(ERROR_INVALID, "%s: not an ELF file, %s", elf->path, expected_file);
+    if (elf->len < sizeof(Elf32_Ehdr))
+        return truncated(elf);
+    if (ident[EI_DATA] != own[EI_DATA])
+        return error_new(ERROR_INVALID, "%s: wrong architecture: found the opposite byte order, expected that of %s",
+                         elf->path, machine_name(own_header.e_machine));
+    Elf32_Ehdr header;
+    memcpy(&header, ident, sizeof(header));
+    if (header.e_machine != own_header.e_machine || ident[EI_CLASS] != own[EI_CLASS])
+        return error_new(ERROR_INVALID, "%s: wrong architecture: found %s (ELF machine %u, %s bits), expected %s",
+                         elf->path, machine_name(header.e_machine), header.e_machine,
+                         ident[EI_CLASS] == ELFCLASS64 ? "64" : "32", machine_name(own_header.e_machine));
+    if (header.e_type != ET_DYN)
+        return error_new(ERROR_INVALID, "%s: found an ELF file of type %u, %s (type %d)", elf->path, header.e_type,
+                         expected_file, ET_DYN);
+    return NULL;
+}
+
+// Checks that a table of headers is in the file. A file that was cut off usually fails here first: the sections follow
+// the segments.
+static struct error *check_table(const struct elf *elf, const char *what, uint64_t offset, uint64_t count, size_t size,
+                                 size_t expected) {
+    if (size != expected)
+        return error_new(ERROR_INVALID, "%s: found %s headers of %zu bytes, expected %zu", elf->path, what, size,
+                         expected);
+    if (offset <= elf->len && count <= (elf->len - offset) / size)
+        return NULL;
+    return error_new(ERROR_INVALID,
+                     "%s: truncated: found a file of %zu bytes, expected its %" PRIu64
+                     " %s headers in it, which begin at offset %" PRIu64,
+                     elf->path, elf->len, count, what, offset);
+}
+
+static struct error *check_part(const struct elf *elf, const char *what, uint64_t number, uint64_t offset,
+                                uint64_t size) {
+    if (offset <= elf->len && size <= elf->len - offset)
+        return NULL;
+    return error_new(ERROR_INVALID,
+                     "%s: truncated: found a file of %zu bytes, expected %s %" PRIu64 " in it, which has %" PRIu64
+                     " bytes at offset %" PRIu64,
+                     elf->path, elf->len, what, number, size, offset);
+}
+
+static struct error *check_segments(const struct elf *elf) {
+    const ElfW(Ehdr) *header = &elf->header;
+    ElfW(Phdr) segment;
+    TRY(check_table(elf, "program", header->e_phoff, header->e_phnum, header->e_phentsize, sizeof segment));
+    for (size_t i = 0; i < header->e_phnum; i++) {
+        memcpy(&segment, elf->content + header->e_phoff + i * sizeof segment, sizeof segment);
+        TRY(check_part(elf, "segment", i, segment.p_offset, segment.p_filesz));
+        if (segment.p_type == PT_LOAD && segment.p_filesz > segment.p_memsz)
+            return error_new(ERROR_INVALID, "%s: segment %zu: found more bytes in the file than in memory", elf->path,
+                             i);
+    }
+    return NULL;
+}
+
+// A stripped file has no table. With 65,280 or more sections e_shnum is 0, and the first section has the number.
+static struct error *check_sections(const struct elf *elf) {
+    const ElfW(Ehdr) *header = &elf->header;
+    ElfW(Shdr) section;
+    uint64_t count = header->e_shnum > 0 ? header->e_shnum : 1;
+    if (header->e_shoff == 0)
+        return NULL;
+    TRY(check_table(elf, "section", header->e_shoff, count, header->e_shentsize, sizeof section));
+    memcpy(&section, elf->content + header->e_shoff, sizeof section);
+    if (header->e_shnum == 0)
+        count = section.sh_size;
+    TRY(check_table(elf, "section", header->e_shoff, count, sizeof section, sizeof section));
+    for (uint64_t i = 1; i < count; i++) {
+        memcpy(&section, elf->content + header->e_shoff + i * sizeof section, sizeof section);
+        if (section.sh_type != SHT_NOBITS && section.sh_type != SHT_NULL)
+            TRY(check_part(elf, "section", i, section.sh_offset, section.sh_size));
+    }
+    return NULL;
+}
+
+// Checks that the content is an ELF shared object for this machine, with all segments and sections within its `len`
+// bytes: the dynamic linker maps a segment regardless of the file's size, and a page behind the end is SIGBUS.
+static struct error *check_elf(const char *path, const void *content, size_t len) {
+    struct elf elf = {.path = path, .content = content, .len = len};
+    TRY(check_machine(&elf));
+    if (len < sizeof(elf.header))
+        return truncated(&elf);
+    memcpy(&elf.header, content, sizeof(elf.header));
+    TRY(check_segments(&elf));
+    return check_sections(&elf);
+}
+
 // Reads the whole file: the loader checks and loads these bytes.
 static struct error *read_content(struct adapter_file *file, off_t size) {
     if (size > (off_t)ADAPTER_FILE_MAX)
         return error_new(ERROR_LIMIT, "%s: found %jd bytes, expected at most %zu", file->path, (intmax_t)size,
                          ADAPTER_FILE_MAX);
-    struct error *error = text_read_fd(file->path, file->fd, ADAPTER_FILE_MAX, &file->content);
-    if (!error)
-        error = adapter_elf_check(file->path, file->content.data, file->content.len);
-    if (error)
-        return error;
+    TRY(text_read_fd(file->path, file->fd, ADAPTER_FILE_MAX, &file->content));
+    TRY(check_elf(file->path, file->content.data, file->content.len));
     unsigned char sum[DIGEST_SHA256_LEN];
     if (!digest_sha256(file->content.data, file->content.len, sum))
         return error_new(ERROR_INTERNAL, "%s: cannot be hashed", file->path);
@@ -70,19 +187,13 @@ struct error *adapter_file_open(const char *path, const char *expected_sha256, s
     struct stat info = {.st_mode = 0};
     if (path[0] != '/')
         return error_new(ERROR_REFUSED, "%s: found a relative path, expected an absolute one", path);
-    struct error *error = open_regular(path, &out->fd, &info);
-    if (!error)
-        error = trust_folders_check(path, &out->path);
-    if (!error)
-        error = same_file(out->path, &info);
-    if (!error)
-        error = read_content(out, info.st_size);
-    if (!error && expected_sha256 && strcasecmp(expected_sha256, out->sha256) != 0)
-        error = error_new(ERROR_REFUSED, "%s: wrong hash: found sha256 %s, expected %s", path, out->sha256,
-                          expected_sha256);
-    if (error)
-        adapter_file_close(out);
-    return error;
+    TRY(open_regular(path, &out->fd, &info));
+    TRY(trust_folders_check(path, &out->path));
+    TRY(same_file(out->path, &info));
+    TRY(read_content(out, info.st_size));
+    if (!expected_sha256 || strcasecmp(expected_sha256, out->sha256) == 0)
+        return NULL;
+    return error_new(ERROR_REFUSED, "%s: wrong hash: found sha256 %s, expected %s", path, out->sha256, expected_sha256);
 }
 
 // Not executable as a program, which a shared object need not be, so vm.memfd_noexec permits it; kernels before 6.3
@@ -129,11 +240,8 @@ void adapter_file_close(struct adapter_file *file) {
 }
 
 struct error *adapter_file_check(const char *path, const char *expected_sha256, char sha256[65]) {
-    struct adapter_file file;
-    struct error *error = adapter_file_open(path, expected_sha256, &file);
-    if (error)
-        return error;
+    AUTO_ADAPTER_FILE file = {.fd = -1};
+    TRY(adapter_file_open(path, expected_sha256, &file));
     memcpy(sha256, file.sha256, sizeof(file.sha256));
-    adapter_file_close(&file);
     return NULL;
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/adapter/load/adapter_load.h"
 
-#include "core/adapter/load/adapter_file.h"
-#include "core/adapter/load/adapter_settings.h"
 #include "core/adapter/services.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
@@ -11,8 +9,6 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define SYMBOL "wharf_module_v1"
@@ -32,11 +28,6 @@ void adapter_free(struct adapter *adapter) {
     if (!adapter)
         return;
     forget_kinds(adapter);
-    free(adapter->name);
-    free(adapter->file);
-    free(adapter->version);
-    free(adapter->named);
-    free(adapter->managed_by);
     json_free(adapter->settings);
     free(adapter);
 }
@@ -47,9 +38,7 @@ static struct error *inside_directory(const struct adapters_options *options, co
     if (wanted->file_given)
         return NULL;
     AUTO_TEXT directory = NULL;
-    struct error *error = trust_folders_check(options->directory, &directory);
-    if (error)
-        return error;
+    TRY(trust_folders_check(options->directory, &directory));
     size_t len = strlen(directory);
     if (strncmp(resolved, directory, len) == 0 && resolved[len] == '/')
         return NULL;
@@ -61,16 +50,13 @@ static struct error *inside_directory(const struct adapters_options *options, co
 // Explains a file that lacks the symbol.
 static struct error *no_symbol(void *handle) {
     for (int major = 2; major <= NEWEST_MAJOR_SOUGHT; major++) {
-        char name[sizeof(SYMBOL) + 8];
-        AUTO_TEXT text = text_format("wharf_module_v%d", major);
-        if (!text)
+        AUTO_TEXT name = text_format("wharf_module_v%d", major);
+        if (!name)
             return error_no_memory();
-        text_copy(name, sizeof(name), text);
         if (dlsym(handle, name))
             return error_new(ERROR_REFUSED,
-                             "symbol " SYMBOL ": found %s instead: built for ABI major %d, expected major "
-                             "%d",
-                             name, major, WHARF_ABI_MAJOR);
+                             "symbol " SYMBOL ": found %s instead: built for ABI major %d, expected major %d", name,
+                             major, WHARF_ABI_MAJOR);
     }
     return error_new(ERROR_REFUSED,
                      "symbol " SYMBOL ": found none, expected it to be exported: this is not an adapter");
@@ -110,9 +96,7 @@ static struct error *choose_file(struct loading *loading, struct adapter_file *f
 // Never close the descriptor of a loaded object: the dynamic linker identifies objects by their opened names, too, and
 // would return the first object for a second /proc/1/fd/5.
 static struct error *open_object(struct loading *loading, struct adapter_file *file, void **handle) {
-    struct error *error = choose_file(loading, file);
-    if (error)
-        return error;
+    TRY(choose_file(loading, file));
     AUTO_TEXT name = object_name(file);
     if (!name)
         return error_no_memory();
@@ -147,9 +131,7 @@ static struct error *find_module(void *handle, wharf_module *out) {
     const void *symbol = dlsym(handle, SYMBOL);
     if (!symbol)
         return no_symbol(handle);
-    struct error *error = check_symbol(symbol);
-    if (error)
-        return error;
+    TRY(check_symbol(symbol));
     const wharf_module *module = symbol;
     if (module->size < MODULE_SIZE_1_0)
         return error_new(ERROR_REFUSED, "struct wharf_module: found size %zu, expected at least %zu (ABI 1.0)",
@@ -238,86 +220,57 @@ static struct error *start(const wharf_module *module, struct loading *loading, 
     services_loading(loading->wanted->name);
     const char *sentence = module->start(services_table(), (const wharf_value *)settings, kinds);
     services_loading(NULL);
-    struct error *error = services_loading_failed();
-    if (error)
-        return error;
+    TRY(services_loading_failed());
     return sentence ? start_error(loading, sentence) : NULL;
 }
 
 // Check all data before passing anything to the adapter or calling a function.
 static struct error *load_module(const wharf_module *module, struct loading *loading, struct adapter *adapter) {
     const wharf_kind *const *kinds = module->kinds;
-    struct error *error = check_module(module);
-    if (!error) {
-        error = adapter_settings_check(module, loading->wanted->settings, &loading->line);
-        loading->settings = error;
-    }
-    if (!error)
-        error = take_kinds(loading, kinds, adapter);
-    if (error)
-        return error;
+    loading->settings = true;
+    TRY(adapter_settings_check(module, loading->wanted->settings, &loading->line));
+    loading->settings = false;
+    TRY(take_kinds(loading, kinds, adapter));
     if (module->host)
         *module->host = services_table();
-    error = start(module, loading, &kinds);
-    if (!error && kinds != module->kinds) {
+    TRY(start(module, loading, &kinds));
+    if (kinds != module->kinds) {
         forget_kinds(adapter);
-        error = take_kinds(loading, kinds, adapter);
+        TRY(take_kinds(loading, kinds, adapter));
     }
-    if (!error && adapter->n_kinds == 0)
-        error = error_new(ERROR_INVALID, "kinds: found none after start, expected at least one");
-    return error;
+    return adapter->n_kinds > 0 ? NULL
+                                : error_new(ERROR_INVALID, "kinds: found none after start, expected at least one");
 }
 
-static struct error *describe(const struct loading *loading, const wharf_module *module,
-                              const struct adapter_file *file, struct adapter *adapter) {
+static struct error *load_file(struct loading *loading, struct adapter_file *file, struct adapter **out) {
     const struct adapter_wanted *wanted = loading->wanted;
-    adapter->name = strdup(module->name);
-    adapter->version = strdup(module->version);
-    adapter->file = strdup(file->path);
-    adapter->abi_major = module->abi_major;
-    adapter->abi_minor = module->abi_minor;
-    memcpy(adapter->sha256, file->sha256, sizeof(adapter->sha256));
-    adapter->named = strdup(wanted->name);
-    adapter->managed_by = wanted->managed_by ? strdup(wanted->managed_by) : NULL;
-    adapter->hybrid = wanted->hybrid;
-    adapter->settings = json_copy(wanted->settings);
-    bool complete = adapter->name && adapter->version && adapter->file && adapter->named && adapter->settings;
-    return complete && (adapter->managed_by || !wanted->managed_by) ? NULL : error_no_memory();
-}
-
-static struct error *load_file(struct loading *loading, struct adapter_file *file, struct adapter *adapter) {
     wharf_module module = {0};
-    struct error *error = open_object(loading, file, &adapter->handle);
-    if (!error)
-        error = find_module(adapter->handle, &module);
-    if (!error)
-        error = load_module(&module, loading, adapter);
-    return error ? error : describe(loading, &module, file, adapter);
+    void *handle = NULL;
+    TRY(open_object(loading, file, &handle));
+    TRY(find_module(handle, &module));
+    TRY(check_module(&module));
+    struct adapter adapter = {.name = module.name,
+                              .file = file->path,
+                              .version = module.version,
+                              .named = wanted->name,
+                              .managed_by = wanted->managed_by ? wanted->managed_by : "",
+                              .abi_major = module.abi_major,
+                              .abi_minor = module.abi_minor,
+                              .handle = handle,
+                              .hybrid = wanted->hybrid};
+    memcpy(adapter.sha256, file->sha256, sizeof(adapter.sha256));
+    *out = struct_copy_with_texts(&adapter, sizeof adapter, ADAPTER_TEXTS);
+    if (!*out || !((*out)->settings = json_copy(wanted->settings)))
+        return error_no_memory();
+    return load_module(&module, loading, *out);
 }
 
-static void file_cleanup(struct adapter_file *file) {
-    adapter_file_close(file);
-}
-
-struct adapter *adapter_load(struct loading *loading, struct error **error) {
-    const struct adapter_wanted *wanted = loading->wanted;
-    __attribute__((cleanup(file_cleanup))) struct adapter_file file = {.fd = -1};
-    *error = adapter_file_open(wanted->file, wanted->sha256, &file);
-    if (*error)
-        return NULL;
-    struct adapter *adapter = calloc(1, sizeof(*adapter));
-    if (!adapter) {
-        *error = error_no_memory();
-        return NULL;
-    }
-    *error = inside_directory(loading->options, wanted, file.path);
-    if (!*error) {
-        *error = load_file(loading, &file, adapter);
-        if (!loading->settings)
-            *error = error_wrap(*error, "%s", file.path);
-    }
-    if (!*error)
-        return adapter;
-    adapter_free(adapter);
-    return NULL;
+struct error *adapter_load(struct loading *loading, struct adapter **out) {
+    AUTO_ADAPTER_FILE file = {.fd = -1};
+    TRY(adapter_file_open(loading->wanted->file, loading->wanted->sha256, &file));
+    TRY(inside_directory(loading->options, loading->wanted, file.path));
+    struct error *error = load_file(loading, &file, out);
+    if (error)
+        adapter_free(TAKE(*out));
+    return loading->settings ? error : error_wrap(error, "%s", file.path);
 }

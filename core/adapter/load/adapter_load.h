@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loading of one adapter, and the parts of a table of adapters that adapters.c and adapters_extend.c share. Internal to
-// core/adapter.
+// Loading of one adapter: its file, read once, so that the loader checks, hashes and loads the same bytes even if the
+// file changes meanwhile; the calls into the shared object; and the lines of wrong settings. Internal to core/adapter.
 #pragma once
 
 #include "core/adapter/adapters.h"
@@ -15,17 +15,34 @@ struct loading {
     bool alone;               // the file is loaded already, and this system allows no second instance
 };
 
-// NULL with an error.
-struct adapter *adapter_load(struct loading *loading, struct error **error);
+struct error *adapter_load(struct loading *loading, struct adapter **out);
 void adapter_free(struct adapter *adapter); // NULL is allowed; the shared object stays loaded
-void adapter_cleanup(struct adapter **adapter);
 
-// Adds the place in the configuration to the error, and the error to the problems; NULL is allowed.
-void adapters_report(const struct loading *loading, struct problems *problems, struct error *error);
+struct adapter_file {
+    int fd;                // -1: none
+    char *path;            // absolute, symlinks in folders resolved
+    char sha256[65];       // lower-case hex
+    struct buffer content; // which passed the checks
+};
 
-bool adapters_same_kind(const struct kind *a, const struct kind *b);
-// No kind is twice in the adapter, or in the table already.
-struct error *adapters_check_own(const struct adapter *adapter);
-struct error *adapters_check_distinct(const struct adapters *adapters, const struct adapter *adapter);
-// Appends the adapter's kinds from n_inherited on, and the adapter; takes the adapter on success.
-struct error *adapters_add(struct adapters *adapters, struct adapter *adapter);
+// All the checks of adapter_file_check. On failure, too, the caller closes the file.
+struct error *adapter_file_open(const char *path, const char *expected_sha256, struct adapter_file *out);
+// Replaces the descriptor by that of a file in memory, which has the content and cannot be changed. On failure, of
+// ERROR_UNSUPPORTED, the descriptor stays: this system allows no executable file in memory.
+struct error *adapter_file_to_memory(struct adapter_file *file);
+void adapter_file_close(struct adapter_file *file);
+#define AUTO_ADAPTER_FILE __attribute__((cleanup(adapter_file_close))) struct adapter_file
+
+// Turns an adapter's sentence, "/kinds/0/plural: found 7, expected a string", into "settings.kinds[0].plural: found 7,
+// expected a string". *line becomes the line of the setting, or of the nearest existing setting around; unchanged if
+// unknown. NULL if the sentence does not begin with a pointer.
+struct error *adapter_settings_wrong(const struct json *settings, const char *sentence, size_t *line);
+
+// For an error about a kind that was made of settings (see kind_check): the same sentence about the setting that
+// contains the wrong text, or, without a wrong text, about the mapping with the kind's name. NULL if the text is not in
+// `settings`, the adapter's settings.
+struct error *adapter_settings_kind_wrong(const struct json *settings, const wharf_kind *kind,
+                                          const struct error *error, size_t *line);
+
+// Rejects a setting that the module does not name.
+struct error *adapter_settings_check(const wharf_module *module, const struct json *settings, size_t *line);

@@ -1,60 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/adapter/load/adapter_settings.h"
+#include "core/adapter/load/adapter_load.h"
 
-#include "core/base/suggest.h"
 #include "core/base/text.h"
 #include "core/json/pointer.h"
 #include "core/json/yaml.h"
 
-#include <string.h>
-
 #define NAME_MAX_BYTES 65536
 #define KNOWN_MAX 64
 
-// Length of the pointer at the start of a sentence, up to ": ". 0: no pointer.
-static size_t pointer_length(const char *sentence) {
-    if (sentence[0] != '/')
-        return 0;
-    const char *end = strstr(sentence, ": ");
-    return !end ? 0 : (size_t)(end - sentence);
-}
-
 // Appends one segment in the usual notation: ".plural", or "[0]" if `value` is a list.
-static bool append_segment(struct buffer *out, const struct json *value, const char *segment, size_t len) {
-    if (json_is(value, JSON_ARRAY))
-        return buffer_printf(out, "[%.*s]", (int)len, segment);
-    bool ok = buffer_char(out, '.');
+static void append_segment(struct buffer *out, const struct json *value, const char *segment, size_t len) {
+    bool is_item = json_is(value, JSON_ARRAY);
+    buffer_char(out, is_item ? '[' : '.');
     for (size_t i = 0; i < len; i++) {
         bool escape = segment[i] == '~' && i + 1 < len && (segment[i + 1] == '0' || segment[i + 1] == '1');
-        ok = buffer_char(out, !escape ? segment[i] : segment[i + 1] == '0' ? '~' : '/') && ok;
+        buffer_char(out, !escape ? segment[i] : segment[i + 1] == '0' ? '~' : '/');
         i += escape ? 1 : 0;
     }
-    return ok;
+    if (is_item)
+        buffer_char(out, ']');
 }
 
 // Appends the name of the setting, and finds the innermost existing value around the setting.
 static bool append_name(struct buffer *out, const struct json *settings, const char *pointer, const char **nearest) {
     const struct json *value = settings;
-    bool ok = buffer_text(out, "settings");
-    for (const char *at = pointer; *at == '/' && ok;) {
+    buffer_text(out, "settings");
+    for (const char *at = pointer; *at == '/';) {
         size_t len = strcspn(at + 1, "/");
-        ok = append_segment(out, value, at + 1, len);
         AUTO_TEXT segment = strndup(at, len + 1);
-        if (!segment)
-            return false;
-        value = !value ? NULL : pointer_find(value, segment);
+        append_segment(out, value, at + 1, len);
+        value = value && segment ? pointer_find(value, segment) : NULL;
+        out->failed |= !segment;
         at += len + 1;
         if (value)
             *nearest = at;
     }
-    return ok;
+    return !out->failed;
 }
 
 struct error *adapter_settings_wrong(const struct json *settings, const char *sentence, size_t *line) {
-    size_t len = pointer_length(sentence);
-    if (len == 0)
+    const char *end = sentence[0] == '/' ? strstr(sentence, ": ") : NULL;
+    if (!end)
         return NULL;
-    AUTO_TEXT pointer = strndup(sentence, len);
+    AUTO_TEXT pointer = strndup(sentence, (size_t)(end - sentence));
     AUTO_BUFFER(name, NAME_MAX_BYTES);
     const char *nearest = pointer;
     if (!pointer || !append_name(&name, settings, pointer, &nearest))
@@ -63,7 +51,7 @@ struct error *adapter_settings_wrong(const struct json *settings, const char *se
     size_t found = yaml_line(&(struct yaml){.value = (struct json *)settings}, pointer);
     if (found > 0)
         *line = found;
-    return error_new(ERROR_INVALID, "%s%s", name.data, sentence + len);
+    return error_new(ERROR_INVALID, "%s%s", name.data, end);
 }
 
 // Appends the pointer to the string at this address.
@@ -115,12 +103,8 @@ struct error *adapter_settings_check(const wharf_module *module, const struct js
         if (++count > KNOWN_MAX)
             return error_new(ERROR_INVALID, "settings: found more than %d names, expected a list that ends with NULL",
                              KNOWN_MAX);
-    for (const struct json *setting = json_first(settings); setting; setting = json_next(setting)) {
-        bool known = false;
-        for (size_t i = 0; i < count && !known; i++)
-            known = strcmp(module->settings[i], json_key(setting)) == 0;
-        if (!known)
+    for (const struct json *setting = json_first(settings); setting; setting = json_next(setting))
+        if (!kind_list_has(module->settings, json_key(setting)))
             return unknown(module, count, setting, line);
-    }
     return NULL;
 }

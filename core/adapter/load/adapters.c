@@ -3,13 +3,23 @@
 
 #include "core/adapter/load/adapter_load.h"
 #include "core/base/memory.h"
+#include "core/base/text.h"
 
-#include <stdlib.h>
-#include <string.h>
+// A table in the making.
+struct building {
+    struct adapters *table;
+    const struct adapters *former; // in use, and the beginning of the table; NULL: none
+    const struct adapters_options *options;
+    struct problems *problems;
+    struct buffer *later;
+    bool *stays;  // of former's list: stays unchanged
+    bool changed; // there is something new
+};
 
-void adapter_cleanup(struct adapter **adapter) {
+static void cleanup_adapter(struct adapter **adapter) {
     adapter_free(*adapter);
 }
+#define AUTO_ADAPTER __attribute__((cleanup(cleanup_adapter))) struct adapter *
 
 static void free_table(struct adapters *adapters) {
     const struct adapters *former = adapters->former;
@@ -33,88 +43,263 @@ void adapters_free(struct adapters *adapters) {
     adapters_free_newer(adapters, NULL);
 }
 
-bool adapters_same_kind(const struct kind *a, const struct kind *b) {
+static bool is_same_kind(const struct kind *a, const struct kind *b) {
     return strcmp(a->abi.group, b->abi.group) == 0 &&
            (strcmp(a->abi.plural, b->abi.plural) == 0 || strcmp(a->abi.kind, b->abi.kind) == 0);
 }
 
-struct error *adapters_check_own(const struct adapter *adapter) {
+static bool has_kind(const struct adapter *adapter, const struct kind *kind) {
+    for (size_t i = 0; i < adapter->n_kinds; i++)
+        if (is_same_kind(adapter->kinds[i], kind))
+            return true;
+    return false;
+}
+
+static struct error *check_own(const struct adapter *adapter) {
     for (size_t i = 0; i < adapter->n_kinds; i++)
         for (size_t j = 0; j < i; j++)
-            if (adapters_same_kind(adapter->kinds[i], adapter->kinds[j]))
+            if (is_same_kind(adapter->kinds[i], adapter->kinds[j]))
                 return error_new(ERROR_REFUSED, "%s: kind %s: found it twice in one adapter, expected it once",
                                  adapter->file, adapter->kinds[i]->plural_group);
     return NULL;
 }
 
 // Two adapters for one kind would both handle the objects.
-struct error *adapters_check_distinct(const struct adapters *adapters, const struct adapter *adapter) {
-    for (size_t i = adapter->n_inherited; i < adapter->n_kinds; i++) {
-        const struct kind *kind = adapter->kinds[i];
-        for (size_t j = 0; j < adapters->n_kinds; j++)
-            if (adapters_same_kind(kind, adapters->kinds[j]))
-                return error_new(ERROR_REFUSED,
-                                 "%s: kind %s: found a second adapter for it, expected one: adapter %s "
-                                 "(%s) has it already",
-                                 adapter->file, kind->plural_group, adapters->kinds[j]->adapter->name,
-                                 adapters->kinds[j]->adapter->file);
-    }
+static struct error *check_distinct(const struct adapters *table, const struct adapter *adapter) {
+    for (size_t i = adapter->n_inherited; i < adapter->n_kinds; i++)
+        for (size_t j = 0; j < table->n_kinds; j++)
+            if (is_same_kind(adapter->kinds[i], table->kinds[j]))
+                return error_new(
+                    ERROR_REFUSED,
+                    "%s: kind %s: found a second adapter for it, expected one: adapter %s (%s) has it already",
+                    adapter->file, adapter->kinds[i]->plural_group, table->kinds[j]->adapter->name,
+                    table->kinds[j]->adapter->file);
     return NULL;
 }
 
-struct error *adapters_add(struct adapters *adapters, struct adapter *adapter) {
-    size_t added = adapter->n_kinds - adapter->n_inherited;
-    struct adapter **place = array_next(&adapters->list, adapters->count, sizeof(struct adapter *));
+// Appends the pointer at `item` to a list of pointers.
+static struct error *append(void *list, size_t *count, const void *item) {
+    void *place = array_next(list, *count, sizeof(void *));
     if (!place)
         return error_no_memory();
-    for (size_t i = 0; i < added; i++) {
-        struct kind **kind = array_next(&adapters->kinds, adapters->n_kinds + i, sizeof(struct kind *));
-        if (!kind)
-            return error_no_memory();
-        *kind = (struct kind *)adapter->kinds[adapter->n_inherited + i];
-    }
-    *place = adapter;
-    adapters->n_kinds += added;
-    adapters->count++;
+    memcpy(place, item, sizeof(void *));
+    ++*count;
     return NULL;
 }
 
-static struct error *load_and_add(struct loading *loading, struct adapters *adapters) {
-    struct error *error = NULL;
-    __attribute__((cleanup(adapter_cleanup))) struct adapter *adapter = adapter_load(loading, &error);
-    if (!adapter)
-        return error;
-    error = adapters_check_own(adapter);
-    if (!error)
-        error = adapters_check_distinct(adapters, adapter);
-    if (!error)
-        error = adapters_add(adapters, adapter);
-    if (!error)
-        adapter = NULL;
-    return error;
+// Appends the adapter's own kinds.
+static struct error *append_kinds(struct adapters *table, const struct adapter *adapter) {
+    TRY(check_distinct(table, adapter));
+    for (size_t i = adapter->n_inherited; i < adapter->n_kinds; i++)
+        TRY(append(&table->kinds, &table->n_kinds, &adapter->kinds[i]));
+    return NULL;
 }
 
-void adapters_report(const struct loading *loading, struct problems *problems, struct error *error) {
-    error = error_wrap(error, "adapter %s", loading->wanted->name);
-    if (loading->line > 0)
-        error = error_wrap(error, "%s:%zu", loading->options->config_path, loading->line);
-    problems_add_error(problems, error);
+static void report(const struct building *to, const struct adapter_wanted *wanted, size_t line, struct error *error) {
+    error = error_wrap(error, "adapter %s", wanted->name);
+    if (line > 0)
+        error = error_wrap(error, "%s:%zu", to->options->config_path, line);
+    problems_add_error(to->problems, error);
+}
+
+static void add_later(struct building *to, const char *name, const char *why) {
+    buffer_printf(to->later, "%sadapter %s (%s)", to->later->len > 0 ? ", " : "", name, why);
+}
+
+static const struct adapter_wanted *find_wanted(const struct adapters_options *options, const char *name) {
+    for (size_t i = 0; i < options->n_wanted; i++)
+        if (strcmp(options->wanted[i].name, name) == 0)
+            return &options->wanted[i];
+    return NULL;
+}
+
+static bool has_items(const struct json *list, const struct json *items) {
+    for (const struct json *at = json_first(items); at; at = json_next(at)) {
+        const struct json *item = json_first(list);
+        while (item && !json_equal(item, at))
+            item = json_next(item);
+        if (!item)
+            return false;
+    }
+    return true;
+}
+
+static bool has_others(const struct json *a, const struct json *b) {
+    for (const struct json *at = json_first(a); at; at = json_next(at)) {
+        const struct json *other = json_get(b, json_key(at));
+        if (strcmp(json_key(at), "kinds") != 0 && (!other || !json_equal(at, other)))
+            return true;
+    }
+    return false;
+}
+
+// All that was set before is set, and kinds may have been added.
+static bool only_adds_kinds(const struct json *former, const struct json *settings) {
+    const struct json *old = json_get(former, "kinds"), *kinds = json_get(settings, "kinds");
+    return json_is(old, JSON_ARRAY) && json_is(kinds, JSON_ARRAY) && has_items(kinds, old) &&
+           !has_others(former, settings) && !has_others(settings, former);
+}
+
+// A difference that an adapter in use cannot take over; NULL: none.
+static const char *find_difference(const struct adapter *adapter, const struct adapter_wanted *wanted,
+                                   const char *sha256) {
+    if (strcmp(adapter->sha256, sha256) != 0)
+        return "another file";
+    if (strcmp(adapter->managed_by, wanted->managed_by ? wanted->managed_by : "") != 0)
+        return "another managedBy";
+    if (adapter->hybrid != wanted->hybrid)
+        return "another hybrid";
+    bool same = json_equal(adapter->settings, wanted->settings) || only_adds_kinds(adapter->settings, wanted->settings);
+    return same ? NULL : "other settings";
+}
+
+// Finds the adapters in use that stay unchanged.
+static void compare(struct building *to) {
+    for (size_t i = 0; i < to->former->count; i++) {
+        const struct adapter *adapter = to->former->list[i];
+        const struct adapter_wanted *wanted = find_wanted(to->options, adapter->named);
+        char sha256[65];
+        struct error *error = wanted ? adapter_file_check(wanted->file, wanted->sha256, sha256) : NULL;
+        const char *differs = !wanted ? "removed" : error ? NULL : find_difference(adapter, wanted, sha256);
+        if (differs)
+            add_later(to, adapter->named, differs);
+        to->stays[i] = !differs;
+        if (error)
+            report(to, wanted, wanted->line, error);
+    }
+}
+
+// True if a kind of an adapter that does not stay is in the way of this one.
+static bool waits_for_leaver(const struct building *to, const struct adapter *adapter) {
+    for (size_t i = 0; to->former && i < to->former->count; i++)
+        for (size_t k = 0; !to->stays[i] && k < to->former->list[i]->n_kinds; k++)
+            if (has_kind(adapter, to->former->list[i]->kinds[k]))
+                return true;
+    return false;
+}
+
+static struct error *add_new(struct building *to, struct loading *loading) {
+    AUTO_ADAPTER adapter = NULL;
+    TRY(adapter_load(loading, &adapter));
+    TRY(check_own(adapter));
+    if (waits_for_leaver(to, adapter)) {
+        add_later(to, loading->wanted->name, "a kind of it is still that of a former adapter");
+        return NULL;
+    }
+    TRY(append_kinds(to->table, adapter));
+    TRY(append(&to->table->list, &to->table->count, &adapter));
+    adapter = NULL;
+    to->changed = true;
+    return NULL;
+}
+
+// Puts the kinds of the former instance in the place of the same ones of the new one. False: out of memory.
+static bool inherit(const struct adapter *former, struct adapter *adapter) {
+    const struct kind **kinds = calloc(former->n_kinds + adapter->n_kinds + 1, sizeof(struct kind *));
+    if (!kinds)
+        return false;
+    memcpy(kinds, former->kinds, former->n_kinds * sizeof *kinds);
+    size_t count = former->n_kinds;
+    for (size_t i = 0; i < adapter->n_kinds; i++)
+        if (has_kind(former, adapter->kinds[i]))
+            kind_free((struct kind *)adapter->kinds[i]);
+        else
+            kinds[count++] = adapter->kinds[i];
+    free(adapter->kinds);
+    adapter->kinds = kinds;
+    adapter->n_kinds = count;
+    adapter->n_inherited = former->n_kinds;
+    return true;
+}
+
+static bool has_all(const struct adapter *adapter, const struct adapter *former) {
+    for (size_t i = 0; i < former->n_kinds; i++)
+        if (!has_kind(adapter, former->kinds[i]))
+            return false;
+    return true;
+}
+
+// Loads a second instance for the kinds that were added to the settings.
+static struct error *add_kinds(struct building *to, size_t index, struct loading *loading) {
+    const struct adapter *former = to->former->list[index];
+    AUTO_ADAPTER adapter = NULL;
+    struct error *error = adapter_load(loading, &adapter);
+    if (error && loading->alone) {
+        error_free(error);
+        add_later(to, former->named, "more kinds");
+        return NULL;
+    }
+    TRY(error);
+    TRY(check_own(adapter));
+    if (!has_all(adapter, former)) {
+        add_later(to, former->named, "other settings");
+        return NULL;
+    }
+    if (!inherit(former, adapter))
+        return error_no_memory();
+    TRY(append_kinds(to->table, adapter));
+    to->table->list[index] = TAKE(adapter);
+    to->changed = true;
+    return NULL;
+}
+
+static struct error *load_wanted(struct building *to, struct loading *loading) {
+    const struct adapters *former = to->former;
+    size_t i = 0;
+    while (former && i < former->count && strcmp(former->list[i]->named, loading->wanted->name) != 0)
+        i++;
+    if (!former || i == former->count)
+        return add_new(to, loading);
+    size_t had = json_size(json_get(former->list[i]->settings, "kinds"));
+    bool grew = json_size(json_get(loading->wanted->settings, "kinds")) > had;
+    return to->stays[i] && grew ? add_kinds(to, i, loading) : NULL;
+}
+
+// With a former table, the first problem ends the loop.
+static struct error *load_all(struct building *to) {
+    for (size_t i = 0; i < to->options->n_wanted && (!to->former || to->problems->count == 0); i++) {
+        const struct adapter_wanted *wanted = &to->options->wanted[i];
+        struct loading loading = {.options = to->options, .wanted = wanted, .line = wanted->line};
+        struct error *error = load_wanted(to, &loading);
+        if (error && error->code == ERROR_NO_MEMORY)
+            return error;
+        report(to, wanted, loading.line, error);
+    }
+    return NULL;
 }
 
 struct error *adapters_load(const struct adapters_options *options, struct problems *problems, struct adapters **out) {
-    *out = NULL;
-    struct adapters *adapters = calloc(1, sizeof(*adapters));
-    if (!adapters)
+    struct building to = {.options = options, .problems = problems, .table = calloc(1, sizeof *to.table)};
+    struct error *error = to.table ? load_all(&to) : error_no_memory();
+    if (error)
+        adapters_free(to.table);
+    *out = error ? NULL : to.table;
+    return error;
+}
+
+// Begins the table with that of `former`.
+static struct error *extend(struct building *to, struct adapters *former) {
+    if (!to->table || !to->stays)
         return error_no_memory();
-    for (size_t i = 0; i < options->n_wanted; i++) {
-        struct loading loading = {.options = options, .wanted = &options->wanted[i], .line = options->wanted[i].line};
-        struct error *error = load_and_add(&loading, adapters);
-        if (error && error->code == ERROR_NO_MEMORY) {
-            adapters_free(adapters);
-            return error;
-        }
-        adapters_report(&loading, problems, error);
-    }
-    *out = adapters;
-    return NULL;
+    to->table->former = former;
+    for (size_t i = 0; i < former->count; i++)
+        TRY(append(&to->table->list, &to->table->count, &former->list[i]));
+    for (size_t k = 0; k < former->n_kinds; k++)
+        TRY(append(&to->table->kinds, &to->table->n_kinds, &former->kinds[k]));
+    compare(to);
+    return load_all(to);
+}
+
+struct error *adapters_extend(struct adapters *former, const struct adapters_options *options,
+                              struct problems *problems, struct buffer *later, struct adapters **out) {
+    struct building to = {.former = former, .options = options, .problems = problems, .later = later};
+    to.table = calloc(1, sizeof *to.table);
+    to.stays = calloc(former->count + 1, sizeof *to.stays);
+    struct error *error = extend(&to, former);
+    bool used = !error && to.changed && problems->count == 0 && problems->lost == 0;
+    free(to.stays);
+    *out = used ? to.table : NULL;
+    if (!used)
+        adapters_free_newer(to.table, former);
+    return error;
 }

@@ -9,8 +9,6 @@
 
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define REASON_MAX 128
 #define NOTE_MAX 1024
@@ -49,40 +47,34 @@ struct adapter_call *services_call(const wharf_call *call) {
     return is_loading || !atomic_load(&load.begun) ? &load.call : NULL;
 }
 
-void services_no_memory(struct adapter_call *call) {
+bool services_no_memory(struct adapter_call *call) {
     if (call && call->failure == WHARF_OK)
         call->failure = WHARF_RETRY;
+    return false;
 }
 
-void services_refuse(struct adapter_call *call, const char *format, ...) {
+bool services_refuse(struct adapter_call *call, const char *format, ...) {
     va_list args;
     if (!call || call->failure != WHARF_OK)
-        return;
+        return false;
     va_start(args, format);
     call->failed = services_keep_text(call, text_vformat(format, args));
     va_end(args);
     if (call->failed)
         call->failure = WHARF_REFUSED;
-}
-
-bool services_reserve(struct adapter_call *call) {
-    if (array_reserve(&call->values, &call->cap_values, call->n_values + 1, sizeof *call->values))
-        return true;
-    services_no_memory(call);
     return false;
 }
 
+bool services_reserve(struct adapter_call *call) {
+    return array_reserve(&call->values, &call->cap_values, call->n_values + 1, sizeof *call->values) ||
+           services_no_memory(call);
+}
+
 struct json *services_keep_value(struct adapter_call *call, struct json *value) {
-    if (!value) {
-        services_no_memory(call);
-        return NULL;
-    }
-    if (!services_reserve(call)) {
-        json_free(value);
-        return NULL;
-    }
-    call->values[call->n_values++] = value;
-    return value;
+    if (value ? services_reserve(call) : services_no_memory(call))
+        return call->values[call->n_values++] = value;
+    json_free(value);
+    return NULL;
 }
 
 char *services_keep_text(struct adapter_call *call, char *text) {
@@ -95,21 +87,12 @@ char *services_keep_text(struct adapter_call *call, char *text) {
     return text;
 }
 
-static enum log_level host_level(wharf_log_level level) {
-    switch (level) {
-    case WHARF_LOG_ERROR:
-        return LOG_ERROR;
-    case WHARF_LOG_WARN:
-        return LOG_WARN;
-    case WHARF_LOG_DEBUG:
-        return LOG_DEBUG;
-    default:
-        return LOG_INFO;
-    }
-}
-
 void services_log(const wharf_call *call, wharf_log_level level, const char *message) {
-    enum log_level as = host_level(level);
+    static const enum log_level levels[] = {[WHARF_LOG_ERROR] = LOG_ERROR,
+                                            [WHARF_LOG_WARN] = LOG_WARN,
+                                            [WHARF_LOG_INFO] = LOG_INFO,
+                                            [WHARF_LOG_DEBUG] = LOG_DEBUG};
+    enum log_level as = level < sizeof levels / sizeof levels[0] ? levels[level] : LOG_INFO;
     if (!message || !log_enabled(as))
         return;
     static const struct adapter_call nobody;
@@ -213,34 +196,32 @@ wharf_result adapter_invoke(const wharf_kind *kind, const struct adapter_invocat
 
 // Invokes an optional function of the kind, and applies the rules of the ABI. Each change of `changed` was within the
 // limit of the depth, but counted from the part that was changed.
-static wharf_result run(struct adapter_call *call, const struct json *workload, struct adapter_invocation in) {
+static wharf_result run(struct adapter_call *call, enum adapter_function function, const struct json *workload,
+                        const struct json *mirror, struct json *changed, wharf_phase *phase) {
+    const struct adapter_invocation in = {
+        function, &call->call, (const wharf_value *)workload, (const wharf_value *)mirror, (wharf_value *)changed,
+        phase};
     services_prepare(call, workload);
-    if (!adapter_has(call->kind, in.function))
+    if (!adapter_has(call->kind, function))
         return WHARF_OK;
-    in.call = &call->call;
-    in.workload = (const wharf_value *)workload;
     int64_t begun_ns = call->ticks ? call->ticks() : 0;
     wharf_result result = adapter_invoke(call->kind, &in);
     if (call->ticks) {
-        call->times[in.function].count++;
-        call->times[in.function].sum_ns += call->ticks() - begun_ns;
+        call->times[function].count++;
+        call->times[function].sum_ns += call->ticks() - begun_ns;
     }
-    if (result == WHARF_OK && call->part_given && services_is_too_deep((const struct json *)in.changed, 0))
+    if (result == WHARF_OK && call->part_given && services_is_too_deep(changed, 0))
         services_refuse_depth(call, "what the adapter made is");
     return services_conclude(call, result);
 }
 
-static bool is_known_phase(wharf_phase_kind phase) {
-    return phase == WHARF_PENDING || phase == WHARF_SUSPENDED || phase == WHARF_ACTIVE || phase_is_final(phase);
-}
-
 wharf_result adapter_phase(struct adapter_call *call, const struct json *object, wharf_phase *out) {
     phase_by_rules(call->kind, object, out);
-    wharf_result result = run(call, object, (struct adapter_invocation){.function = FUNCTION_PHASE, .phase = out});
+    wharf_result result = run(call, FUNCTION_PHASE, object, NULL, NULL, out);
     if (result != WHARF_OK)
         *out = (wharf_phase){.phase = WHARF_ACTIVE};
     bool endless = (call->kind->flags & WHARF_KIND_NEVER_FINISHES) != 0;
-    if (!is_known_phase(out->phase) || (endless && phase_is_final(out->phase)))
+    if (out->phase > WHARF_FAILED || (endless && phase_is_final(out->phase)))
         out->phase = WHARF_ACTIVE;
     if (!phase_is_final(out->phase))
         out->since_ns = 0;
@@ -249,33 +230,25 @@ wharf_result adapter_phase(struct adapter_call *call, const struct json *object,
 }
 
 wharf_result adapter_accept(struct adapter_call *call, const struct json *workload) {
-    return run(call, workload, (struct adapter_invocation){.function = FUNCTION_ACCEPT});
+    return run(call, FUNCTION_ACCEPT, workload, NULL, NULL, NULL);
 }
 
 wharf_result adapter_mirror(struct adapter_call *call, const struct json *workload, struct json *mirror) {
-    return run(call, workload,
-               (struct adapter_invocation){.function = FUNCTION_MIRROR, .changed = (wharf_value *)mirror});
+    return run(call, FUNCTION_MIRROR, workload, NULL, mirror, NULL);
 }
 
 wharf_result adapter_update(struct adapter_call *call, const struct json *workload, const struct json *mirror,
                             struct json *desired) {
-    return run(call, workload,
-               (struct adapter_invocation){.function = FUNCTION_UPDATE,
-                                           .mirror = (const wharf_value *)mirror,
-                                           .changed = (wharf_value *)desired});
+    return run(call, FUNCTION_UPDATE, workload, mirror, desired, NULL);
 }
 
 wharf_result adapter_status(struct adapter_call *call, const struct json *workload, const struct json *mirror,
                             struct json *object) {
-    return run(call, workload,
-               (struct adapter_invocation){.function = FUNCTION_STATUS,
-                                           .mirror = (const wharf_value *)mirror,
-                                           .changed = (wharf_value *)object});
+    return run(call, FUNCTION_STATUS, workload, mirror, object, NULL);
 }
 
 wharf_result adapter_pod_sets(struct adapter_call *call, const struct json *workload, struct json *sets) {
-    return run(call, workload,
-               (struct adapter_invocation){.function = FUNCTION_POD_SETS, .changed = (wharf_value *)sets});
+    return run(call, FUNCTION_POD_SETS, workload, NULL, sets, NULL);
 }
 
 bool adapter_is_reason(const char *text) {

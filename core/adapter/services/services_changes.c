@@ -6,9 +6,6 @@
 #include "core/base/text.h"
 #include "core/json/pointer.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define STAR "/*"
 
 // A container to change, and the counterpart in the source of take.
@@ -22,6 +19,7 @@ struct pattern_change {
     struct adapter_call *call;
     struct json *root;
     const struct json *from; // of take; else NULL
+    struct json *value;      // of set, owned; else NULL
     const char *pattern;
     char *way;        // without the last segment
     const char *last; // the last segment, with the slash
@@ -37,21 +35,18 @@ static void change_cleanup(struct pattern_change *change) {
         free(change->way);
     if (change->places != &change->first_place)
         free(change->places);
+    json_free(change->value);
 }
 
 #define AUTO_CHANGE __attribute__((cleanup(change_cleanup))) struct pattern_change
 
 static bool add_place(struct pattern_change *change, struct json *parent, const struct json *from) {
-    if (change->count == 0) {
-        change->places = &change->first_place;
-    } else if (change->count == 1) {
-        change->places = NULL;
-        if (!array_reserve(&change->places, &change->capacity, 2, sizeof *change->places))
-            return false;
-        change->places[0] = change->first_place;
-    } else if (!array_reserve(&change->places, &change->capacity, change->count + 1, sizeof *change->places)) {
+    struct place *grown = change->count > 1 ? change->places : NULL;
+    if (change->count > 0 && !array_reserve(&grown, &change->capacity, change->count + 1, sizeof *grown))
         return false;
-    }
+    if (change->count == 1)
+        grown[0] = change->first_place;
+    change->places = grown ? grown : &change->first_place;
     change->places[change->count++] = (struct place){parent, from};
     return true;
 }
@@ -59,6 +54,15 @@ static bool add_place(struct pattern_change *change, struct json *parent, const 
 static bool collect(void *ctx, const char *pointer, struct json *value) {
     struct pattern_change *change = ctx;
     return add_place(change, value, change->from ? pointer_find(change->from, pointer) : NULL);
+}
+
+// `segment` begins with its slash.
+static void refuse_below(const struct pattern_change *change, const struct json *parent, const char *segment) {
+    if (json_is(parent, JSON_ARRAY))
+        services_refuse(change->call, "%s: cannot be set: the array has no item \"%.*s\"", change->pattern,
+                        (int)strcspn(segment + 1, "/"), segment + 1);
+    else
+        services_refuse(change->call, "%s: cannot be set below %s", change->pattern, services_type_name(parent));
 }
 
 // The value at `way`; creates missing objects. NULL and a failure if a value of another type prevents that.
@@ -77,11 +81,8 @@ static struct json *make_way(const struct pattern_change *change) {
     }
     if (!*at)
         return deepest;
-    if (json_is(deepest, JSON_ARRAY))
-        services_refuse(change->call, "%s: cannot be set: the array has no item \"%.*s\"", change->pattern,
-                        (int)strcspn(at + 1, "/"), at + 1);
-    else if (!json_is(deepest, JSON_OBJECT))
-        services_refuse(change->call, "%s: cannot be set below %s", change->pattern, services_type_name(deepest));
+    if (!json_is(deepest, JSON_OBJECT))
+        refuse_below(change, deepest, at);
     else if (pointer_set(deepest, at, json_new_object()))
         return pointer_find(deepest, at);
     else
@@ -94,21 +95,17 @@ static bool open_change(struct pattern_change *change, const wharf_call *call, w
     *change = (struct pattern_change){.call = services_call(call), .root = (struct json *)root, .pattern = pattern};
     if (!change->call)
         return false;
-    if (!pattern || !services_is_pointer(pattern, true)) {
-        services_refuse(change->call, "found %s%s%s, expected a JSON pointer or a pattern", pattern ? "\"" : "",
-                        pattern ? pattern : "no pointer", pattern ? "\"" : "");
-        return false;
-    }
+    if (!pattern || !services_is_pointer(pattern, true))
+        return services_refuse(change->call, "found %s%s%s, expected a JSON pointer or a pattern", pattern ? "\"" : "",
+                               pattern ? pattern : "no pointer", pattern ? "\"" : "");
     const char *slash = strrchr(pattern, '/');
     if (!slash)
         return true;
     size_t len = (size_t)(slash - pattern);
     change->last = slash;
     change->way = len < sizeof change->short_way ? change->short_way : malloc(len + 1);
-    if (!change->way) {
-        services_no_memory(change->call);
-        return false;
-    }
+    if (!change->way)
+        return services_no_memory(change->call);
     memcpy(change->way, pattern, len);
     change->way[len] = '\0';
     return true;
@@ -116,20 +113,14 @@ static bool open_change(struct pattern_change *change, const wharf_call *call, w
 
 // Finds the containers; `make`: creates missing ones unless there is a star.
 static bool find_places(struct pattern_change *change, bool make) {
-    if (pointer_has_star(change->way)) {
-        if (pointer_each(change->root, change->way, collect, change))
-            return true;
-        services_no_memory(change->call);
-        return false;
-    }
+    if (pointer_has_star(change->way))
+        return pointer_each(change->root, change->way, collect, change) || services_no_memory(change->call);
     bool whole = make && !pointer_has_star(change->pattern);
     struct json *parent = whole ? make_way(change) : pointer_find(change->root, change->way);
     if (!parent)
         return !whole;
-    if (add_place(change, parent, change->from ? pointer_find(change->from, change->way) : NULL))
-        return true;
-    services_no_memory(change->call);
-    return false;
+    return add_place(change, parent, change->from ? pointer_find(change->from, change->way) : NULL) ||
+           services_no_memory(change->call);
 }
 
 // Moves `child` from `parent` to the call's memory.
@@ -145,10 +136,8 @@ static bool replace(struct adapter_call *call, struct json *parent, struct json 
         json_free(value);
         return false;
     }
-    if (!json_exchange(parent, old, value)) {
-        services_no_memory(call);
-        return false;
-    }
+    if (!json_exchange(parent, old, value))
+        return services_no_memory(call);
     return services_keep_value(call, old);
 }
 
@@ -156,10 +145,7 @@ bool services_put_member(struct adapter_call *call, struct json *object, const c
     struct json *old = json_get(object, key);
     if (old && value)
         return replace(call, object, old, value);
-    if (json_set(object, key, value))
-        return true;
-    services_no_memory(call);
-    return false;
+    return json_set(object, key, value) || services_no_memory(call);
 }
 
 // Sets the last segment below `parent` to `value`, and takes `value`.
@@ -173,23 +159,61 @@ static void put(const struct pattern_change *change, struct json *parent, struct
         if (!pointer_set(parent, change->last, value))
             services_no_memory(change->call);
     } else {
-        if (json_is(parent, JSON_ARRAY))
-            services_refuse(change->call, "%s: cannot be set: the array has no item \"%s\"", change->pattern,
-                            change->last + 1);
-        else
-            services_refuse(change->call, "%s: cannot be set below %s", change->pattern, services_type_name(parent));
+        refuse_below(change, parent, change->last);
         json_free(value);
     }
 }
 
-// Replaces all children by copies.
-static void put_each(const struct pattern_change *change, struct json *parent, const struct json *value) {
-    for (struct json *child = json_is_container(parent) ? json_first(parent) : NULL; child;) {
-        struct json *next = json_next(child), *copy = services_copy(change->call, value);
-        if (!copy || !replace(change->call, parent, child, copy))
-            return;
+// The replacement of a child of the place, or with `child` NULL of the place's field: the value of set, or the
+// counterpart of take. NULL: the child is removed.
+static const struct json *find_replacement(const struct pattern_change *change, const struct place *place,
+                                           const struct json *child, size_t index) {
+    if (change->value)
+        return change->value;
+    if (!child)
+        return place->from ? pointer_find(place->from, change->last) : NULL;
+    return json_key(child) ? json_get(place->from, json_key(child)) : json_at(place->from, index);
+}
+
+// The number of children that were replaced by copies or removed.
+static size_t change_children(const struct pattern_change *change, const struct place *place) {
+    struct adapter_call *call = change->call;
+    struct json *parent = place->parent;
+    size_t index = 0;
+    for (struct json *child = json_is_container(parent) ? json_first(parent) : NULL; child; index++) {
+        struct json *next = json_next(child);
+        const struct json *value = find_replacement(change, place, child, index);
+        struct json *copy = value ? services_copy(call, value) : NULL;
+        if (value ? !copy || !replace(call, parent, child, copy) : !retire(call, parent, child))
+            return index;
         child = next;
     }
+    return index;
+}
+
+// 1 if the field was removed, else 0.
+static size_t change_field(const struct pattern_change *change, const struct place *place) {
+    const struct json *value = find_replacement(change, place, NULL, 0);
+    if (value) {
+        put(change, place->parent, services_copy(change->call, value));
+        return 0;
+    }
+    struct json *child = json_is_container(place->parent) ? pointer_find(place->parent, change->last) : NULL;
+    return child && retire(change->call, place->parent, child);
+}
+
+// The number of removed values, unless some are set.
+static size_t change_places(struct pattern_change *change) {
+    bool star = strcmp(change->last, STAR) == 0;
+    size_t count = 0;
+    for (size_t i = 0; i < change->count; i++)
+        if (star)
+            count += change_children(change, &change->places[i]);
+        else if (change->value && i + 1 == change->count) // gets the value itself
+            put(change, change->places[i].parent, TAKE(change->value));
+        else
+            count += change_field(change, &change->places[i]);
+    return count;
 }
 
 // For "" as the pointer. Takes `value`.
@@ -255,45 +279,35 @@ static bool is_possible(const struct pattern_change *change, const struct json *
     return !problem;
 }
 
-// Takes `value`; NULL is a failure.
-static void set_taken(struct pattern_change *change, struct json *value) {
-    AUTO_JSON taken = value;
-    if (!is_possible(change, taken))
+// change->value is NULL for an absent one, which is refused.
+static void set(struct pattern_change *change) {
+    if (!is_possible(change, change->value))
         return;
-    if (!change->last) {
-        replace_content(change, TAKE(taken));
-        return;
-    }
-    if (!find_places(change, true))
-        return;
-    bool star = strcmp(change->last, STAR) == 0;
-    for (size_t i = 0; i < change->count; i++)
-        if (star)
-            put_each(change, change->places[i].parent, taken);
-        else // the last place gets the value itself
-            put(change, change->places[i].parent,
-                i + 1 < change->count ? services_copy(change->call, taken) : TAKE(taken));
+    if (!change->last)
+        replace_content(change, TAKE(change->value));
+    else if (find_places(change, true))
+        change_places(change);
 }
 
 void services_set(const wharf_call *call, wharf_value *root, const char *pattern, const wharf_value *value) {
     AUTO_CHANGE change;
     if (!open_change(&change, call, root, pattern))
         return;
-    struct json *copy = value ? services_copy(change.call, (const struct json *)value) : NULL;
-    if (copy || !value)
-        set_taken(&change, copy);
+    change.value = value ? services_copy(change.call, (const struct json *)value) : NULL;
+    if (change.value || !value)
+        set(&change);
 }
 
 // Sets and takes a value that a shorthand created. NULL means out of memory.
 static void set_new(const wharf_call *call, wharf_value *root, const char *pattern, struct json *value) {
+    AUTO_JSON taken = value;
     AUTO_CHANGE change;
-    bool open = open_change(&change, call, root, pattern);
-    if (open && value) {
-        set_taken(&change, value);
+    if (!open_change(&change, call, root, pattern))
         return;
-    }
-    json_free(value);
-    if (open)
+    change.value = TAKE(taken);
+    if (change.value)
+        set(&change);
+    else
         services_no_memory(change.call);
 }
 
@@ -315,58 +329,13 @@ void services_set_boolean(const wharf_call *call, wharf_value *root, const char 
     set_new(call, root, pattern, json_new_bool(value != 0));
 }
 
-static size_t remove_below(const struct pattern_change *change, struct json *parent) {
-    struct json *child = json_is_container(parent) ? json_first(parent) : NULL;
-    if (!child)
-        return 0;
-    if (strcmp(change->last, STAR) != 0) {
-        child = pointer_find(parent, change->last);
-        return child && retire(change->call, parent, child);
-    }
-    size_t removed = 0;
-    for (struct json *next = NULL; child; child = next, removed++) {
-        next = json_next(child);
-        if (!retire(change->call, parent, child))
-            break;
-    }
-    return removed;
-}
-
 size_t services_remove(const wharf_call *call, wharf_value *root, const char *pattern) {
     AUTO_CHANGE change;
     if (!open_change(&change, call, root, pattern))
         return 0;
-    if (!change.last) {
-        services_refuse(change.call, "\"\": a value cannot be removed from itself");
-        return 0;
-    }
-    size_t removed = 0;
-    if (root && find_places(&change, false))
-        for (size_t i = 0; i < change.count; i++)
-            removed += remove_below(&change, change.places[i].parent);
-    return removed;
-}
-
-// One field of one place; `value` is the field in the other value, or NULL.
-static void take_field(const struct pattern_change *change, struct json *parent, const struct json *value) {
-    if (value)
-        put(change, parent, services_copy(change->call, value));
-    else
-        remove_below(change, parent);
-}
-
-// Finds every child's counterpart before the first removal.
-static void take_each(const struct pattern_change *change, struct json *parent, const struct json *from) {
-    size_t index = 0;
-    for (struct json *child = json_is_container(parent) ? json_first(parent) : NULL; child; index++) {
-        struct json *next = json_next(child);
-        const char *key = json_key(child);
-        const struct json *value = key ? json_get(from, key) : json_at(from, index);
-        struct json *copy = value ? services_copy(change->call, value) : NULL;
-        if (value ? !copy || !replace(change->call, parent, child, copy) : !retire(change->call, parent, child))
-            return;
-        child = next;
-    }
+    if (!change.last)
+        return services_refuse(change.call, "\"\": a value cannot be removed from itself");
+    return root && find_places(&change, false) ? change_places(&change) : 0;
 }
 
 void services_take(const wharf_call *call, wharf_value *root, const wharf_value *from, const char *pattern) {
@@ -385,16 +354,8 @@ void services_take(const wharf_call *call, wharf_value *root, const wharf_value 
             services_refuse(change.call, "\"\": a value cannot be removed from itself");
         return;
     }
-    if (!find_places(&change, value))
-        return;
-    bool star = strcmp(change.last, STAR) == 0;
-    for (size_t i = 0; i < change.count; i++) {
-        const struct place *place = &change.places[i];
-        if (star)
-            take_each(&change, place->parent, place->from);
-        else
-            take_field(&change, place->parent, place->from ? pointer_find(place->from, change.last) : NULL);
-    }
+    if (find_places(&change, value))
+        change_places(&change);
 }
 
 wharf_value *services_edit(const wharf_call *call, wharf_value *root, const char *pointer) {

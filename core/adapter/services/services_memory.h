@@ -15,9 +15,9 @@ char *services_keep_text(struct adapter_call *call, char *text);
 // Makes room for one more value: the next services_keep_value cannot fail. False, and a failure, when out of memory.
 bool services_reserve(struct adapter_call *call);
 
-// Remembers the first failure of the call: bad input with a sentence, or no memory.
-void services_refuse(struct adapter_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void services_no_memory(struct adapter_call *call);
+// Remembers the first failure of the call: bad input with a sentence, or no memory. Returns false.
+bool services_refuse(struct adapter_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool services_no_memory(struct adapter_call *call);
 
 // Around each function of an adapter, or the host's replacement: clear answer and failure; and the effective
 // result, which a failure decides.
@@ -49,7 +49,4 @@ void services_set_boolean(const wharf_call *call, wharf_value *root, const char 
 size_t services_remove(const wharf_call *call, wharf_value *root, const char *pattern);
 void services_take(const wharf_call *call, wharf_value *root, const wharf_value *from, const char *pattern);
 wharf_value *services_edit(const wharf_call *call, wharf_value *root, const char *pointer);
-const wharf_value *services_condition(const wharf_value *object, const char *type, const char *status);
-wharf_value *services_set_condition(const wharf_call *call, wharf_value *object, const char *type, const char *status,
-                                    const char *reason, const char *message);
 void services_log(const wharf_call *call, wharf_log_level level, const char *message);

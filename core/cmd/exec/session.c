@@ -1,19 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// The session of `wharf exec`, and the terminal, which is raw during the session.
+// `wharf exec`: a command in a pod of a workload, through the host. The terminal is raw during the session.
 #include "core/cmd/exec/session.h"
+
 #include "core/base/text.h"
-#include "core/json/json.h"
+#include "core/cmd/remote/remote.h"
+#include "core/kube/transport/curl_transport.h"
 #include "core/kube/transport/websocket.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <termios.h>
 #include <unistd.h>
+
+// The channels of v5.channel.k8s.io and v4.channel.k8s.io (k8s.io/apimachinery remotecommand): each message begins with
+// the number of the channel.
+enum channel {
+    CHANNEL_STDIN,
+    CHANNEL_STDOUT,
+    CHANNEL_STDERR,
+    CHANNEL_ERROR,      // the server's last word: a metav1.Status
+    CHANNEL_RESIZE,     // of the terminal
+    CHANNEL_CLOSE = 255 // v5: the channel in the next byte ends
+};
+
+struct exec_options {
+    bool input, tty;
+    bool can_close; // v5
+};
 
 static struct termios before; // for the handler of signals
 static volatile sig_atomic_t raw;
@@ -46,15 +62,6 @@ static struct error *terminal_raw(void) {
     return error_new(ERROR_IO, "cannot make the terminal raw: %s", strerror(errno));
 }
 
-static bool terminal_size(unsigned short *columns, unsigned short *rows) {
-    struct winsize size;
-    if (ioctl(STDIN_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0)
-        return false;
-    *columns = size.ws_col;
-    *rows = size.ws_row;
-    return true;
-}
-
 // A descriptor that is readable after the size has changed. -1: none.
 static int terminal_watch_size(void) {
     sigset_t set;
@@ -62,12 +69,6 @@ static int terminal_watch_size(void) {
     sigaddset(&set, SIGWINCH);
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-static void terminal_resized(int fd) {
-    struct signalfd_siginfo info;
-    while (read(fd, &info, sizeof info) == (ssize_t)sizeof info)
-        ;
 }
 
 #define CHUNK ((size_t)16 * 1024)
@@ -84,20 +85,29 @@ struct session {
     struct error *error;
 };
 
+// Takes the error, or NULL; the first error stays.
+static void end_session(struct session *session, struct error *error) {
+    session->over = true;
+    if (session->error)
+        error_free(error);
+    else
+        session->error = error;
+}
+
 static void put_message(struct session *session, enum channel channel, const void *bytes, size_t len) {
     char message[CHUNK + 1];
     message[0] = (char)channel;
     memcpy(message + 1, bytes, len);
-    if (!websocket_put(&session->out, WEBSOCKET_BINARY, message, len + 1) && !session->error)
-        session->error = error_no_memory();
+    if (!websocket_put(&session->out, WEBSOCKET_BINARY, message, len + 1))
+        end_session(session, error_no_memory());
 }
 
 static void put_size(struct session *session) {
-    unsigned short columns = 0, rows = 0;
+    struct winsize size;
     char text[64];
-    if (!terminal_size(&columns, &rows))
+    if (ioctl(STDIN_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0)
         return;
-    int len = snprintf(text, sizeof text, "{\"Width\":%hu,\"Height\":%hu}", columns, rows);
+    int len = snprintf(text, sizeof text, "{\"Width\":%hu,\"Height\":%hu}", size.ws_col, size.ws_row);
     put_message(session, CHANNEL_RESIZE, text, (size_t)len);
 }
 
@@ -143,26 +153,20 @@ struct error *session_result(const char *status, size_t len, int *code) {
 
 static void write_channel(struct session *session, const char *bytes, size_t len) {
     unsigned char channel = (unsigned char)bytes[0];
-    bool good = true;
-    if (channel == CHANNEL_STDOUT || channel == CHANNEL_STDERR)
-        good = text_write_fd(channel == CHANNEL_STDOUT ? STDOUT_FILENO : STDERR_FILENO, bytes + 1, len - 1);
-    else if (channel == CHANNEL_ERROR) {
-        session->error = session_result(bytes + 1, len - 1, &session->code);
-        session->over = true;
-    }
-    if (!good) {
-        session->error = error_new(ERROR_IO, "cannot write the output: %s", strerror(errno));
-        session->over = true;
-    }
+    int fd = channel == CHANNEL_STDOUT ? STDOUT_FILENO : channel == CHANNEL_STDERR ? STDERR_FILENO : -1;
+    if (channel == CHANNEL_ERROR)
+        end_session(session, session_result(bytes + 1, len - 1, &session->code));
+    else if (fd >= 0 && !text_write_fd(fd, bytes + 1, len - 1))
+        end_session(session, error_new(ERROR_IO, "cannot write the output: %s", strerror(errno)));
 }
 
 static void handle_message(struct session *session, enum websocket_opcode opcode, const char *bytes, size_t len) {
     if (opcode == WEBSOCKET_PING)
         (void)websocket_put(&session->out, WEBSOCKET_PONG, bytes, len);
-    else if (opcode == WEBSOCKET_CLOSE) {
-        session->over = true;
-        session->error = error_new(ERROR_IO, "the session was closed: %.*s", (int)(len > 2 ? len - 2 : 0), bytes + 2);
-    } else if ((opcode == WEBSOCKET_BINARY || opcode == WEBSOCKET_TEXT) && len > 0)
+    else if (opcode == WEBSOCKET_CLOSE)
+        end_session(session,
+                    error_new(ERROR_IO, "the session was closed: %.*s", (int)(len > 2 ? len - 2 : 0), bytes + 2));
+    else if ((opcode == WEBSOCKET_BINARY || opcode == WEBSOCKET_TEXT) && len > 0)
         write_channel(session, bytes, len);
 }
 
@@ -173,10 +177,8 @@ static void handle_messages(struct session *session) {
     enum websocket_result result = WEBSOCKET_MORE;
     while (!session->over && (result = websocket_next(&session->reader, &opcode, &bytes, &len)) == WEBSOCKET_MESSAGE)
         handle_message(session, opcode, bytes, len);
-    if (session->over || result != WEBSOCKET_BAD)
-        return;
-    session->over = true;
-    session->error = error_new(ERROR_IO, "the server violates the WebSocket protocol");
+    if (!session->over && result == WEBSOCKET_BAD)
+        end_session(session, error_new(ERROR_IO, "the server violates the WebSocket protocol"));
 }
 
 // Whether anything came.
@@ -185,10 +187,8 @@ static bool receive(struct session *session) {
     ptrdiff_t count = tunnel_read(session->tunnel, bytes, sizeof bytes);
     if (count > 0 && websocket_feed(&session->reader, bytes, (size_t)count))
         handle_messages(session);
-    else if (count != 0) {
-        session->over = true;
-        session->error = error_new(ERROR_IO, "the connection was lost before the command ended");
-    }
+    else if (count != 0)
+        end_session(session, error_new(ERROR_IO, "the connection was lost before the command ended"));
     return count > 0;
 }
 
@@ -196,15 +196,14 @@ static bool send_pending(struct session *session) {
     ptrdiff_t count = session->out.len > 0 ? tunnel_write(session->tunnel, session->out.data, session->out.len) : 0;
     if (count > 0)
         buffer_consume(&session->out, (size_t)count);
-    if (count < 0) {
-        session->over = true;
-        session->error = error_new(ERROR_IO, "the connection was lost before the command ended");
-    }
+    if (count < 0)
+        end_session(session, error_new(ERROR_IO, "the connection was lost before the command ended"));
     return count > 0;
 }
 
 // Reads the command's input only when all former input is sent.
 static void wait_for(struct session *session) {
+    struct signalfd_siginfo resized;
     bool full = session->out.len > 0, reads = session->options->input && !session->input_over && !full;
     struct pollfd polled[] = {
         {.fd = tunnel_socket(session->tunnel), .events = (short)(POLLIN | (full ? POLLOUT : 0))},
@@ -214,23 +213,26 @@ static void wait_for(struct session *session) {
     if (poll(polled, 3, -1) <= 0)
         return;
     if (polled[2].revents) {
-        terminal_resized(session->resize_fd);
+        while (read(session->resize_fd, &resized, sizeof resized) == (ssize_t)sizeof resized)
+            ;
         put_size(session);
     }
     if (polled[1].revents)
         read_input(session);
 }
 
-struct error *session_run(struct tunnel *tunnel, const struct exec_options *options, int *code) {
+// Passes on stdin, stdout and stderr until the session ends. *code: the exit code of the remote command.
+static struct error *run_session(struct tunnel *tunnel, const struct exec_options *options, int *code) {
     struct session session = {.tunnel = tunnel, .options = options, .resize_fd = -1};
     buffer_init(&session.out, OUT_MAX);
     websocket_reader_init(&session.reader);
     if (options->tty) {
         session.resize_fd = terminal_watch_size();
         session.error = terminal_raw();
+        session.over = session.error;
         put_size(&session);
     }
-    while (!session.error && !session.over) {
+    while (!session.over) {
         bool moved = send_pending(&session);
         if (!session.over && receive(&session))
             moved = true;
@@ -245,3 +247,101 @@ struct error *session_run(struct tunnel *tunnel, const struct exec_options *opti
     *code = session.code;
     return session.error;
 }
+
+#define PATH_MAX_BYTES ((size_t)16 * 1024)
+#define SUBPROTOCOLS "v5.channel.k8s.io, v4.channel.k8s.io"
+
+enum { NAMESPACE, STDIN, TTY, CONTAINER, POD };
+static const struct flag flags[] = {
+    [NAMESPACE] = FLAG_NAMESPACE,
+    [STDIN] = SWITCH("stdin", 'i', "pass standard input to the command"),
+    [TTY] = SWITCH("tty", 't', "use a terminal"),
+    [CONTAINER] = FLAG("container", 'c', "NAME", "in this container (default: the pod's default one)"),
+    [POD] = FLAG("pod", 0, "NAME", "in this pod (default: the newest one that runs)"),
+};
+
+static struct error *make_path(struct call *call, const struct exec_options *options, struct buffer *path) {
+    remote_object_path(call, "/api/v1/exec", path);
+    remote_parameter(path, "stdin", options->input ? "true" : NULL);
+    remote_parameter(path, "tty", options->tty ? "true" : NULL);
+    remote_parameter(path, "container", call->values[CONTAINER]);
+    remote_parameter(path, "pod", call->values[POD]);
+    for (char **command = call->rest; *command; command++)
+        remote_parameter(path, "command", *command);
+    return path->failed ? error_new(ERROR_USAGE, "the command is longer than %zu bytes", PATH_MAX_BYTES) : NULL;
+}
+
+static struct error *refusal(const struct remote *remote, const struct tunnel_answer *answer) {
+    AUTO_JSON status = NULL;
+    const char *account = remote->account;
+    bool withheld = remote->withheld;
+    error_free(json_parse(answer->body.data ? answer->body.data : "", answer->body.len, &status));
+    const char *message = json_string(json_get(status, "message"));
+    if (message && answer->status == 403 && account)
+        return error_new(ERROR_REFUSED,
+                         "the host: %s; %s, so you are ServiceAccount %s there: use %s, or "
+                         "name an account that may create pods/exec with --service-account",
+                         message,
+                         withheld ? "your own token is not sent over plain HTTP"
+                                  : "your kubeconfig has no token, and no API server passes a client certificate on to "
+                                    "the host",
+                         account,
+                         withheld ? "the host's Unix socket (--server unix:PATH)" : "a kubeconfig with a token");
+    return message ? error_new(ERROR_IO, "the host: %s", message)
+                   : error_new(ERROR_IO, "found status %d, expected a WebSocket: does this host support exec?",
+                               answer->status);
+}
+
+static struct error *check_answer(const struct tunnel_answer *answer, const char *key, struct exec_options *options) {
+    char expected[WEBSOCKET_ACCEPT];
+    AUTO_TEXT accept = tunnel_header(answer, "Sec-WebSocket-Accept");
+    AUTO_TEXT protocol = tunnel_header(answer, "Sec-WebSocket-Protocol");
+    if (!websocket_accept(key, expected))
+        return error_no_memory();
+    if (!accept || !protocol || strcmp(accept, expected) != 0)
+        return error_new(ERROR_IO, "the response is not a WebSocket handshake");
+    options->can_close = strcmp(protocol, "v5.channel.k8s.io") == 0;
+    return NULL;
+}
+
+static void decide_tty(struct exec_options *options) {
+    if (!options->tty || (options->input && isatty(STDIN_FILENO)))
+        return;
+    fputs("no terminal is used: standard input is no terminal, or -i is not given\n", stderr);
+    options->tty = false;
+}
+
+static struct error *run_exec(struct call *call) {
+    struct remote *remote = call->remote;
+    struct exec_options options = {.input = call->values[STDIN], .tty = call->values[TTY]};
+    static const atomic_bool never;
+    char key[WEBSOCKET_KEY];
+    AUTO_BUFFER(path, PATH_MAX_BYTES);
+    decide_tty(&options);
+    TRY(make_path(call, &options, &path));
+    TRY(remote_authorize(remote));
+    if (!websocket_key(key))
+        return error_no_memory();
+    AUTO_TEXT headers = text_format("Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                                    "Sec-WebSocket-Key: %s\r\nSec-WebSocket-Protocol: " SUBPROTOCOLS "\r\n",
+                                    key);
+    AUTO_TEXT whole = text_format("%s%s", remote->prefix, path.data);
+    if (!headers || !whole)
+        return error_no_memory();
+    struct tunnel *tunnel = NULL;
+    __attribute__((cleanup(tunnel_answer_clear))) struct tunnel_answer answer = {.status = 0};
+    TRY(tunnel_open(remote->host.connection.transport, whole, headers, &never, &tunnel, &answer));
+    if (!tunnel)
+        return refusal(remote, &answer);
+    struct error *error = check_answer(&answer, key, &options);
+    if (!error)
+        error = run_session(tunnel, &options, &call->code);
+    tunnel_close(tunnel);
+    return error;
+}
+
+SUBCOMMAND(exec, run_exec, "run a command in a pod of a workload",
+           "Runs a command in a pod of the workload's mirror, in its worker. The caller needs no\n"
+           "credentials there, but the right to create pods/exec in the workload's namespace of the management\n"
+           "cluster. Exits with the exit code of the command, or with 1 if it could not be run.\n",
+           .operand = OPERAND_OBJECT " -- COMMAND", ASKS_HOST, FLAGS(flags));

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf guard`: in a worker cluster, stops the mirrors of a host that has lost it (docs/fencing.md).
 #include "core/base/log.h"
-#include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/base/thread.h"
 #include "core/cmd/run/signals.h"
 #include "core/cmd/setup.h"
 #include "core/host/check/rights.h"
 #include "core/host/io/cluster_connection.h"
 #include "core/host/lease/guard_run.h"
-#include "core/kube/object/budget.h"
+#include "core/kube/object/object.h"
 #include "core/kube/transport/curl_transport.h"
-#include "core/kube/transport/loop.h"
 #include "core/serve/http/http.h"
-#include "core/serve/metrics/guard_pages.h"
+#include "core/serve/metrics/health.h"
+#include "core/serve/metrics/metrics.h"
 
 #include <ctype.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define LAST_LINES_NS CLOCK_SECOND
@@ -26,47 +24,26 @@
 #define OK 200U // HTTP
 #define UNAVAILABLE 503U
 
-enum { ORIGIN, NAMESPACE, ACTION, CONFIG, ADAPTERS, ENABLED, KUBECONFIG, CONTEXT, SERVE, LOG, N_FLAGS };
+enum { ORIGIN, NAMESPACE, ACTION, CONFIG, ADAPTERS, ENABLED, KUBECONFIG, CONTEXT, SERVE, LOG };
 
 static const struct flag flags[] = {
-    [ORIGIN] = {.name = "origin",
-                .argument = "NAME",
-                .required = true,
-                .check = text_is_dns_label,
-                .expected = "the origin of a host",
-                .help = "the origin of the guarded mirrors (wharf.dev/origin)"},
-    [NAMESPACE] = {.name = "namespace",
-                   .letter = 'n',
-                   .argument = "NAMESPACE",
-                   .fallback = RIGHTS_NAMESPACE,
-                   CHECK_NAMESPACE,
-                   .help = "namespace of the Leases: the host's fencing.namespace"},
-    [ACTION] = {.name = "action",
-                .argument = "ACTION",
-                .fallback = "suspend",
-                .words = WORDS("suspend", "delete"),
-                .help = "suspend mirrors, and delete those of kinds that cannot be suspended;\n"
-                        "or delete all"},
-    [CONFIG] = {.name = "config",
-                .argument = "FILE",
-                .help = "a host's configuration, for its adapters and their settings (default: all\nadapters of the "
-                        "directory that need no settings)"},
+    [ORIGIN] = FLAG("origin", 0, "NAME", "the origin of the guarded mirrors (wharf.dev/origin)", .required = true,
+                    .check = text_is_dns_label, .expected = "the origin of a host"),
+    [NAMESPACE] = FLAG("namespace", 'n', "NAMESPACE", "namespace of the Leases: the host's fencing.namespace",
+                       .fallback = RIGHTS_NAMESPACE, CHECK_NAMESPACE),
+    [ACTION] = FLAG("action", 0, "ACTION",
+                    "suspend mirrors, and delete those of kinds that cannot be suspended;\n"
+                    "or delete all",
+                    .fallback = "suspend", .words = WORDS("suspend", "delete")),
+    [CONFIG] = FLAG("config", 0, "FILE",
+                    "a host's configuration, for its adapters and their settings (default: all\nadapters of the "
+                    "directory that need no settings)"),
     [ADAPTERS] = FLAG_ADAPTERS,
-    [ENABLED] = {.name = "adapters-enabled", .argument = "A,B", .help = "these adapters only"},
-    [KUBECONFIG] = {.name = "kubeconfig",
-                    .argument = "FILE",
-                    .help = "the worker's kubeconfig (default: the service account of the pod)"},
-    [CONTEXT] = {.name = "context",
-                 .argument = "CONTEXT",
-                 .help = "context of --kubeconfig (default: the current one)"},
-    [SERVE] = {.name = "serve",
-               .argument = "ADDRESS",
-               .help = "IP address with a port for /livez, /readyz and /metrics (default: none)"},
-    [LOG] = {.name = "log-format",
-             .argument = "FORMAT",
-             .fallback = "text",
-             .words = WORDS("text", "json"),
-             .help = "format of log lines"},
+    [ENABLED] = FLAG("adapters-enabled", 0, "A,B", "these adapters only"),
+    [KUBECONFIG] = FLAG("kubeconfig", 0, "FILE", "the worker's kubeconfig (default: the service account of the pod)"),
+    [CONTEXT] = FLAG("context", 0, "CONTEXT", "context of --kubeconfig (default: the current one)"),
+    [SERVE] = FLAG("serve", 0, "ADDRESS", "IP address with a port for /livez, /readyz and /metrics (default: none)"),
+    [LOG] = FLAG("log-format", 0, "FORMAT", "format of log lines", .fallback = "text", .words = WORDS("text", "json")),
 };
 
 struct guard_program {
@@ -90,20 +67,19 @@ static struct error *load_setup(struct guard_program *program) {
     if (call->values[CONFIG] || call->values[ENABLED])
         return setup_enabled(call, NULL, &program->setup);
     AUTO_BUFFER(names, NAMES_MAX);
-    struct config *config = NULL;
+    __attribute__((cleanup(setup_free))) struct setup here = {.config = NULL};
     __attribute__((cleanup(setup_names_free))) struct setup_names found = {.count = 0};
-    struct error *error = setup_without_file("wharf guard", call->values[ADAPTERS], &config);
-    if (error)
-        return error;
-    setup_read_names(config->adapter_directory, &found);
+    TRY(setup_without_file("wharf guard", call->values[ADAPTERS], &here.config));
+    setup_read_names(here.config->adapter_directory, &found);
     for (size_t i = 0; i < found.count; i++)
         if (strcmp(found.list[i], "generic") != 0)
             buffer_printf(&names, "%s%s", names.len > 0 ? "," : "", found.list[i]);
+    if (names.failed)
+        return error_no_memory();
     if (names.len == 0)
-        error = error_new(ERROR_INVALID, "%s has no adapters, expected those of the kinds to guard",
-                          config->adapter_directory);
-    config_free(config);
-    return error ? error : names.failed ? error_no_memory() : setup_enabled(call, names.data, &program->setup);
+        return error_new(ERROR_INVALID, "%s has no adapters, expected those of the kinds to guard",
+                         here.config->adapter_directory);
+    return setup_enabled(call, names.data, &program->setup);
 }
 
 static struct error *connect_worker(struct guard_program *program) {
@@ -120,22 +96,17 @@ static struct error *connect_worker(struct guard_program *program) {
 
 static int64_t tick_guard(struct guard_program *program, struct moment now) {
     int64_t next_ns = guard_run_tick(program->run, now);
-    struct guard_status status;
-    if (!program->server)
-        return next_ns;
-    guard_run_status(program->run, &status);
-    pthread_mutex_lock(&program->mutex);
-    program->status = status;
-    pthread_mutex_unlock(&program->mutex);
+    AUTO_LOCK(&program->mutex);
+    guard_run_status(program->run, &program->status);
     return next_ns;
 }
 
 static unsigned make_page(void *ctx, enum http_page page, struct buffer *body) {
     struct guard_program *program = ctx;
+    struct metrics_process process;
     pthread_mutex_lock(&program->mutex);
     struct guard_status status = program->status;
     pthread_mutex_unlock(&program->mutex);
-    struct metrics_process process;
     int64_t now_ns = clock_now().mono_ns;
     if (page == HTTP_LIVE)
         return guard_page_alive(&status, now_ns, body) ? OK : UNAVAILABLE;
@@ -151,7 +122,7 @@ static struct error *start_serving(struct guard_program *program) {
     const char *address = program->call->values[SERVE];
     program->status.at_ns = clock_now().mono_ns;
     text_copy(program->status.origin, sizeof program->status.origin, program->call->values[ORIGIN]);
-    return address ? error_wrap(http_server_start(address, &source, &program->server), "--serve") : NULL;
+    return address ? error_wrap(http_server_start(address, NULL, &source, &program->server), "--serve") : NULL;
 }
 
 static int64_t tick(void *ctx, struct moment now) {
@@ -238,17 +209,12 @@ static struct error *run_guard(struct call *call) {
     return NULL;
 }
 
-const struct subcommand subcommand_guard = {
-    .name = "guard",
-    .run = run_guard,
-    .flags = flags,
-    .n_flags = N_FLAGS,
-    .summary = "stop mirrors in a worker that its host has lost",
-    .text =
-        "Runs in a worker cluster, beside the mirrors. A host with `fencing: {enabled: true}` renews a Lease there. "
-        "If\n"
-        "the host does not renew the Lease for its fenceAfter, by the guard's own clock, the guard suspends or "
-        "deletes\n"
-        "the host's mirrors, so that they do not run twice when the host reschedules their workloads. The guard acts\n"
-        "only after it has seen the Lease, and never on mirrors of another origin. docs/fencing.md has the details.\n",
-};
+SUBCOMMAND(
+    guard, run_guard, "stop mirrors in a worker that its host has lost",
+    "Runs in a worker cluster, beside the mirrors. A host with `fencing: {enabled: true}` renews a Lease there. "
+    "If\n"
+    "the host does not renew the Lease for its fenceAfter, by the guard's own clock, the guard suspends or "
+    "deletes\n"
+    "the host's mirrors, so that they do not run twice when the host reschedules their workloads. The guard acts\n"
+    "only after it has seen the Lease, and never on mirrors of another origin. docs/fencing.md has the details.\n",
+    FLAGS(flags));

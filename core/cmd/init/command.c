@@ -12,43 +12,31 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define INIT_CONTEXTS_MAX 100
 
-struct init_context {
-    char *name;
-    bool management;
-};
-
-struct init_kind {
-    const struct kind *kind;
-    bool served;
-};
-
 // The findings.
 struct init {
-    char *kubeconfig; // absolute; NULL: in the cluster that this runs in
-    bool has_file;    // there is a kubeconfig
-    char *context;    // of the management cluster; NULL: none
-    char *plugin;     // the user's command for credentials; NULL: none
-    struct init_context contexts[INIT_CONTEXTS_MAX];
-    size_t n_contexts;
+    char *kubeconfig;                // absolute; NULL: in the cluster that this runs in
+    bool has_file;                   // there is a kubeconfig
+    char *context;                   // of the management cluster; NULL: none
+    char *plugin;                    // the user's command for credentials; NULL: none
+    char *others[INIT_CONTEXTS_MAX]; // the other contexts
+    size_t n_others;
     struct cluster management;
     struct setup all; // all adapters that load without settings
     bool has_generic;
     bool directory_given;
-    struct init_kind *kinds; // of all, in their order
+    bool *served; // by the management cluster, for each kind of `all`
 };
 
 static void init_clear(struct init *init) {
     cluster_close(&init->management);
     setup_free(&init->all);
-    for (size_t i = 0; i < init->n_contexts; i++)
-        free(init->contexts[i].name);
-    free(init->kinds);
+    for (size_t i = 0; i < init->n_others; i++)
+        free(init->others[i]);
+    free(init->served);
     free(init->kubeconfig);
     free(init->context);
     free(init->plugin);
@@ -70,28 +58,24 @@ static char *absolute(const char *paths) {
 
 static struct error *find_plugin(struct init *init, const struct kubeconfig *files) {
     struct kubeconfig_entry context, user = {.value = NULL};
-    struct error *error = entry_find(files, "contexts", "context", init->context, &context);
-    const char *name = error ? NULL : json_string(json_get(context.value, "user"));
-    if (!error && name)
-        error = entry_find(files, "users", "user", name, &user);
-    const char *command = error ? NULL : json_string(json_path(user.value, "exec", "command", NULL));
-    if (command && !(init->plugin = strdup(command)))
-        return error_no_memory();
-    return error;
+    TRY(entry_find(files, "contexts", "context", init->context, &context));
+    const char *name = json_string(json_get(context.value, "user"));
+    if (name)
+        TRY(entry_find(files, "users", "user", name, &user));
+    const char *command = json_string(json_path(user.value, "exec", "command", NULL));
+    return text_set(&init->plugin, command) ? NULL : error_no_memory();
 }
 
-static struct error *find_contexts(struct init *init, const struct kubeconfig *files) {
+static struct error *find_others(struct init *init, const struct kubeconfig *files) {
     for (size_t i = 0; i < files->count; i++) {
         const struct json *list = json_get(files->files[i].yaml.value, "contexts");
-        for (const struct json *c = json_first(list); c && init->n_contexts < INIT_CONTEXTS_MAX; c = json_next(c)) {
+        for (const struct json *c = json_first(list); c && init->n_others < INIT_CONTEXTS_MAX; c = json_next(c)) {
             const char *name = json_string(json_get(c, "name"));
-            struct init_context *found = &init->contexts[init->n_contexts];
-            if (!name)
+            if (!name || strcmp(name, init->context) == 0)
                 continue;
-            *found = (struct init_context){.name = strdup(name), .management = strcmp(name, init->context) == 0};
-            if (!found->name)
+            char *copy = init->others[init->n_others++] = strdup(name);
+            if (!copy)
                 return error_no_memory();
-            init->n_contexts++;
         }
     }
     return NULL;
@@ -101,10 +85,10 @@ static struct error *read_kubeconfig(struct init *init, const char *context) {
     __attribute__((cleanup(kubeconfig_cleanup))) struct kubeconfig files = {.count = 0};
     const char *current = NULL;
     TRY(cluster_read_kubeconfigs(init->kubeconfig, &files));
-    struct error *error = kubeconfig_current_context(&files, &current);
+    TRY(kubeconfig_current_context(&files, &current));
     init->has_file = files.count > 0;
-    if (error || !init->has_file)
-        return error;
+    if (!init->has_file)
+        return NULL;
     if (!context && !current)
         return error_new(ERROR_INVALID,
                          "%s has no current-context: --management-context names the management cluster's",
@@ -112,8 +96,8 @@ static struct error *read_kubeconfig(struct init *init, const char *context) {
     init->context = strdup(context ? context : current);
     if (!init->context)
         return error_no_memory();
-    error = find_plugin(init, &files);
-    return error ? error : find_contexts(init, &files);
+    TRY(find_plugin(init, &files));
+    return find_others(init, &files);
 }
 
 // Adapters that need settings, like generic, do not load here and are left to the user.
@@ -133,24 +117,23 @@ static struct error *load_adapters_here(struct init *init, const char *directory
 
 static struct error *find_kinds(struct init *init) {
     const struct adapters *adapters = init->all.adapters;
-    init->kinds = calloc(adapters->n_kinds + 1, sizeof(*init->kinds));
-    struct error *error = init->kinds ? NULL : error_no_memory();
     bool any = false;
-    for (size_t i = 0; !error && i < adapters->n_kinds; i++) {
+    init->served = calloc(adapters->n_kinds + 1, sizeof(*init->served));
+    if (!init->served)
+        return error_no_memory();
+    for (size_t i = 0; i < adapters->n_kinds; i++) {
         const wharf_kind *abi = &adapters->kinds[i]->abi;
-        init->kinds[i].kind = adapters->kinds[i];
-        error = cluster_serves(&init->management, abi->group, abi->plural, abi->versions, &init->kinds[i].served);
-        any |= init->kinds[i].served;
+        TRY(cluster_serves(&init->management, abi->group, abi->plural, abi->versions, &init->served[i]));
+        any |= init->served[i];
     }
-    if (!error && !any)
-        error = error_new(ERROR_NOT_FOUND, "management: %s serves no kind of the adapters in %s",
-                          cluster_server(&init->management), init->all.config->adapter_directory);
-    return error;
+    return any ? NULL
+               : error_new(ERROR_NOT_FOUND, "management: %s serves no kind of the adapters in %s",
+                           cluster_server(&init->management), init->all.config->adapter_directory);
 }
 
 static bool init_is_served(const struct init *init, const struct adapter *adapter) {
     for (size_t i = 0; i < init->all.adapters->n_kinds; i++)
-        if (init->kinds[i].kind->adapter == adapter && init->kinds[i].served)
+        if (init->all.adapters->kinds[i]->adapter == adapter && init->served[i])
             return true;
     return false;
 }
@@ -161,53 +144,41 @@ static struct error *init_find(struct init *init, const char *kubeconfig, const 
     init->directory_given = adapters;
     if (!init->kubeconfig)
         return error_no_memory();
-    struct error *error = read_kubeconfig(init, context);
-    bool in_cluster = !error && !init->has_file && !kubeconfig && getenv("KUBERNETES_SERVICE_HOST");
-    if (!error && !init->has_file && !in_cluster)
-        error = error_new(ERROR_NOT_FOUND, "found no kubeconfig at %s: --kubeconfig or KUBECONFIG names it",
-                          init->kubeconfig);
-    if (!error)
-        error = load_adapters_here(init, adapters);
-    if (error)
-        return error;
+    TRY(read_kubeconfig(init, context));
+    bool in_cluster = !init->has_file && !kubeconfig && getenv("KUBERNETES_SERVICE_HOST");
+    if (!init->has_file && !in_cluster)
+        return error_new(ERROR_NOT_FOUND, "found no kubeconfig at %s: --kubeconfig or KUBECONFIG names it",
+                         init->kubeconfig);
+    TRY(load_adapters_here(init, adapters));
     struct endpoint *endpoint = NULL;
-    error =
+    struct error *error =
         in_cluster ? kubeconfig_in_cluster("", &endpoint) : cluster_load(init->kubeconfig, init->context, &endpoint);
-    error = cluster_open(&init->management, "management", error, &endpoint);
-    return error ? error : find_kinds(init);
+    TRY(cluster_open(&init->management, "management", error, &endpoint));
+    return find_kinds(init);
 }
 
 #define ADAPTER_WIDTH 14
 
-// A double-quoted YAML scalar: JSON's strings are.
-static void quoted(struct buffer *out, const char *text) {
-    buffer_json_string(out, text, strlen(text));
+// Appends and takes a text of document_text: JSON's strings are double-quoted YAML scalars. NULL: out of memory.
+static void append_taken(struct buffer *out, char *text) {
+    out->failed |= !text || !buffer_text(out, text);
+    free(text);
 }
 
 static void write_management(const struct init *init, struct buffer *out) {
     buffer_text(out, "# Where users create workloads.\n");
-    if (!init->has_file) {
+    if (init->has_file)
+        append_taken(
+            out, document_text("management:\n  kubeconfig: %s\n  context: %s\n\n", init->kubeconfig, init->context));
+    else
         buffer_text(out, "# The cluster that the host runs in, with the credentials of its pod.\n"
                          "# management: {kubeconfig: mgmt.kubeconfig}\n\n");
-        return;
-    }
-    buffer_text(out, "management:\n  kubeconfig: ");
-    quoted(out, init->kubeconfig);
-    buffer_text(out, "\n  context: ");
-    quoted(out, init->context);
-    buffer_text(out, "\n\n");
-    if (!init->plugin)
-        return;
-    buffer_text(out, "# The only commands that kubeconfigs may run for credentials.\ncredentialPlugins:\n  allow: [");
-    quoted(out, init->plugin);
-    buffer_text(out, "]\n\n");
-}
-
-static void write_workers(struct buffer *out) {
-    buffer_text(out,
-                "# Where they run: clusters that `wharf join` has made workers, taken up and given up without a "
-                "restart.\nworkersFrom:\n  secrets: true\n# Or named here:\n# workers:\n# - name: w1\n#   kubeconfig: "
-                "w1.kubeconfig\n\n");
+    if (init->plugin)
+        append_taken(
+            out,
+            document_text(
+                "# The only commands that kubeconfigs may run for credentials.\ncredentialPlugins:\n  allow: [%s]\n\n",
+                init->plugin));
 }
 
 // "Job (batch)", "RayJob, RayCluster (ray.io)".
@@ -221,11 +192,8 @@ static void write_kinds(const struct init *init, const struct adapter *adapter, 
 static void write_adapters(const struct init *init, struct buffer *out) {
     const struct adapters *adapters = init->all.adapters;
     buffer_text(out, "# The kinds that the management cluster serves.\nadapters:\n");
-    if (init->directory_given) {
-        buffer_text(out, "  directory: ");
-        quoted(out, init->all.config->adapter_directory);
-        buffer_char(out, '\n');
-    }
+    if (init->directory_given)
+        append_taken(out, document_text("  directory: %s\n", init->all.config->adapter_directory));
     buffer_text(out, "  enabled:\n");
     for (size_t i = 0; i < adapters->count; i++) {
         const struct adapter *adapter = adapters->list[i];
@@ -239,22 +207,19 @@ static void write_adapters(const struct init *init, struct buffer *out) {
     buffer_char(out, '\n');
 }
 
-// A host in the cluster has a Secret for the key by default.
-static void write_seal(const struct init *init, struct buffer *out) {
-    if (init->has_file)
-        buffer_text(out, "# The key by which the host knows its mirrors; made at the first start.\nseal:\n  file: "
-                         "wharf-seal.keys\n\n");
-}
-
 static bool init_write(const struct init *init, struct buffer *out) {
     buffer_text(out, "# Configuration of the wharf host, made by `wharf init`. Keys that are not here have their "
                      "defaults; the example\n"
                      "# wharf.yaml in wharf's documents has them all.\napiVersion: wharf.dev/v1alpha1\n"
                      "kind: HostConfiguration\n\n");
     write_management(init, out);
-    write_workers(out);
+    buffer_text(out, "# Where they run: clusters that `wharf join` has made workers, taken up and given up without a "
+                     "restart.\nworkersFrom:\n  secrets: true\n# Or named here:\n# workers:\n# - name: w1\n#   "
+                     "kubeconfig: w1.kubeconfig\n\n");
     write_adapters(init, out);
-    write_seal(init, out);
+    if (init->has_file) // a host in the cluster has a Secret for the key by default
+        buffer_text(out, "# The key by which the host knows its mirrors; made at the first start.\nseal:\n  file: "
+                         "wharf-seal.keys\n\n");
     buffer_text(out, "# /healthz, /readyz, /metrics, the API and the page.\nserve:\n  address: ");
     buffer_text(out, init->has_file ? "127.0.0.1:9440\n" : "0.0.0.0:9440\n");
     return !out->failed;
@@ -265,14 +230,10 @@ static bool init_write(const struct init *init, struct buffer *out) {
 enum { OUTPUT, KUBECONFIG, MANAGEMENT_CONTEXT, ADAPTERS, N_FLAGS };
 
 static const struct flag flags[] = {
-    [OUTPUT] = {.name = "output",
-                .letter = 'o',
-                .argument = "FILE",
-                .fallback = "wharf.yaml",
+    [OUTPUT] = {"output", .letter = 'o', .argument = "FILE", .fallback = "wharf.yaml",
                 .help = "the file to create, which must not exist; - is standard output"},
     [KUBECONFIG] = FLAG_KUBECONFIG,
-    [MANAGEMENT_CONTEXT] = {.name = "management-context",
-                            .argument = "CONTEXT",
+    [MANAGEMENT_CONTEXT] = {"management-context", .argument = "CONTEXT",
                             .help = "the management cluster's (default: the current one)"},
     [ADAPTERS] = FLAG_ADAPTERS,
 };
@@ -316,7 +277,6 @@ static void print_join(const char *const *values, const char *context) {
 }
 
 static void print_next(const char *const *values, const struct init *init) {
-    bool any = false;
     puts("Next:");
     if (!init->has_file) {
         print_command("rbac --for management", "--config", values[OUTPUT], NULL);
@@ -324,13 +284,9 @@ static void print_next(const char *const *values, const struct init *init) {
     }
     print_command("run", "--config", values[OUTPUT], NULL);
     putchar('\n');
-    for (size_t i = 0; i < init->n_contexts; i++) {
-        if (init->contexts[i].management)
-            continue;
-        print_join(values, init->contexts[i].name);
-        any = true;
-    }
-    if (!any)
+    for (size_t i = 0; i < init->n_others; i++)
+        print_join(values, init->others[i]);
+    if (init->n_others == 0)
         print_join(values, "CONTEXT");
 }
 

@@ -1,41 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// `wharf join`: makes a cluster a worker.
-#include "core/base/address.h"
+// `wharf join`: makes a cluster a worker, by objects on both sides: the Secret with the worker's kubeconfig in the
+// management cluster; the host's namespace, account, rights and token in the worker.
+#include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/cmd/document.h"
 #include "core/cmd/join/join.h"
 #include "core/cmd/main.h"
 #include "core/json/yaml.h"
+#include "core/kube/api/requests.h"
+#include "core/kube/client/ask.h"
 
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
+#include <stdio.h>
 
 #define NAME_MAX_LEN 63
+#define NAME_EXPECTED "at most 63 lower-case letters, digits and '-'"
 #define TOKEN_SECONDS_MIN 600 // the API server's
-
-enum {
-    CONTEXT,
-    KUBECONFIG,
-    MANAGEMENT_CONTEXT,
-    MANAGEMENT_KUBECONFIG,
-    NAME,
-    LABELS,
-    NAMESPACE,
-    ACCOUNT,
-    CONFIG,
-    ADAPTERS,
-    ENABLED,
-    NAMESPACED,
-    WITHOUT_LOGS,
-    EXEC,
-    REDUCE_RIGHTS,
-    SERVER,
-    TOKEN_DURATION,
-    PRINT_ONLY,
-    TIMEOUT,
-    N_FLAGS
-};
 
 static bool is_https(const char *text) {
     return text_has_prefix(text, "https://");
@@ -46,49 +26,161 @@ static bool is_token_duration(const char *text) {
 }
 
 static const struct flag flags[] = {
-    [CONTEXT] = {.name = "context",
-                 .argument = "CONTEXT",
-                 .required = true,
-                 .help = "the kubeconfig context of the worker"},
-    [KUBECONFIG] = FLAG_KUBECONFIG,
-    [MANAGEMENT_CONTEXT] = FLAG_MANAGEMENT_CONTEXT,
-    [MANAGEMENT_KUBECONFIG] = FLAG_MANAGEMENT_KUBECONFIG,
-    [NAME] = {.name = "name",
-              .argument = "NAME",
-              .check = text_is_dns_label,
-              .expected = "at most 63 lower-case letters, digits and '-'",
-              .help = "the worker's name (default: made from the context's)"},
-    [LABELS] = {.name = "labels", .argument = "K=V,..", .help = "labels of the worker, for placement"},
-    [NAMESPACE] = FLAG_HOST_NAMESPACE,
-    [ACCOUNT] = FLAG_ACCOUNT,
-    [CONFIG] = FLAG_ENABLED_CONFIG,
-    [ADAPTERS] = FLAG_ADAPTERS,
-    [ENABLED] = FLAG_ENABLED_NAMES,
-    [NAMESPACED] = {.name = "namespaced",
-                    .argument = "A,B",
-                    .help = "the host may write, and read logs, only in these namespaces of the worker"},
-    [WITHOUT_LOGS] = {.name = "without-logs", .help = "without the rights for wharf logs"},
-    [EXEC] = {.name = "exec",
-              .help = "with the rights for wharf exec: the host may run commands in pods of the worker"},
-    [REDUCE_RIGHTS] = {.name = "reduce-rights", .help = "take away rights in the worker that the host no longer needs"},
-    [SERVER] = {.name = "server",
-                .argument = "URL",
-                .check = is_https,
-                .expected = "an address like https://10.0.0.1:6443",
-                .help = "the worker's address as the host reaches it (default: that of the kubeconfig)"},
-    [TOKEN_DURATION] = {.name = "token-duration",
-                        .argument = "DURATION",
-                        .fallback = "24h",
-                        .check = is_token_duration,
-                        .expected = "a duration of at least 10m, as in 24h",
-                        .help = "lifetime of the token, which the host renews at 80 % of its lifetime"},
-    [PRINT_ONLY] = {.name = "dry-run", .help = "print the objects of both clusters as YAML, and change nothing"},
-    [TIMEOUT] = {.name = "timeout",
-                 .argument = "DURATION",
-                 .fallback = "60s",
-                 CHECK_DURATION,
-                 .help = "the longest wait for the host to show the worker Ready"},
+    {"context", .argument = "CONTEXT", .required = true, .help = "the kubeconfig context of the worker"},
+    FLAG_KUBECONFIG,
+    FLAG_MANAGEMENT_CONTEXT,
+    FLAG_MANAGEMENT_KUBECONFIG,
+    {"name", .argument = "NAME", .check = text_is_dns_label, .expected = NAME_EXPECTED,
+     .help = "the worker's name (default: made from the context's)"},
+    {"labels", .argument = "K=V,..", .help = "labels of the worker, for placement"},
+    FLAG_HOST_NAMESPACE,
+    FLAG_ACCOUNT,
+    FLAG_ENABLED_CONFIG,
+    FLAG_ADAPTERS,
+    FLAG_ENABLED_NAMES,
+    {"namespaced", .argument = "A,B",
+     .help = "the host may write, and read logs, only in these namespaces of the worker"},
+    {"without-logs", .help = "without the rights for wharf logs"},
+    {"exec", .help = "with the rights for wharf exec: the host may run commands in pods of the worker"},
+    {"reduce-rights", .help = "take away rights in the worker that the host no longer needs"},
+    {"server", .argument = "URL", .check = is_https, .expected = "an address like https://10.0.0.1:6443",
+     .help = "the worker's address as the host reaches it (default: that of the kubeconfig)"},
+    {"token-duration", .argument = "DURATION", .fallback = "24h", .check = is_token_duration,
+     .expected = "a duration of at least 10m, as in 24h",
+     .help = "lifetime of the token, which the host renews at 80 % of its lifetime"},
+    {"dry-run", .help = "print the objects of both clusters as YAML, and change nothing"},
+    {"timeout", .argument = "DURATION", .fallback = "60s", CHECK_DURATION,
+     .help = "the longest wait for the host to show the worker Ready"},
 };
+
+// Objects ---------------------------------------------------------------------------------------------------------
+
+#define SECRET_MAX (2 * JOIN_KUBECONFIG_MAX)
+
+// Nothing for NULL.
+static bool set_text(struct json *object, const char *key, const char *text) {
+    return !text || json_set(object, key, json_new_string(text));
+}
+
+static struct json *make_cluster(const struct endpoint *endpoint, const char *server) {
+    AUTO_BUFFER(ca, JOIN_KUBECONFIG_MAX);
+    AUTO_JSON cluster = document_make("{'server':%s}", server ? server : endpoint->server);
+    bool made = !endpoint->ca_pem || text_base64_encode(endpoint->ca_pem, strlen(endpoint->ca_pem), &ca);
+    made = made && set_text(cluster, "certificate-authority-data", ca.data) &&
+           (!endpoint->insecure || json_set(cluster, "insecure-skip-tls-verify", json_new_bool(true))) &&
+           set_text(cluster, "tls-server-name", endpoint->tls_server_name) &&
+           set_text(cluster, "proxy-url", endpoint->proxy_url);
+    return made ? TAKE(cluster) : NULL;
+}
+
+struct error *join_kubeconfig(const struct join *join, const char *server, const char *token, struct buffer *out) {
+    const char *name = join->name, *account = join->rights.account;
+    AUTO_JSON cluster = make_cluster(join->worker.connection.endpoint, server);
+    AUTO_JSON kubeconfig = document_make(
+        "{'apiVersion':'v1','kind':'Config','current-context':%s,'clusters':[{'name':%s,'cluster':%j}],'users':[{'name'"
+        ":%s,'user':{'token':%s}}],'contexts':[{'name':%s,'context':{'cluster':%s,'user':%s}}]}",
+        name, name, cluster, account, token, name, name, account);
+    if (!cluster || !kubeconfig)
+        return error_new(ERROR_TOO_LARGE, "the worker's CA certificates do not fit into a Secret");
+    return yaml_print(kubeconfig, out) ? NULL : error_no_memory();
+}
+
+// The Namespace of the host.
+static struct json *make_namespace(const char *namespace_) {
+    return document_make("{'apiVersion':'v1','kind':'Namespace','metadata':{'name':%s}}", namespace_);
+}
+
+// Reads "key=value,..." as an object; ERROR_USAGE for invalid labels.
+static struct error *read_labels(const char *labels, struct json **out) {
+    AUTO_JSON made = json_new_object();
+    size_t len = 0;
+    for (const char *rest = labels ? labels : "", *at; document_next_word(&rest, ',', &at, &len);) {
+        size_t key_len = strcspn(at, "=,");
+        AUTO_TEXT key = text_format(JOIN_LABELS "%.*s", (int)key_len, at);
+        AUTO_TEXT value = key_len < len ? strndup(at + key_len + 1, len - key_len - 1) : strdup("");
+        if (!key || !value)
+            return error_no_memory();
+        if (key_len == len || !text_is_label_key(key) || !text_is_label_value(value))
+            return error_new(ERROR_USAGE, "--labels: found \"%.*s\", expected labels like region=eu,gpu=a100", (int)len,
+                             at);
+        if (!json_set(made, key, json_new_string(value)))
+            return error_no_memory();
+    }
+    *out = TAKE(made);
+    return *out ? NULL : error_no_memory();
+}
+
+// The Secret with this kubeconfig. `readable`: as stringData, for reading.
+static struct error *make_secret(const struct join *join, const char *token, bool readable, struct json **out) {
+    AUTO_BUFFER(kubeconfig, JOIN_KUBECONFIG_MAX);
+    AUTO_BUFFER(encoded, SECRET_MAX);
+    AUTO_JSON labels = NULL;
+    AUTO_TEXT account = text_format("%s/%s", join->namespace_, join->rights.account);
+    TRY(join_kubeconfig(join, join->server, token, &kubeconfig));
+    TRY(read_labels(join->labels, &labels));
+    if (account && json_set(labels, JOIN_LABEL, json_new_string("true")) &&
+        text_base64_encode(kubeconfig.data, kubeconfig.len, &encoded))
+        *out = document_make("{'apiVersion':'v1','kind':'Secret','metadata':{'name':%s,'namespace':%s,'labels':%j,'"
+                             "annotations':{'" JOIN_UID "':%s,'" JOIN_ACCOUNT "':%s}},%s:{'kubeconfig':%s}}",
+                             join->name, join->namespace_, labels, join->worker.uid, account,
+                             readable ? "stringData" : "data", readable ? kubeconfig.data : encoded.data);
+    return *out ? NULL : error_no_memory();
+}
+
+// Everything that grant_rights applies, as YAML.
+static struct error *print_rights(const struct join *join, struct buffer *out) {
+    AUTO_JSON namespace_ = make_namespace(join->namespace_);
+    if (!namespace_ || !yaml_print(namespace_, out) || !buffer_text(out, "---\n"))
+        return error_no_memory();
+    return rbac_print(&join->rights, &join->setup, out);
+}
+
+// Marks the account with the host's management cluster.
+static struct error *mark_account(const struct join *join, struct json *object) {
+    if (strcmp(json_string_or(json_get(object, "kind"), ""), "ServiceAccount") != 0)
+        return NULL;
+    bool made = json_set(json_get(object, "metadata"), "annotations",
+                         document_make("{'" JOIN_OWNER "':%s}", join->management.uid));
+    return made ? NULL : error_no_memory();
+}
+
+static struct error *grant_rights(struct join *join) {
+    AUTO_BUFFER(text, RBAC_TEXT_MAX);
+    __attribute__((cleanup(yaml_cleanup))) struct yaml objects = {.value = NULL};
+    TRY(print_rights(join, &text));
+    TRY(yaml_parse_all("rbac", text.data, text.len, &objects));
+    for (struct json *o = json_first(objects.value); o; o = json_next(o)) {
+        TRY(mark_account(join, o));
+        TRY(cluster_apply(&join->worker, o));
+    }
+    return NULL;
+}
+
+static void print_expiry(const struct join *join, int64_t expires_ns) {
+    char when[CLOCK_RFC3339_MAX] = "";
+    if (expires_ns > 0)
+        clock_rfc3339(expires_ns, when);
+    printf("%s: token for serviceaccount/%s created%s%s\n", join->worker.role, join->rights.account,
+           expires_ns > 0 ? ", valid until " : "", when);
+    fflush(stdout);
+}
+
+static struct error *request_token(struct join *join) {
+    __attribute__((cleanup(token_request_clear))) struct token_request made = {.body = NULL};
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
+    int64_t expires_ns = 0;
+    struct error *error = token_request_make(join->namespace_, join->rights.account, join->token_seconds, NULL, &made);
+    if (!error)
+        error = ask(join->worker.client, &made.request, &response);
+    if (!error)
+        error = token_request_read(&response, &join->token, &expires_ns);
+    if (error)
+        return error_wrap(error, "%s", join->worker.role);
+    print_expiry(join, expires_ns);
+    return NULL;
+}
+
+// The command -----------------------------------------------------------------------------------------------------
 
 static void join_clear(struct join *join) {
     cluster_close(&join->worker);
@@ -121,31 +213,31 @@ static char *name_of_context(const char *context) {
 }
 
 static struct error *read_options(const struct call *call, struct join *join) {
-    const char *const *values = call->values;
+    const char *name = flags_value(call, "name"), *namespaces = flags_value(call, "namespaced");
     AUTO_JSON labels = NULL;
-    join->labels = values[LABELS];
-    join->rights.account = values[ACCOUNT];
-    join->server = values[SERVER];
-    join->rights.with_logs = !values[WITHOUT_LOGS];
-    join->rights.with_exec = values[EXEC];
-    join->token_seconds = flags_duration(values[TOKEN_DURATION]) / CLOCK_SECOND;
-    join->timeout_ns = flags_duration(values[TIMEOUT]);
-    join->name = values[NAME] ? strdup(values[NAME]) : name_of_context(values[CONTEXT]);
+    join->labels = flags_value(call, "labels");
+    join->rights.account = flags_value(call, "account");
+    join->server = flags_value(call, "server");
+    join->rights.with_logs = !flags_value(call, "without-logs");
+    join->rights.with_exec = flags_value(call, "exec");
+    join->token_seconds = flags_duration(flags_value(call, "token-duration")) / CLOCK_SECOND;
+    join->timeout_ns = flags_duration(flags_value(call, "timeout"));
+    join->name = name ? strdup(name) : name_of_context(flags_value(call, "context"));
     if (!join->name)
         return error_no_memory();
     if (!text_is_dns_label(join->name))
-        return error_new(ERROR_USAGE, "--name: found \"%s\", expected %s", join->name, flags[NAME].expected);
-    TRY(join_read_labels(join->labels, &labels));
-    if (values[NAMESPACED])
-        TRY(rbac_read_namespaces(values[NAMESPACED], &join->rights));
-    struct error *error = setup_enabled(call, NULL, &join->setup);
-    join->namespace_ = join->rights.namespace_ = error ? NULL : setup_namespace(&join->setup, call);
-    return error;
+        return error_new(ERROR_USAGE, "--name: found \"%s\", expected %s", join->name, NAME_EXPECTED);
+    TRY(read_labels(join->labels, &labels));
+    if (namespaces)
+        TRY(rbac_read_namespaces(namespaces, &join->rights));
+    TRY(setup_enabled(call, NULL, &join->setup));
+    join->namespace_ = join->rights.namespace_ = setup_namespace(&join->setup, call);
+    return NULL;
 }
 
 static struct error *open_clusters(const struct call *call, struct join *join) {
     struct endpoint *endpoint = NULL;
-    struct error *error = cluster_load(call->values[KUBECONFIG], call->values[CONTEXT], &endpoint);
+    struct error *error = cluster_load(flags_value(call, "kubeconfig"), flags_value(call, "context"), &endpoint);
     error = cluster_open(&join->worker, "worker", error, &endpoint);
     return error ? error : join_open_management(&join->management, call, &join->setup);
 }
@@ -155,11 +247,7 @@ static bool is_loopback(const char *server) {
     host = host ? host + 3 : server;
     bool bracket = *host == '[';
     AUTO_TEXT name = strndup(host + bracket, strcspn(host + bracket, bracket ? "]" : ":/"));
-    struct address address;
-    if (!name || !address_parse(name, &address))
-        return name && strcmp(name, "localhost") == 0;
-    static const unsigned char one[16] = {[15] = 1};
-    return address.family == AF_INET6 ? memcmp(address.bytes, one, sizeof(one)) == 0 : address.bytes[0] == 127;
+    return name && address_is_local(name);
 }
 
 // A host in the management cluster does not reach an address of this machine.
@@ -171,43 +259,37 @@ static void warn_of_loopback(struct join *join) {
         return;
     error_free(cluster_get(&join->management, path, &deployment));
     if (deployment)
-        fprintf(
-            stderr,
-            "warning: the host runs in the management cluster (deployment %s/wharf), from where %s is not the worker: "
-            "give an address that its pods reach with --server\n",
-            join->namespace_, server);
+        fprintf(stderr,
+                "warning: the host runs in the management cluster (deployment %s/wharf), from where %s is not the "
+                "worker: give an address that its pods reach with --server\n",
+                join->namespace_, server);
 }
 
 static struct error *print_dry_run(struct join *join) {
     AUTO_BUFFER(worker, RBAC_TEXT_MAX);
     AUTO_BUFFER(management, RBAC_TEXT_MAX);
-    AUTO_JSON namespace_ = join_namespace(join->namespace_);
+    AUTO_JSON namespace_ = make_namespace(join->namespace_);
     AUTO_JSON secret = NULL;
-    TRY(join_print_rights(join, &worker));
-    TRY(join_secret(join, "TOKEN", true, &secret));
+    TRY(print_rights(join, &worker));
+    TRY(make_secret(join, "TOKEN", true, &secret));
     if (!namespace_ || !yaml_print(namespace_, &management) || !buffer_text(&management, "---\n") ||
         !yaml_print(secret, &management))
         return error_no_memory();
-    printf(
-        "# In the worker, %s:\n%s---\n# In the management cluster, %s (TOKEN is the output of `kubectl create token` "
-        "in the worker):\n%s",
-        cluster_server(&join->worker), worker.data, cluster_server(&join->management), management.data);
+    printf("# In the worker, %s:\n%s---\n# In the management cluster, %s (TOKEN is the output of `kubectl create "
+           "token` in the worker):\n%s",
+           cluster_server(&join->worker), worker.data, cluster_server(&join->management), management.data);
     return NULL;
 }
 
-// Ends a drain by `wharf leave`.
-static struct error *cancel_drain(struct join *join) {
-    AUTO_TEXT path = cluster_path("Secret", join->namespace_, join->name);
-    return cluster_patch(&join->management, path, "{\"metadata\":{\"annotations\":{\"" JOIN_DRAIN "\":null}}}");
-}
-
+// Also ends a drain by `wharf leave`.
 static struct error *write_secret(struct join *join) {
-    AUTO_JSON namespace_ = join_namespace(join->namespace_);
+    AUTO_TEXT path = cluster_path("Secret", join->namespace_, join->name);
+    AUTO_JSON namespace_ = make_namespace(join->namespace_);
     AUTO_JSON secret = NULL;
     TRY(namespace_ ? cluster_apply(&join->management, namespace_) : error_no_memory());
-    TRY(join_secret(join, join->token, false, &secret));
+    TRY(make_secret(join, join->token, false, &secret));
     TRY(cluster_apply(&join->management, secret));
-    return cancel_drain(join);
+    return cluster_patch(&join->management, path, "{\"metadata\":{\"annotations\":{\"" JOIN_DRAIN "\":null}}}");
 }
 
 static struct error *join_worker(struct join *join, bool dry_run, bool reduce) {
@@ -216,33 +298,31 @@ static struct error *join_worker(struct join *join, bool dry_run, bool reduce) {
     if (dry_run)
         return print_dry_run(join);
     TRY(join_check_lost(join, reduce));
-    TRY(join_grant(join));
-    TRY(join_request_token(join));
+    TRY(grant_rights(join));
+    TRY(request_token(join));
     TRY(join_check_rights(join));
-    struct error *error = write_secret(join);
-    if (!error)
-        printf("worker %s joined\n", join->name);
+    TRY(write_secret(join));
+    printf("worker %s joined\n", join->name);
     fflush(stdout);
-    return error;
+    return NULL;
 }
 
 static struct error *run_join(struct call *call) {
     __attribute__((cleanup(join_clear))) struct join join = {.name = NULL};
-    bool dry_run = call->values[PRINT_ONLY];
+    bool dry_run = flags_value(call, "dry-run");
     TRY(read_options(call, &join));
-    struct error *error = open_clusters(call, &join);
-    if (!error && join.setup.assumed)
+    TRY(open_clusters(call, &join));
+    if (join.setup.assumed)
         join_read_needed(&join, call);
-    if (!error)
-        error = join_worker(&join, dry_run, call->values[REDUCE_RIGHTS]);
-    return error || dry_run ? error : join_await_ready(&join, call);
+    TRY(join_worker(&join, dry_run, flags_value(call, "reduce-rights")));
+    return dry_run ? NULL : join_await_ready(&join, call);
 }
 
 const struct subcommand subcommand_join = {
     .name = "join",
     .run = run_join,
     .flags = flags,
-    .n_flags = N_FLAGS,
+    .n_flags = COUNT(flags),
     .summary = "make a cluster a worker",
     .text =
         "Creates the host's namespace, ServiceAccount and rights in the worker, and a Secret with the worker's "

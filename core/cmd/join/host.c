@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The running host: the needed rights in the worker, without a configuration, and the state of the worker.
+// The host's rights in the worker: needed by the running host, without a configuration; and checked with its new
+// credentials. The state of the worker at the host.
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/cmd/document.h"
 #include "core/cmd/join/join.h"
+#include "core/kube/api/requests.h"
+#include "core/kube/client/ask.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define QUERY_MAX 1024
 #define LOST_MAX 4096
@@ -49,32 +50,25 @@ static bool is_dangerous(const struct right *right, const char *account) {
 }
 
 static struct error *read_right(struct json *item, const char *account, struct rights *rights) {
-    const char *resources = words(item, "resources"), *verbs = words(item, "verbs");
-    struct right right = {.group = json_string_or(json_get(item, "group"), ""),
-                          .verbs = verbs,
-                          .name = json_string(json_get(item, "name"))};
-    bool plain = resources && verbs && is_plain(right.group) && (!right.name || is_plain(right.name)) &&
-                 right_scope_read(json_string_or(json_get(item, "scope"), ""), &right.scope);
-    right.resources = plain ? strdup(resources) : NULL;
-    if (plain && right.resources && !is_dangerous(&right, account)) {
-        struct right *place = array_next(&rights->list, rights->count, sizeof right);
-        if (place) {
-            *place = right;
-            rights->count++;
-            return NULL;
-        }
+    struct right *right = array_next(&rights->list, rights->count, sizeof *right);
+    if (!right)
+        return error_no_memory();
+    const char *resources = words(item, "resources");
+    *right = (struct right){.group = json_string_or(json_get(item, "group"), ""),
+                            .resources = resources ? strdup(resources) : NULL,
+                            .verbs = words(item, "verbs"),
+                            .name = json_string(json_get(item, "name"))};
+    if (right->resources && right->verbs && is_plain(right->group) && (!right->name || is_plain(right->name)) &&
+        right_scope_read(json_string_or(json_get(item, "scope"), ""), &right->scope) && !is_dangerous(right, account)) {
+        rights->count++;
+        return NULL;
     }
-    free(right.resources);
+    free(right->resources);
     return error_new(ERROR_INVALID, "its /api/v1/rights has a right that no host needs: %.40s of %.80s",
-                     verbs ? verbs : "?", resources ? resources : "?");
+                     right->verbs ? right->verbs : "?", resources ? resources : "?");
 }
 
-// A host without the parameter `exec` always reports this right.
-static bool is_of_exec(const struct json *item) {
-    return text_equal(json_string(json_at(json_get(item, "resources"), 0)), "pods/exec");
-}
-
-// `logs`: with the rights for wharf logs.
+// `logs`: with the rights for wharf logs. A host without the parameter `exec` always reports its right.
 static struct error *read_needed(const struct join *join, struct remote *host, bool logs, struct join_needed *needed) {
     AUTO_BUFFER(path, QUERY_MAX);
     buffer_text(&path, "/api/v1/rights");
@@ -83,7 +77,7 @@ static struct error *read_needed(const struct join *join, struct remote *host, b
     remote_parameter(&path, "exec", join->rights.with_exec ? "true" : "false");
     TRY(path.failed ? error_no_memory() : remote_get(host, path.data, &needed->document));
     for (struct json *i = json_first(json_get(needed->document, "items")); i; i = json_next(i))
-        if (join->rights.with_exec || !is_of_exec(i))
+        if (join->rights.with_exec || !text_equal(json_string(json_at(json_get(i, "resources"), 0)), "pods/exec"))
             TRY(read_right(i, join->rights.account, &needed->rights));
     if (needed->rights.count == 0)
         return error_new(ERROR_INVALID, "its /api/v1/rights is empty");
@@ -100,11 +94,10 @@ void join_read_needed(struct join *join, struct call *call) {
         join->rights.given = &join->needed.rights;
         return;
     }
-    fprintf(
-        stderr,
-        "adapters: job, as no configuration is given and no host answers (%s); --config or --adapters-enabled names "
-        "others\n",
-        error_text(error));
+    fprintf(stderr,
+            "adapters: job, as no configuration is given and no host answers (%s); --config or --adapters-enabled "
+            "names others\n",
+            error_text(error));
     error_free(error);
 }
 
@@ -176,14 +169,14 @@ struct error *join_check_lost(struct join *join, bool agreed) {
         printf("%s: ClusterRole %s loses %s\n", join->worker.role, name, lost.data);
         return NULL;
     }
-    return error_new(
-        ERROR_REFUSED,
-        "%s: ClusterRole %s would lose %s: give the host's configuration with --config%s, or --reduce-rights "
-        "if the host no longer needs them",
-        join->worker.role, name, lost.data, strstr(lost.data, "pods/exec") ? ", or --exec for wharf exec" : "");
+    return error_new(ERROR_REFUSED,
+                     "%s: ClusterRole %s would lose %s: give the host's configuration with --config%s, or "
+                     "--reduce-rights if the host no longer needs them",
+                     join->worker.role, name, lost.data,
+                     strstr(lost.data, "pods/exec") ? ", or --exec for wharf exec" : "");
 }
 
-#define AGAIN_NS (200 * CLOCK_MS)
+#define STATE_NS (200 * CLOCK_MS)
 
 struct error *join_open_host(struct call *call, const struct setup *setup, const char *namespace_) {
     bool local = setup->from_file && config_serves(&setup->config->serve);
@@ -202,11 +195,10 @@ struct error *join_open_host(struct call *call, const struct setup *setup, const
 
 static struct error *not_ready(const struct join *join, const struct json *worker) {
     if (!worker)
-        return error_new(
-            ERROR_NOT_FOUND,
-            "the host does not list worker %s: its configuration needs workersFrom: {secrets: true}, and its "
-            "namespace must be %s",
-            join->name, join->namespace_);
+        return error_new(ERROR_NOT_FOUND,
+                         "the host does not list worker %s: its configuration needs workersFrom: {secrets: true}, and "
+                         "its namespace must be %s",
+                         join->name, join->namespace_);
     const char *reason = json_string_or(json_get(worker, "reason"), "");
     return error_new(ERROR_REFUSED, "the host shows worker %s as %s%s%s", join->name,
                      json_string_or(json_get(worker, "state"), "unknown"), *reason != '\0' ? ": " : "", reason);
@@ -230,9 +222,153 @@ struct error *join_await_ready(const struct join *join, struct call *call) {
             printf("host: worker %s is Ready\n", join->name);
             return NULL;
         }
-        if (!remote_wait(until_ns, AGAIN_NS))
+        if (!remote_wait(until_ns, STATE_NS))
             return error ? error : not_ready(join, worker);
         error_free(error);
         error = NULL;
     }
+}
+
+// The new credentials ---------------------------------------------------------------------------------------------
+
+#define AUTHORIZER_NS (5 * CLOCK_SECOND) // until granted rights must be in effect
+#define VERSIONS_MAX 16
+#define AGAIN_NS (50 * CLOCK_MS)
+
+static struct error *denied(const struct access_review *question) {
+    return error_new(ERROR_REFUSED, "the host may not %s %s%s%s%s%s%s%s%s%s", question->verb, question->resource,
+                     question->subresource ? "/" : "", question->subresource ? question->subresource : "",
+                     *question->group != '\0' ? "." : "", question->group, question->name ? " " : "",
+                     question->name ? question->name : "", question->namespace_ ? " in namespace " : "",
+                     question->namespace_ ? question->namespace_ : "");
+}
+
+static struct error *review_once(struct cluster *cluster, const struct access_review *question, bool *allowed) {
+    AUTO_JSON review = NULL;
+    AUTO_BUFFER(body, ACCESS_REVIEW_MAX);
+    if (!access_review_write(question, &body))
+        return error_no_memory();
+    const struct http_request request = {.method = HTTP_POST,
+                                         .path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+                                         .content_type = "application/json",
+                                         .body = body.data};
+    TRY(cluster_send(cluster, &request, &review));
+    *allowed = json_bool(json_path(review, "status", "allowed", NULL), false);
+    return NULL;
+}
+
+struct checking {
+    struct cluster *cluster;
+    int64_t until_ns; // monotonic
+    size_t count;
+};
+
+// An authorizer applies new roles after a moment.
+static struct error *check_one(struct checking *checking, const struct access_review *question) {
+    bool allowed = false;
+    checking->count++;
+    for (;;) {
+        TRY(review_once(checking->cluster, question, &allowed));
+        if (allowed)
+            return NULL;
+        if (!remote_wait(checking->until_ns, AGAIN_NS))
+            return denied(question);
+    }
+}
+
+// Checks each verb of a right on one of the resources.
+static struct error *check_verbs(struct checking *checking, const struct right *right, const char *resource,
+                                 const char *namespace_) {
+    const char *slash = strchr(resource, '/');
+    AUTO_TEXT plural = strndup(resource, strcspn(resource, "/"));
+    size_t len = 0;
+    for (const char *rest = right->verbs, *at; document_next_word(&rest, ',', &at, &len);) {
+        AUTO_TEXT verb = strndup(at, len);
+        const struct access_review question = {.group = right->group,
+                                               .resource = plural,
+                                               .subresource = slash ? slash + 1 : NULL,
+                                               .verb = verb,
+                                               .name = right->name,
+                                               .namespace_ = namespace_};
+        TRY(verb && plural ? check_one(checking, &question) : error_no_memory());
+    }
+    return NULL;
+}
+
+static struct error *check_right(struct checking *checking, const struct right *right, const char *namespace_) {
+    size_t len = 0;
+    for (const char *rest = right->resources, *at; document_next_word(&rest, ',', &at, &len);) {
+        AUTO_TEXT resource = strndup(at, len);
+        TRY(resource ? check_verbs(checking, right, resource, namespace_) : error_no_memory());
+    }
+    return NULL;
+}
+
+static struct error *check_scope(const struct join *join, struct checking *checking, const struct right *right) {
+    if (right->scope == RIGHT_OWN)
+        return check_right(checking, right, join->namespace_);
+    if (right->scope != RIGHT_WORK || join->rights.n_namespaces == 0)
+        return check_right(checking, right, NULL);
+    for (size_t i = 0; i < join->rights.n_namespaces; i++)
+        TRY(check_right(checking, right, join->rights.namespaces[i]));
+    return NULL;
+}
+
+// A kind that the worker lacks is no error: other workers may serve the kind.
+static struct error *report_kind(struct cluster *cluster, const char *group, const char *plural,
+                                 const char *const *versions) {
+    bool served = false;
+    TRY(cluster_serves(cluster, group, plural, versions, &served));
+    if (!served)
+        printf("%s: does not serve %s%s%s: none of them will be placed there\n", cluster->role, plural,
+               *group ? "." : "", group);
+    return NULL;
+}
+
+// The kinds of the host, which may not be enabled here.
+static struct error *report_kinds_of_host(struct cluster *cluster, const struct json *kinds) {
+    for (const struct json *kind = json_first(kinds); kind; kind = json_next(kind)) {
+        const char *versions[VERSIONS_MAX + 1] = {NULL};
+        const struct json *version = json_first(json_get(kind, "versions"));
+        for (size_t i = 0; version && i < VERSIONS_MAX; version = json_next(version))
+            versions[i++] = json_string_or(version, "");
+        TRY(report_kind(cluster, json_string_or(json_get(kind, "group"), ""),
+                        json_string_or(json_get(kind, "resource"), ""), versions));
+    }
+    return NULL;
+}
+
+// An API server accepts a new token after a moment.
+static struct error *open_as_host(struct join *join, int64_t until_ns, struct cluster *cluster) {
+    AUTO_BUFFER(kubeconfig, JOIN_KUBECONFIG_MAX);
+    TRY(join_kubeconfig(join, NULL, join->token, &kubeconfig));
+    for (;;) {
+        struct endpoint *endpoint = NULL;
+        struct error *error =
+            kubeconfig_parse(kubeconfig.data, kubeconfig.len, "the new credentials", NULL, NULL, &endpoint);
+        error = cluster_open(cluster, join->worker.role, error, &endpoint);
+        if (!error || error->code != ERROR_REFUSED || !remote_wait(until_ns, AGAIN_NS))
+            return error;
+        error_free(error);
+        cluster_close(cluster);
+    }
+}
+
+struct error *join_check_rights(struct join *join) {
+    __attribute__((cleanup(cluster_close))) struct cluster cluster = {.role = NULL};
+    __attribute__((cleanup(rights_free))) struct rights rights = {.count = 0};
+    struct checking checking = {.cluster = &cluster, .until_ns = clock_now().mono_ns + AUTHORIZER_NS};
+    const struct adapters *adapters = join->setup.adapters;
+    TRY(open_as_host(join, checking.until_ns, &cluster));
+    TRY(rbac_rights(&join->rights, &join->setup, &rights));
+    for (size_t i = 0; i < rights.count; i++)
+        TRY(error_wrap(check_scope(join, &checking, &rights.list[i]), "%s", join->worker.role));
+    if (join->rights.given)
+        TRY(report_kinds_of_host(&cluster, json_get(join->needed.document, "kinds")));
+    for (size_t i = 0; !join->rights.given && i < adapters->n_kinds; i++) {
+        const wharf_kind *kind = &adapters->kinds[i]->abi;
+        TRY(report_kind(&cluster, kind->group, kind->plural, kind->versions));
+    }
+    printf("%s: the host can connect and has all %zu rights that it needs\n", cluster.role, checking.count);
+    return NULL;
 }

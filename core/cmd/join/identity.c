@@ -5,8 +5,6 @@
 #include "core/cmd/join/join.h"
 #include "core/kube/object/object.h"
 
-#include <string.h>
-
 struct error *join_open_management(struct cluster *cluster, const struct call *call, const struct setup *setup) {
     const char *kubeconfig = flags_value(call, "kubeconfig"), *own = flags_value(call, "management-kubeconfig");
     const char *context = flags_value(call, "management-context");
@@ -17,63 +15,35 @@ struct error *join_open_management(struct cluster *cluster, const struct call *c
     return cluster_open(cluster, "management", error, &endpoint);
 }
 
-static const char *worker_of(const struct json *secret) {
+const char *join_worker_of(const struct json *secret) {
     const char *given = object_annotation(secret, JOIN_NAME);
     return given ? given : object_name(secret);
 }
 
-static struct error *list_secrets(struct cluster *management, const char *namespace_, struct json **out) {
+struct error *join_list_secrets(struct cluster *management, const char *namespace_, struct json **out) {
     AUTO_TEXT path = cluster_path("Secret", namespace_, NULL);
     AUTO_TEXT query = path ? text_format("%s?labelSelector=wharf.dev%%2Fworker%%3Dtrue", path) : NULL;
-    return query ? cluster_get(management, query, out) : error_no_memory();
-}
-
-struct error *join_find_secret(struct cluster *management, const char *namespace_, const char *worker,
-                               struct json **out) {
     AUTO_JSON list = NULL;
-    *out = NULL;
-    TRY(list_secrets(management, namespace_, &list));
-    for (struct json *s = json_first(json_get(list, "items")); s && !*out; s = json_next(s))
-        if (strcmp(worker_of(s), worker) == 0 && !(*out = json_copy(s)))
-            return error_no_memory();
+    TRY(query ? cluster_get(management, query, &list) : error_no_memory());
+    *out = json_detach(list, "items");
     return NULL;
-}
-
-struct error *join_name_of_uid(struct cluster *management, const char *namespace_, const char *uid, char **name) {
-    AUTO_JSON list = NULL;
-    *name = NULL;
-    TRY(list_secrets(management, namespace_, &list));
-    for (const struct json *s = json_first(json_get(list, "items")); s && !*name; s = json_next(s))
-        if (text_equal(object_annotation(s, JOIN_UID), uid) && !(*name = strdup(worker_of(s))))
-            return error_no_memory();
-    return NULL;
-}
-
-struct error *join_worker_names(struct cluster *management, const char *namespace_, struct buffer *out) {
-    AUTO_JSON list = NULL;
-    struct error *error = list_secrets(management, namespace_, &list);
-    for (const struct json *s = json_first(json_get(list, "items")); !error && s; s = json_next(s))
-        buffer_printf(out, "%s%s", out->len > 0 ? ", " : "", worker_of(s));
-    return !error && out->failed ? error_no_memory() : error;
 }
 
 static struct error *check_secret(const struct join *join, const struct json *secret) {
-    const char *uid = object_annotation(secret, JOIN_UID), *worker = worker_of(secret);
+    const char *uid = object_annotation(secret, JOIN_UID), *worker = join_worker_of(secret);
     if (!uid)
         return NULL;
     bool same_name = strcmp(worker, join->name) == 0, same_cluster = strcmp(uid, join->worker.uid) == 0;
     if (same_name && !same_cluster)
-        return error_new(
-            ERROR_REFUSED,
-            "worker %s is another cluster (uid %s of namespace kube-system, found %s): choose another --name, "
-            "or remove it first with `wharf leave %s`",
-            worker, uid, join->worker.uid, worker);
+        return error_new(ERROR_REFUSED,
+                         "worker %s is another cluster (uid %s of namespace kube-system, found %s): choose another "
+                         "--name, or remove it first with `wharf leave %s`",
+                         worker, uid, join->worker.uid, worker);
     if (same_cluster && !same_name)
-        return error_new(
-            ERROR_REFUSED,
-            "this cluster is already worker %s (Secret %s/%s): use --name %s to renew it, or remove it first "
-            "with `wharf leave %s`",
-            worker, join->namespace_, object_name(secret), worker, worker);
+        return error_new(ERROR_REFUSED,
+                         "this cluster is already worker %s (Secret %s/%s): use --name %s to renew it, or remove it "
+                         "first with `wharf leave %s`",
+                         worker, join->namespace_, object_name(secret), worker, worker);
     return NULL;
 }
 
@@ -93,9 +63,9 @@ static struct error *keep_labels(struct join *join, const struct json *secret) {
 // An existing Secret of this name must belong to a worker.
 static struct error *check_name(struct join *join) {
     AUTO_JSON found = NULL;
-    struct error *error = cluster_get_object(&join->management, "Secret", join->namespace_, join->name, &found);
-    if (error || !found)
-        return error;
+    TRY(cluster_get_object(&join->management, "Secret", join->namespace_, join->name, &found));
+    if (!found)
+        return NULL;
     if (text_equal(object_label(found, JOIN_LABEL), "true"))
         return keep_labels(join, found);
     return error_new(ERROR_REFUSED,
@@ -105,12 +75,8 @@ static struct error *check_name(struct join *join) {
 
 struct error *join_owner(struct cluster *worker, const char *namespace_, const char *account, char **uid) {
     AUTO_JSON found = NULL;
-    *uid = NULL;
-    struct error *error = cluster_get_object(worker, "ServiceAccount", namespace_, account, &found);
-    const char *owner = found ? object_annotation(found, JOIN_OWNER) : NULL;
-    if (owner && !(*uid = strdup(owner)))
-        return error_no_memory();
-    return error;
+    TRY(cluster_get_object(worker, "ServiceAccount", namespace_, account, &found));
+    return text_set(uid, found ? object_annotation(found, JOIN_OWNER) : NULL) ? NULL : error_no_memory();
 }
 
 // Refuse an account of another host, which would lose its rights.
@@ -118,24 +84,22 @@ static struct error *check_account(struct join *join) {
     AUTO_TEXT uid = NULL;
     TRY(join_owner(&join->worker, join->namespace_, join->rights.account, &uid));
     if (uid && strcmp(uid, join->management.uid) != 0)
-        return error_new(
-            ERROR_REFUSED,
-            "ServiceAccount %s/%s in the worker is that of the host of another management cluster (uid %s of "
-            "namespace kube-system): choose another --account",
-            join->namespace_, join->rights.account, uid);
+        return error_new(ERROR_REFUSED,
+                         "ServiceAccount %s/%s in the worker is that of the host of another management cluster (uid %s "
+                         "of namespace kube-system): choose another --account",
+                         join->namespace_, join->rights.account, uid);
     return NULL;
 }
 
 struct error *join_check_identity(struct join *join) {
     if (strcmp(join->worker.uid, join->management.uid) == 0)
-        return error_new(
-            ERROR_REFUSED,
-            "found the management cluster itself at %s (uid %s of namespace kube-system), expected another "
-            "cluster: --context names the worker, --management-context the management cluster",
-            cluster_server(&join->worker), join->worker.uid);
-    AUTO_JSON list = NULL;
-    TRY(list_secrets(&join->management, join->namespace_, &list));
-    for (const struct json *s = json_first(json_get(list, "items")); s; s = json_next(s))
+        return error_new(ERROR_REFUSED,
+                         "found the management cluster itself at %s (uid %s of namespace kube-system), expected "
+                         "another cluster: --context names the worker, --management-context the management cluster",
+                         cluster_server(&join->worker), join->worker.uid);
+    AUTO_JSON secrets = NULL;
+    TRY(join_list_secrets(&join->management, join->namespace_, &secrets));
+    for (const struct json *s = json_first(secrets); s; s = json_next(s))
         TRY(check_secret(join, s));
     TRY(check_name(join));
     return check_account(join);

@@ -7,9 +7,7 @@
 #include "core/cmd/rbac/rbac.h"
 #include "core/cmd/remote/remote.h"
 #include "core/cmd/setup.h"
-#include "core/engine/clusters/identity.h"
-
-#include <stdint.h>
+#include "core/engine/clusters/clusters.h"
 
 #define JOIN_LABEL "wharf.dev/worker"
 #define JOIN_LABELS "worker.wharf.dev/" // the prefix of the worker's own labels
@@ -44,41 +42,23 @@ struct join {
 // identity.c
 // Refuses the management cluster itself, a cluster that is joined under another name, and a name of another cluster.
 struct error *join_check_identity(struct join *join);
-// The uid of the management cluster whose host uses an account in the worker; NULL: not known.
+// The uid of the management cluster with the host that uses an account in the worker; NULL: not known.
 struct error *join_owner(struct cluster *worker, const char *namespace_, const char *account, char **uid);
-// The Secret of a worker, or NULL.
-struct error *join_find_secret(struct cluster *management, const char *namespace_, const char *worker,
-                               struct json **out);
+// The Secrets of all workers, an array; NULL: none.
+struct error *join_list_secrets(struct cluster *management, const char *namespace_, struct json **out);
+const char *join_worker_of(const struct json *secret); // the worker's name
 
 // The management cluster that the flags name, else that of the configuration file, else the current context's.
 struct error *join_open_management(struct cluster *cluster, const struct call *call, const struct setup *setup);
 
-// The name of the worker that has this uid; NULL: none.
-struct error *join_name_of_uid(struct cluster *management, const char *namespace_, const char *uid, char **name);
-
-// "w1, w2": the workers that have a Secret.
-struct error *join_worker_names(struct cluster *management, const char *namespace_, struct buffer *out);
-
-// objects.c
-struct error *join_grant(struct join *join);
-struct error *join_request_token(struct join *join);
-// Everything that join_grant applies, as YAML.
-struct error *join_print_rights(const struct join *join, struct buffer *out);
-
+// command.c
 // The kubeconfig with which the host connects; with `server` NULL the address is that of the operator's kubeconfig.
 struct error *join_kubeconfig(const struct join *join, const char *server, const char *token, struct buffer *out);
-// The Secret with this kubeconfig. `readable`: as stringData, for reading.
-struct error *join_secret(const struct join *join, const char *token, bool readable, struct json **out);
-// Reads "key=value,..." as an object; ERROR_USAGE for invalid labels.
-struct error *join_read_labels(const char *labels, struct json **out);
-// The Namespace of the host.
-struct json *join_namespace(const char *namespace_);
 
-// check.c
+// host.c
 // Connects with the new credentials and checks each right and which kinds are served.
 struct error *join_check_rights(struct join *join);
-
-// host.c Uses the rights from the running host's API; prints a line if no host responds.
+// Uses the rights from the running host's API; prints a line if no host responds.
 void join_read_needed(struct join *join, struct call *call);
 void join_needed_clear(struct join_needed *needed);
 // Refuses to take rights away from the host's ClusterRole in the worker, except with consent or by flags.

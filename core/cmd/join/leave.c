@@ -9,54 +9,102 @@
 #include "core/engine/mirror/mirror.h"
 #include "core/kube/object/object.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define LIST_MAX 500 // of a kind; more are counted later
+#define LEFT_MAX 65536
 
-// The mirrors in a worker.
-struct join_left {
-    struct buffer text; // "3 jobs.batch, 1 rayjobs.ray.io"
-    size_t own;         // mirrors of this origin
-    bool others;        // there are mirrors of other origins
+#define AGAIN_NS (500 * CLOCK_MS)
+#define HEEDED_NS (15 * CLOCK_SECOND) // until a running host must have begun to drain
+
+static const struct flag flags[] = {
+    {"policy", .argument = "POLICY", .fallback = "finish", .words = WORDS("finish", "move", "abandon"),
+     .help = "let running workloads finish, move them to other workers, or leave at once and\n"
+             "abandon them"},
+    {"context", .argument = "CONTEXT", .help = "the kubeconfig context of the worker, to remove the rights there"},
+    FLAG_KUBECONFIG,
+    FLAG_MANAGEMENT_CONTEXT,
+    FLAG_MANAGEMENT_KUBECONFIG,
+    FLAG_HOST_NAMESPACE,
+    {"account", .argument = "NAME", CHECK_ACCOUNT,
+     .help = "the host's ServiceAccount in the worker (default: that of the Secret, else wharf)"},
+    FLAG_ENABLED_CONFIG,
+    FLAG_ADAPTERS,
+    FLAG_ENABLED_NAMES,
+    {"keep-rbac", .help = "leave the ServiceAccount and the rights in the worker"},
+    {"timeout", .argument = "DURATION", .fallback = "0", CHECK_DURATION,
+     .help = "the longest wait for workloads; 0: without limit. Repeat the command to go on waiting"},
 };
 
-static void count_items(struct join_left *left, const struct json *list, const char *origin, const char *kind) {
+struct leave {
+    const char *name, *policy, *namespace_;
+    int64_t began_ns, until_ns; // monotonic; CLOCK_NEVER: no limit
+    struct setup setup;
+    struct rbac_options rights;        // in the worker
+    struct cluster management, worker; // the worker with the operator's credentials, else with the Secret's
+    struct json *secrets;              // of all workers
+    const struct json *secret;         // one of them; NULL: gone already
+    struct remote *host;               // of the call; NULL: none responds
+    bool keep_rbac;
+    struct buffer left; // the worker's mirrors of this host: "3 jobs.batch, 1 rayjobs.ray.io"
+    size_t n_left;      // their number
+    bool has_others;    // there are mirrors of other hosts
+};
+
+static void leave_clear(struct leave *leave) {
+    cluster_close(&leave->worker);
+    cluster_close(&leave->management);
+    setup_free(&leave->setup);
+    json_free(leave->secrets);
+    buffer_free(&leave->left);
+}
+
+static bool waits(const struct leave *leave) {
+    return leave->secret && strcmp(leave->policy, "abandon") != 0;
+}
+
+static struct error *begin_drain(struct leave *leave) {
+    AUTO_TEXT path = cluster_path("Secret", leave->namespace_, object_name(leave->secret));
+    AUTO_TEXT body = document_text("{'metadata':{'annotations':{'" JOIN_DRAIN "':%s}}}", leave->policy);
+    TRY(cluster_patch(&leave->management, path, body));
+    printf("management: secret/%s annotated: " JOIN_DRAIN "=%s\n", object_name(leave->secret), leave->policy);
+    fflush(stdout);
+    return NULL;
+}
+
+static void count_items(struct leave *leave, const struct json *list, const char *kind) {
+    const char *configured = leave->setup.config->origin, *origin = configured ? configured : leave->management.uid;
     size_t own = 0;
     for (const struct json *m = json_first(json_get(list, "items")); m; m = json_next(m)) {
         bool ours = text_equal(object_label(m, MARK_ORIGIN), origin);
         own += ours;
-        left->others |= !ours;
+        leave->has_others |= !ours;
     }
     if (own > 0)
-        buffer_printf(&left->text, "%s%zu %s", left->text.len > 0 ? ", " : "", own, kind);
-    left->own += own;
+        buffer_printf(&leave->left, "%s%zu %s", leave->left.len > 0 ? ", " : "", own, kind);
+    leave->n_left += own;
 }
 
-static struct error *count_kind(struct cluster *worker, const struct kind *kind, const char *origin,
-                                struct join_left *left) {
-    struct error *error = NULL;
+static struct error *count_kind(struct leave *leave, const struct kind *kind) {
     bool served = false;
-    for (size_t i = 0; !error && !served && kind->abi.versions[i]; i++) {
+    for (size_t i = 0; !served && kind->abi.versions[i]; i++) {
         const char *group = kind->abi.group;
         AUTO_TEXT path = text_format("/api%s%s/%s/%s?labelSelector=wharf.dev%%2Forigin&limit=%d", *group ? "s/" : "",
                                      group, kind->abi.versions[i], kind->abi.plural, LIST_MAX);
         AUTO_JSON list = NULL;
-        error = path ? cluster_get(worker, path, &list) : error_no_memory();
+        TRY(path ? cluster_get(&leave->worker, path, &list) : error_no_memory());
         served = list;
-        if (served)
-            count_items(left, list, origin, kind->plural_group);
+        count_items(leave, list, kind->plural_group);
     }
-    return error;
+    return NULL;
 }
 
-static struct error *count_left(struct cluster *worker, const struct setup *enabled, const char *origin,
-                                struct join_left *left) {
-    buffer_reset(&left->text);
-    left->own = 0;
-    left->others = false;
-    for (size_t i = 0; i < enabled->adapters->n_kinds; i++)
-        TRY(count_kind(worker, enabled->adapters->kinds[i], origin, left));
+// Counts the mirrors in the worker.
+static struct error *count_left(struct leave *leave) {
+    const struct adapters *adapters = leave->setup.adapters;
+    buffer_reset(&leave->left);
+    leave->n_left = 0;
+    leave->has_others = false;
+    for (size_t i = 0; i < adapters->n_kinds; i++)
+        TRY(count_kind(leave, adapters->kinds[i]));
     return NULL;
 }
 
@@ -83,90 +131,6 @@ static struct error *delete_rights(struct cluster *worker, const struct rbac_opt
     return cluster_delete(worker, "ServiceAccount", rights->namespace_, rights->account);
 }
 
-#define AGAIN_NS (500 * CLOCK_MS)
-#define HEEDED_NS (15 * CLOCK_SECOND) // until a running host must have begun to drain
-
-enum {
-    POLICY,
-    CONTEXT,
-    KUBECONFIG,
-    MANAGEMENT_CONTEXT,
-    MANAGEMENT_KUBECONFIG,
-    NAMESPACE,
-    ACCOUNT,
-    CONFIG,
-    ADAPTERS,
-    ENABLED,
-    KEEP_RBAC,
-    TIMEOUT,
-    N_FLAGS
-};
-
-static const struct flag flags[] = {
-    [POLICY] = {.name = "policy",
-                .argument = "POLICY",
-                .fallback = "finish",
-                .words = WORDS("finish", "move", "abandon"),
-                .help = "let running workloads finish, move them to other workers, or leave at once and\n"
-                        "abandon them"},
-    [CONTEXT] = {.name = "context",
-                 .argument = "CONTEXT",
-                 .help = "the kubeconfig context of the worker, to remove the rights there"},
-    [KUBECONFIG] = FLAG_KUBECONFIG,
-    [MANAGEMENT_CONTEXT] = FLAG_MANAGEMENT_CONTEXT,
-    [MANAGEMENT_KUBECONFIG] = FLAG_MANAGEMENT_KUBECONFIG,
-    [NAMESPACE] = FLAG_HOST_NAMESPACE,
-    [ACCOUNT] = {.name = "account",
-                 .argument = "NAME",
-                 CHECK_ACCOUNT,
-                 .help = "the host's ServiceAccount in the worker (default: that of the Secret, else wharf)"},
-    [CONFIG] = FLAG_ENABLED_CONFIG,
-    [ADAPTERS] = FLAG_ADAPTERS,
-    [ENABLED] = FLAG_ENABLED_NAMES,
-    [KEEP_RBAC] = {.name = "keep-rbac", .help = "leave the ServiceAccount and the rights in the worker"},
-    [TIMEOUT] = {.name = "timeout",
-                 .argument = "DURATION",
-                 .fallback = "0",
-                 CHECK_DURATION,
-                 .help = "the longest wait for workloads; 0: without limit. Repeat the command to go on waiting"},
-};
-
-struct leave {
-    const char *name, *policy, *namespace_;
-    int64_t began_ns, until_ns; // monotonic; CLOCK_NEVER: no limit
-    struct setup setup;
-    struct rbac_options rights;        // in the worker
-    struct cluster management, worker; // the worker with the operator's credentials, else with the Secret's
-    struct json *secret;               // NULL: gone already
-    struct remote *host;               // of the call; NULL: none responds
-    bool keep_rbac;
-};
-
-static void leave_clear(struct leave *leave) {
-    cluster_close(&leave->worker);
-    cluster_close(&leave->management);
-    setup_free(&leave->setup);
-    json_free(leave->secret);
-}
-
-static bool waits(const struct leave *leave) {
-    return leave->secret && strcmp(leave->policy, "abandon") != 0;
-}
-
-static struct error *begin_drain(struct leave *leave) {
-    AUTO_TEXT path = cluster_path("Secret", leave->namespace_, object_name(leave->secret));
-    AUTO_TEXT body = document_text("{'metadata':{'annotations':{'" JOIN_DRAIN "':%s}}}", leave->policy);
-    struct error *error = cluster_patch(&leave->management, path, body);
-    if (!error)
-        printf("management: secret/%s annotated: " JOIN_DRAIN "=%s\n", object_name(leave->secret), leave->policy);
-    fflush(stdout);
-    return error;
-}
-
-static const char *origin_of(const struct leave *leave) {
-    return leave->setup.config->origin ? leave->setup.config->origin : leave->management.uid;
-}
-
 // Whether the running host drains the worker and has nothing there; without a host, nothing is placed. A host without
 // a worker of this name from this Secret never drains.
 static struct error *check_host(struct leave *leave, bool *done) {
@@ -177,38 +141,29 @@ static struct error *check_host(struct leave *leave, bool *done) {
     error_free(error); // the host may be restarting
     if (!worker || drains || clock_now().mono_ns - leave->began_ns < HEEDED_NS)
         return NULL;
-    return error_new(
-        ERROR_REFUSED,
-        "the host has not begun to drain worker %s (%s): its configuration needs workersFrom: {secrets: true}, "
-        "and no worker of that name of its own",
-        leave->name, json_string_or(json_get(worker, "from"), "of unknown origin"));
+    return error_new(ERROR_REFUSED,
+                     "the host has not begun to drain worker %s (%s): its configuration needs workersFrom: {secrets: "
+                     "true}, and no worker of that name of its own",
+                     leave->name, json_string_or(json_get(worker, "from"), "of unknown origin"));
 }
 
 static struct error *await_end(struct leave *leave) {
-    struct join_left left = {.text = {.max = 65536}};
     AUTO_TEXT printed = NULL;
-    struct error *error = NULL;
     for (;;) {
         bool done = true;
-        error = count_left(&leave->worker, &leave->setup, origin_of(leave), &left);
-        if (!error)
-            error = check_host(leave, &done);
-        if (error || (left.own == 0 && done))
-            break;
-        if (left.own > 0 && !text_equal(printed, left.text.data)) {
-            printf("worker: waiting for %s\n", left.text.data);
+        TRY(count_left(leave));
+        TRY(check_host(leave, &done));
+        if (leave->n_left == 0 && done)
+            return NULL;
+        if (leave->n_left > 0 && !text_equal(printed, leave->left.data)) {
+            printf("worker: waiting for %s\n", leave->left.data);
             fflush(stdout);
-            free(printed);
-            printed = strdup(left.text.data);
+            (void)text_set(&printed, leave->left.data);
         }
-        if (!remote_wait(leave->until_ns, AGAIN_NS)) {
-            error = error_new(ERROR_LIMIT, "worker %s still has %s: run the command again to go on waiting",
-                              leave->name, left.own > 0 ? left.text.data : "workloads to give up");
-            break;
-        }
+        if (!remote_wait(leave->until_ns, AGAIN_NS))
+            return error_new(ERROR_LIMIT, "worker %s still has %s: run the command again to go on waiting", leave->name,
+                             leave->n_left > 0 ? leave->left.data : "workloads to give up");
     }
-    buffer_free(&left.text);
-    return error;
 }
 
 // Deletes the orders of `wharf cordon` and `wharf drain`, too.
@@ -233,40 +188,33 @@ static void await_host(struct leave *leave) {
 // Keep rights that another host uses for other mirrors.
 static struct error *withdraw(struct leave *leave) {
     AUTO_TEXT owner = NULL;
-    struct join_left left = {.text = {.max = 65536}};
-    struct error *error = count_left(&leave->worker, &leave->setup, origin_of(leave), &left);
-    buffer_free(&left.text);
-    if (!error)
-        error = join_owner(&leave->worker, leave->namespace_, leave->rights.account, &owner);
-    bool own = text_equal(owner, leave->management.uid);
-    if (error || own || (!owner && !left.others))
-        return error ? error : delete_rights(&leave->worker, &leave->rights);
+    TRY(count_left(leave));
+    TRY(join_owner(&leave->worker, leave->namespace_, leave->rights.account, &owner));
+    if (text_equal(owner, leave->management.uid) || (!owner && !leave->has_others))
+        return delete_rights(&leave->worker, &leave->rights);
     printf("worker: serviceaccount/%s and its rights stay: another host uses them\n", leave->rights.account);
     return NULL;
 }
 
 // Prints the workloads that `abandon` leaves behind. The worker's own count is newer than the host's.
 static struct error *report_abandoned(struct leave *leave) {
-    struct join_left left = {.text = {.max = 65536}};
     AUTO_JSON state = NULL;
-    struct error *error = NULL;
     if (leave->worker.client)
-        error = count_left(&leave->worker, &leave->setup, origin_of(leave), &left);
+        TRY(count_left(leave));
     else if (leave->host)
         error_free(remote_worker(leave->host, leave->name, &state, NULL));
-    int64_t count = leave->worker.client ? (int64_t)left.own : json_int64(json_get(state, "mirrors"), -1);
-    if (!error && count < 0)
+    int64_t count = leave->worker.client ? (int64_t)leave->n_left : json_int64(json_get(state, "mirrors"), -1);
+    bool known = leave->left.len > 0;
+    if (count < 0)
         printf("worker %s: the number of workloads there is unknown: their mirrors stay and may run on\n", leave->name);
-    else if (!error && count == 0)
+    else if (count == 0)
         printf("worker %s: no workload is placed there\n", leave->name);
-    else if (!error)
+    else
         printf("worker %s: %lld workload%s placed there%s%s%s: %s in the worker and may run on\n", leave->name,
-               (long long)count, count == 1 ? " is" : "s are", left.text.len > 0 ? " (" : "",
-               left.text.len > 0 ? left.text.data : "", left.text.len > 0 ? ")" : "",
-               count == 1 ? "its mirror stays" : "their mirrors stay");
-    buffer_free(&left.text);
+               (long long)count, count == 1 ? " is" : "s are", known ? " (" : "", known ? leave->left.data : "",
+               known ? ")" : "", count == 1 ? "its mirror stays" : "their mirrors stay");
     fflush(stdout);
-    return error;
+    return NULL;
 }
 
 static struct error *leave_worker(struct leave *leave) {
@@ -305,18 +253,20 @@ static struct error *no_such_worker(struct leave *leave, const char *more) {
         if (strcmp(config->workers[i].settings.name, leave->name) == 0)
             return error_new(ERROR_NOT_FOUND, "worker %s is in the list of %s, and has no Secret: remove it there%s",
                              leave->name, config->path, more);
-    TRY(join_worker_names(&leave->management, leave->namespace_, &names));
+    for (const struct json *s = json_first(leave->secrets); s; s = json_next(s))
+        buffer_printf(&names, "%s%s", names.len > 0 ? ", " : "", join_worker_of(s));
     return error_new(ERROR_NOT_FOUND, "worker %s does not exist: the workers with a Secret in namespace %s are: %s%s",
                      leave->name, leave->namespace_, names.len > 0 ? names.data : "none", more);
 }
 
 static struct error *check_no_worker(struct leave *leave) {
-    AUTO_TEXT name = NULL;
-    AUTO_TEXT more = NULL;
-    struct error *error = join_name_of_uid(&leave->management, leave->namespace_, leave->worker.uid, &name);
-    if (error || !name || strcmp(name, leave->name) == 0)
-        return error;
-    more = text_format("; --context: found the cluster of worker %s, expected that of %s", name, leave->name);
+    const struct json *s = json_first(leave->secrets);
+    while (s && !text_equal(object_annotation(s, JOIN_UID), leave->worker.uid))
+        s = json_next(s);
+    if (!s || strcmp(join_worker_of(s), leave->name) == 0)
+        return NULL;
+    AUTO_TEXT more =
+        text_format("; --context: found the cluster of worker %s, expected that of %s", join_worker_of(s), leave->name);
     return more ? no_such_worker(leave, more) : error_no_memory();
 }
 
@@ -326,8 +276,8 @@ static struct error *open_worker(struct call *call, struct leave *leave) {
     const char *encoded = json_string_or(json_path(leave->secret, "data", "kubeconfig", NULL), "");
     AUTO_BUFFER(text, JOIN_KUBECONFIG_MAX);
     struct error *error = NULL;
-    if (call->values[CONTEXT])
-        error = cluster_load(call->values[KUBECONFIG], call->values[CONTEXT], &endpoint);
+    if (flags_value(call, "context"))
+        error = cluster_load(flags_value(call, "kubeconfig"), flags_value(call, "context"), &endpoint);
     else if (!(error = text_base64_decode(encoded, &text)))
         error = kubeconfig_parse(text.data, text.len, "the kubeconfig in the Secret", NULL, NULL, &endpoint);
     return cluster_open(&leave->worker, "worker", error, &endpoint);
@@ -341,22 +291,23 @@ static const char *account_of(const struct json *secret) {
 }
 
 static struct error *open_all(struct call *call, struct leave *leave) {
-    const char *account = call->values[ACCOUNT];
-    struct error *error = join_open_management(&leave->management, call, &leave->setup);
-    if (!error)
-        error = join_find_secret(&leave->management, leave->namespace_, leave->name, &leave->secret);
+    const char *account = flags_value(call, "account");
+    bool has_context = flags_value(call, "context");
+    TRY(join_open_management(&leave->management, call, &leave->setup));
+    TRY(join_list_secrets(&leave->management, leave->namespace_, &leave->secrets));
+    leave->secret = json_first(leave->secrets);
+    while (leave->secret && strcmp(join_worker_of(leave->secret), leave->name) != 0)
+        leave->secret = json_next(leave->secret);
     leave->rights.namespace_ = leave->namespace_;
     leave->rights.account = account ? account : account_of(leave->secret);
-    if (!error && !leave->secret && !call->values[CONTEXT]) // nothing to do
-        error = no_such_worker(leave, "");
-    if (error || (!call->values[CONTEXT] && !leave->keep_rbac))
-        return error;
-    if (call->values[CONTEXT] || waits(leave))
-        error = open_worker(call, leave);
-    if (!error && call->values[CONTEXT])
-        error = leave->secret ? check_worker(leave) : check_no_worker(leave);
-    if (error)
-        return error;
+    if (!leave->secret && !has_context) // nothing to do
+        return no_such_worker(leave, "");
+    if (!has_context && !leave->keep_rbac)
+        return NULL;
+    if (has_context || waits(leave))
+        TRY(open_worker(call, leave));
+    if (has_context)
+        TRY(leave->secret ? check_worker(leave) : check_no_worker(leave));
     AUTO_JSON state = NULL;
     struct error *unreachable = join_open_host(call, &leave->setup, leave->namespace_);
     if (!unreachable)
@@ -367,24 +318,26 @@ static struct error *open_all(struct call *call, struct leave *leave) {
 }
 
 static struct error *run_leave(struct call *call) {
-    bool has_context = call->values[CONTEXT], keeps = call->values[KEEP_RBAC];
-    int64_t timeout_ns = flags_duration(call->values[TIMEOUT]), now_ns = clock_now().mono_ns;
+    bool has_context = flags_value(call, "context"), keeps = flags_value(call, "keep-rbac");
+    int64_t timeout_ns = flags_duration(flags_value(call, "timeout")), now_ns = clock_now().mono_ns;
     __attribute__((cleanup(leave_clear))) struct leave leave = {
         .name = call->operand[0],
-        .policy = call->values[POLICY],
+        .policy = flags_value(call, "policy"),
         .keep_rbac = keeps,
         .began_ns = now_ns,
         .until_ns = timeout_ns > 0 ? now_ns + timeout_ns : CLOCK_NEVER,
+        .left = {.max = LEFT_MAX},
     };
     if (!text_is_dns_label(leave.name))
         return error_new(ERROR_USAGE, "found \"%s\", expected the name of a worker", leave.name);
-    struct error *error = has_context && keeps ? NULL : setup_enabled(call, NULL, &leave.setup);
-    leave.namespace_ = leave.setup.config ? setup_namespace(&leave.setup, call) : NULL;
-    if (!error && leave.setup.config)
-        error = open_all(call, &leave);
-    if (!error && (!leave.setup.config || has_context == keeps))
+    if (!has_context || !keeps) {
+        TRY(setup_enabled(call, NULL, &leave.setup));
+        leave.namespace_ = setup_namespace(&leave.setup, call);
+        TRY(open_all(call, &leave));
+    }
+    if (has_context == keeps)
         return error_new(ERROR_USAGE, "expected --context, to remove the rights in the worker, or --keep-rbac");
-    return error ? error : leave_worker(&leave);
+    return leave_worker(&leave);
 }
 
 const struct subcommand subcommand_leave = {
@@ -392,7 +345,7 @@ const struct subcommand subcommand_leave = {
     .run = run_leave,
     .operand = OPERAND_WORKER,
     .flags = flags,
-    .n_flags = N_FLAGS,
+    .n_flags = COUNT(flags),
     .summary = "remove a worker",
     .text =
         "Drains a worker that joined with wharf join, waits until the host has no mirrors there, deletes the worker's\n"

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Candidates for the end of an unfinished command line, for the shells' completion (completion.c). A host that cannot
-// be reached completes nothing, silently.
-#include "core/cmd/main.h"
-
+// Candidates for the end of an unfinished command line, for the shells' completion; `wharf completion` prints the
+// scripts. A host that cannot be reached completes nothing, silently.
 #include "core/base/text.h"
-#include "core/cmd/cluster.h"
 #include "core/cmd/remote/remote.h"
 #include "core/config/config.h"
 #include "core/kube/kubeconfig/kubeconfig_file.h"
 
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define NAMES 500 // of workloads, at most
 
@@ -36,9 +31,8 @@ static void offer_commands(struct completing *completing) {
 }
 
 static void offer_flags(struct completing *completing) {
-    for (size_t i = 0; i <= completing->call.command->n_flags; i++) {
-        const struct flag *flag =
-            i < completing->call.command->n_flags ? &completing->call.command->flags[i] : &flag_help;
+    const struct flag *flag;
+    for (size_t i = 0; (flag = flags_at(completing->call.command, i)); i++) {
         AUTO_TEXT help = strndup(flag->help, strcspn(flag->help, "\n"));
         if (flag->name)
             offer(completing, "--", flag->name, help);
@@ -50,12 +44,20 @@ static void offer_words(struct completing *completing, const char *const *words)
         offer(completing, "", *words, NULL);
 }
 
+// Opened at the first question.
+static struct remote *host_of(struct completing *completing) {
+    if (!completing->call.remote)
+        error_free(remote_open_call(&completing->call));
+    return completing->call.remote;
+}
+
 // An item for each name in a list of the host, with `description`.
 static void offer_items(struct completing *completing, const char *path, const char *before, const char *name,
                         const char *description) {
+    struct remote *host = host_of(completing);
     AUTO_JSON list = NULL;
     AUTO_JSON seen = json_new_object();
-    error_free(remote_get(completing->call.remote, path, &list));
+    error_free(host ? remote_get(host, path, &list) : NULL);
     for (const struct json *item = json_first(json_get(list, "items")); item; item = json_next(item)) {
         const char *word = json_string_or(json_get(item, name), "");
         if (!json_get(seen, word) && json_set(seen, word, json_new_bool(true)))
@@ -67,13 +69,10 @@ static void offer_workers(struct completing *completing) {
     offer_items(completing, "/api/v1/workers", "", "name", "state");
 }
 
-static void offer_namespaces(struct completing *completing) {
-    offer_items(completing, "/api/v1/workloads?limit=1000", "", "namespace", NULL);
-}
-
 static void offer_kinds(struct completing *completing) {
+    struct remote *host = host_of(completing);
     AUTO_JSON list = NULL;
-    error_free(remote_get(completing->call.remote, "/api/v1/adapters", &list));
+    error_free(host ? remote_get(host, "/api/v1/adapters", &list) : NULL);
     for (const struct json *a = json_first(json_get(list, "items")); a; a = json_next(a))
         for (const struct json *kind = json_first(json_get(a, "kinds")); kind; kind = json_next(kind)) {
             AUTO_TEXT name = text_format("%s/", json_string_or(json_get(kind, "kind"), ""));
@@ -90,15 +89,10 @@ static void offer_names(struct completing *completing) {
     AUTO_TEXT before = text_format("%s/", kind ? kind : "");
     buffer_printf(&path, "/api/v1/workloads?limit=%d", NAMES);
     remote_parameter(&path, "kind", kind ? kind : "");
-    remote_parameter(&path, "namespace", remote_namespace(&completing->call));
+    if (host_of(completing))
+        remote_parameter(&path, "namespace", remote_namespace(&completing->call));
     if (!path.failed && before)
         offer_items(completing, path.data, before, "name", "phase");
-}
-
-static void ask_host(struct completing *completing, void (*offer_from_host)(struct completing *completing)) {
-    error_free(remote_open_call(&completing->call));
-    if (completing->call.remote)
-        offer_from_host(completing);
 }
 
 static void offer_contexts(struct completing *completing) {
@@ -117,11 +111,11 @@ static void offer_value(struct completing *completing, const struct flag *flag) 
     if (flag->words)
         offer_words(completing, flag->words);
     else if (strcmp(name, "namespace") == 0)
-        ask_host(completing, offer_namespaces);
+        offer_items(completing, "/api/v1/workloads?limit=1000", "", "namespace", NULL);
     else if (text_has_suffix(name, "context"))
         offer_contexts(completing);
     else if (strcmp(name, "cluster") == 0)
-        ask_host(completing, offer_workers);
+        offer_workers(completing);
     else
         completing->files = strcmp(flag->argument, "FILE") == 0 || strcmp(flag->argument, "DIR") == 0;
 }
@@ -148,10 +142,12 @@ static void offer_operand(struct completing *completing) {
         offer_words(completing, command->operand_words);
     else if (text_has_prefix(operand, "[" HELP_CONFIGURATION))
         offer_topics(completing);
+    else if (text_has_prefix(operand, OPERAND_OBJECT) && strchr(completing->last, '/'))
+        offer_names(completing);
     else if (text_has_prefix(operand, OPERAND_OBJECT))
-        ask_host(completing, strchr(completing->last, '/') ? offer_names : offer_kinds);
+        offer_kinds(completing);
     else if (strcmp(operand, OPERAND_WORKER) == 0)
-        ask_host(completing, offer_workers);
+        offer_workers(completing);
     else
         completing->files = strstr(operand, "FILE");
 }
@@ -182,3 +178,34 @@ int main_complete(char **words, bool for_kubectl) {
         puts(COMPLETE_FILES);
     return EXIT_SUCCESS;
 }
+
+// The assembler reads the scripts: core/cmd/line/completion.bash and so on.
+#define SCRIPT(shell)                                                                                                  \
+    __asm__(".pushsection .rodata\n"                                                                                   \
+            "script_" #shell ":\n"                                                                                     \
+            ".incbin \"core/cmd/line/completion." #shell "\"\n"                                                        \
+            ".byte 0\n"                                                                                                \
+            ".popsection\n");                                                                                          \
+    extern const char script_##shell[] __attribute__((visibility("hidden")))
+SCRIPT(bash);
+SCRIPT(zsh);
+SCRIPT(fish);
+
+static struct error *run_completion(struct call *call) {
+    const char *const scripts[] = {script_bash, script_zsh, script_fish};
+    for (size_t i = 0; i < COUNT(scripts); i++)
+        if (strcmp(call->operand[0], subcommand_completion.operand_words[i]) == 0)
+            fputs(scripts[i], stdout);
+    return NULL;
+}
+
+SUBCOMMAND(
+    completion, run_completion, "print a script for the shell's completion",
+    "The script completes commands, flags and their values, and from the running host workers, kinds, namespaces\n"
+    "and names of workloads:\n"
+    "  source <(wharf completion bash)          in ~/.bashrc\n"
+    "  source <(wharf completion zsh)           in ~/.zshrc, after compinit\n"
+    "  wharf completion fish | source           in ~/.config/fish/config.fish\n"
+    "kubectl completes \"kubectl wharf\" by itself where kubectl_complete-wharf is in PATH (make install puts it\n"
+    "beside wharf).\n",
+    .operand = "bash|zsh|fish", .operand_words = WORDS("bash", "zsh", "fish"));

@@ -3,16 +3,24 @@
 #include "core/cmd/main.h"
 
 #include "core/base/clock.h"
-#include "core/base/suggest.h"
 #include "core/base/text.h"
+#include "core/cmd/remote/remote.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #define NAME_SIZE 64
 
-const struct flag flag_help = {.name = "help", .letter = 'h', .help = "print this help"};
+static const struct flag flag_help = SWITCH("help", 'h', "print this help");
+
+const struct flag *flags_at(const struct subcommand *command, size_t index) {
+    size_t n_remote = command->asks_host ? REMOTE_N_FLAGS : 0;
+    if (index < command->n_flags)
+        return &command->flags[index];
+    index -= command->n_flags;
+    if (index < n_remote)
+        return &remote_flags[index];
+    return index == n_remote ? &flag_help : NULL;
+}
 
 // "--config", or "-f" for a flag without a name.
 static void spell(const struct flag *flag, char out[NAME_SIZE]) {
@@ -37,30 +45,21 @@ char *flags_list(const char *const *words) {
     return buffer_take(&text, NULL);
 }
 
-struct error *flags_wrong_word(const char *before, const char *found, const char *const *words) {
-    AUTO_TEXT list = flags_list(words);
-    size_t count = 0;
-    while (words[count])
-        count++;
-    const char *meant = suggest(found, words, count);
-    return error_new(ERROR_USAGE, "%sfound \"%s\", expected %s%s%s%s", before, found, list ? list : "another word",
-                     meant ? "; did you mean \"" : "", meant ? meant : "", meant ? "\"?" : "");
-}
-
 // The flag that was probably meant: the only one with this prefix, or the most similar one.
 static const char *meant_by(const struct subcommand *command, const char *word) {
-    const char *names[FLAGS_MAX + 1];
+    const char *names[FLAGS_MAX];
     const char *begins = NULL;
     size_t count = 0, n_begins = 0;
-    for (size_t i = 0; i < command->n_flags; i++)
-        if (command->flags[i].name)
-            names[count++] = command->flags[i].name;
-    names[count++] = flag_help.name;
-    for (size_t i = 0; i < count; i++)
-        if (*word != '\0' && text_has_prefix(names[i], word)) {
-            begins = names[i];
+    const struct flag *flag;
+    for (size_t i = 0; (flag = flags_at(command, i)); i++) {
+        if (!flag->name)
+            continue;
+        names[count++] = flag->name;
+        if (*word != '\0' && text_has_prefix(flag->name, word)) {
+            begins = flag->name;
             n_begins++;
         }
+    }
     return n_begins == 1 ? begins : suggest(word, names, count);
 }
 
@@ -72,19 +71,19 @@ static struct error *unknown_flag(const struct subcommand *command, const char *
                      meant ? meant : "", meant ? "?" : "");
 }
 
-// `name` NULL: by letter.
-static const struct flag *find_flag(const struct subcommand *command, const char *name, size_t len, char letter) {
-    for (size_t i = 0; i <= command->n_flags; i++) {
-        const struct flag *flag = i < command->n_flags ? &command->flags[i] : &flag_help;
+// `name` NULL: by letter. NULL: there is none.
+static const struct flag *find_flag(const struct subcommand *command, const char *name, size_t len, char letter,
+                                    size_t *index) {
+    const struct flag *flag;
+    for (*index = 0; (flag = flags_at(command, *index)); ++*index)
         if (name ? flag->name && strlen(flag->name) == len && strncmp(flag->name, name, len) == 0
                  : flag->letter == letter)
-            return flag;
-    }
-    return NULL;
+            break;
+    return flag;
 }
 
 // `value` NULL: none follows.
-static struct error *set_value(struct call *call, const struct flag *flag, const char *value) {
+static struct error *set_value(struct call *call, const struct flag *flag, const char **place, const char *value) {
     char name[NAME_SIZE];
     spell(flag, name);
     if (flag->argument && !value)
@@ -96,7 +95,6 @@ static struct error *set_value(struct call *call, const struct flag *flag, const
     call->help |= flag == &flag_help;
     if (call->help)
         return NULL;
-    const char **place = &call->values[flag - call->command->flags];
     if (flag->argument && *place)
         return error_new(ERROR_USAGE, "flag given twice: %s", name);
     *place = value ? value : "";
@@ -105,22 +103,19 @@ static struct error *set_value(struct call *call, const struct flag *flag, const
 
 // Reads "--name", "--name=value", "-n" or "-nvalue", with the next argument if the value is there.
 static struct error *read_flag(struct call *call, const char *argument, char ***next) {
-    struct error *error = NULL;
-    bool is_long = argument[1] == '-';
-    size_t len = is_long ? strcspn(argument + 2, "=") : 1;
-    for (const char *at = argument + 1 + is_long; !error && *at != '\0' && !call->help; at += len) {
-        const struct flag *flag = find_flag(call->command, is_long ? at : NULL, len, *at);
+    bool is_long = argument[1] == '-', ends = false;
+    size_t len = is_long ? strcspn(argument + 2, "=") : 1, index = 0;
+    for (const char *at = argument + 1 + is_long; !ends && *at != '\0' && !call->help; at += len) {
+        const struct flag *flag = find_flag(call->command, is_long ? at : NULL, len, *at, &index);
         if (!flag)
             return unknown_flag(call->command, argument);
         const char *value = at[len] == '\0' ? NULL : is_long ? at + len + 1 : flag->argument ? at + len : NULL;
-        bool ends = value || is_long || flag->argument;
+        ends = value || is_long || flag->argument;
         if (!value && flag->argument && **next)
             value = *(*next)++;
-        error = set_value(call, flag, value);
-        if (ends)
-            break;
+        TRY(set_value(call, flag, &call->values[index], value));
     }
-    return error;
+    return NULL;
 }
 
 // Names the flag that was probably meant, if one is required.
@@ -155,36 +150,40 @@ static struct error *read_operand(struct call *call, const char *argument) {
 }
 
 struct error *flags_parse(struct call *call, char **arguments) {
-    struct error *error = NULL;
     bool only_operands = false;
     if (call->command->own_flags)
         call->rest = arguments;
-    while (!error && !call->help && *arguments) {
+    while (!call->help && *arguments) {
         const char *argument = *arguments++;
         bool is_end = strcmp(argument, "--") == 0;
         if (call->command->own_flags)
             call->help = strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
         else if (is_end && has_command(call->command)) {
             call->rest = arguments;
-            break;
+            return NULL;
         } else if (is_end)
             only_operands = true;
         else if (argument[0] == '-' && argument[1] != '\0' && !only_operands)
-            error = read_flag(call, argument, &arguments);
+            TRY(read_flag(call, argument, &arguments));
         else
-            error = read_operand(call, argument);
+            TRY(read_operand(call, argument));
     }
-    return error;
+    return NULL;
 }
 
-// Replaces the value by the equal word, in any case of letters.
-static struct error *check_word(const char *before, const char **value, const char *const *words) {
-    for (size_t i = 0; words[i]; i++)
-        if (strcasecmp(*value, words[i]) == 0) {
-            *value = words[i];
+// Replaces the value by the equal word, in any case of letters. `name`: of the flag; NULL: an operand.
+static struct error *check_word(const char *name, const char **value, const char *const *words) {
+    size_t count = 0;
+    for (; words[count]; count++)
+        if (strcasecmp(*value, words[count]) == 0) {
+            *value = words[count];
             return NULL;
         }
-    return flags_wrong_word(before, *value, words);
+    AUTO_TEXT list = flags_list(words);
+    const char *meant = suggest(*value, words, count);
+    return error_new(ERROR_USAGE, "%s%sfound \"%s\", expected %s%s%s%s", name ? name : "", name ? ": " : "", *value,
+                     list ? list : "another word", meant ? "; did you mean \"" : "", meant ? meant : "",
+                     meant ? "\"?" : "");
 }
 
 static struct error *check_flag(const struct flag *flag, const char **value) {
@@ -193,9 +192,8 @@ static struct error *check_flag(const struct flag *flag, const char **value) {
     if (flag->required && !*value)
         return error_new(ERROR_USAGE, "flag is required: %s", name);
     *value = *value ? *value : flag->fallback;
-    AUTO_TEXT before = text_format("%s: ", name);
     if (*value && flag->words)
-        return check_word(before ? before : "", value, flag->words);
+        return check_word(name, value, flag->words);
     if (*value && flag->check && !flag->check(*value))
         return error_new(ERROR_USAGE, "%s: found \"%s\", expected %s", name, *value, flag->expected);
     return NULL;
@@ -216,7 +214,7 @@ static struct error *check_operand(struct call *call) {
     const struct subcommand *command = call->command;
     AUTO_TEXT words = command->operand_words ? flags_list(command->operand_words) : NULL;
     if (call->operand[0] && command->operand_words)
-        return check_word("", &call->operand[0], command->operand_words);
+        return check_word(NULL, &call->operand[0], command->operand_words);
     bool lacks_command = has_command(command) && (!call->rest || !*call->rest);
     if (!command->operand || *command->operand == '[' || (call->operand[0] && !lacks_command))
         return call->operand[0] && is_object(command) ? check_object(call) : NULL;
@@ -232,14 +230,15 @@ struct error *flags_read(struct call *call, char **arguments) {
     struct error *error = flags_parse(call, arguments);
     if (call->help || call->command->own_flags)
         return error;
-    for (size_t i = 0; !error && i < call->command->n_flags; i++)
-        error = check_flag(&call->command->flags[i], &call->values[i]);
+    const struct flag *flag;
+    for (size_t i = 0; !error && (flag = flags_at(call->command, i)); i++)
+        error = check_flag(flag, &call->values[i]);
     return error ? error : check_operand(call);
 }
 
 const char *flags_value(const struct call *call, const char *name) {
-    const struct flag *flag = find_flag(call->command, name, strlen(name), 0);
-    return flag && flag != &flag_help ? call->values[flag - call->command->flags] : NULL;
+    size_t index;
+    return find_flag(call->command, name, strlen(name), 0, &index) ? call->values[index] : NULL;
 }
 
 int flags_word(const struct call *call, size_t flag) {

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/cmd/line/text_table.h"
+#include "core/cmd/main.h"
 
 #include "core/base/buffer.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define GAP 3
 #define LINE_MAX_BYTES ((size_t)1 << 20)
@@ -18,12 +15,6 @@ void text_table_add(struct text_table *table, const char *text) {
         table->failed = true;
     else
         table->count++;
-}
-
-void text_table_add_number(struct text_table *table, long long number) {
-    char text[24];
-    snprintf(text, sizeof text, "%lld", number);
-    text_table_add(table, text);
 }
 
 static int width_of(const struct text_table *table, size_t column) {
@@ -44,16 +35,15 @@ static void put_last(const struct text_table *table, const char *text, struct bu
     free(cut);
 }
 
-static bool print_row(const struct text_table *table, char *const *cells, const int *widths, FILE *out) {
+static void print_row(const struct text_table *table, char *const *cells, const int *widths, FILE *out) {
     AUTO_BUFFER(line, LINE_MAX_BYTES);
     for (size_t c = 0; c + 1 < table->n_columns; c++)
         buffer_printf(&line, "%-*s", widths[c] + GAP, cells[c]);
     put_last(table, cells[table->n_columns - 1], &line);
     text_print_line(out, line.failed ? "(too long to print)" : line.data);
-    return !line.failed;
 }
 
-bool text_table_print(const struct text_table *table, size_t first_row, FILE *out) {
+struct error *text_table_end(struct text_table *table, size_t first_row, FILE *out) {
     int *widths = calloc(table->n_columns + 1, sizeof *widths);
     bool good = widths && !table->failed;
     for (size_t c = 0; good && c < table->n_columns; c++)
@@ -61,18 +51,9 @@ bool text_table_print(const struct text_table *table, size_t first_row, FILE *ou
     for (size_t i = first_row * table->n_columns; good && i + table->n_columns <= table->count; i += table->n_columns)
         print_row(table, table->cells + i, widths, out);
     free(widths);
-    return good;
-}
-
-struct error *text_table_end(struct text_table *table, size_t first_row, FILE *out) {
-    bool printed = text_table_print(table, first_row, out);
-    text_table_free(table);
-    return printed ? NULL : error_no_memory();
-}
-
-void text_table_free(struct text_table *table) {
     for (size_t i = 0; i < table->count; i++)
         free(table->cells[i]);
     free(table->cells);
     *table = (struct text_table){.n_columns = table->n_columns};
+    return good ? NULL : error_no_memory();
 }

@@ -4,8 +4,6 @@
 #include "core/cmd/plan/plan.h"
 #include "core/json/pointer.h"
 
-#include <string.h>
-
 #define LOOK_AHEAD 64 // items of an array that are searched for the counterpart of one
 
 struct diff_walk {

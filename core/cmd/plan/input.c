@@ -8,8 +8,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define FILE_MAX ((size_t)64 << 20)
 #define POINTER_MAX ((size_t)1 << 16)
@@ -35,31 +33,24 @@ static struct error *read_standard_input(struct buffer *out) {
     return buffer_append(out, "", 0) ? NULL : error_no_memory();
 }
 
-static bool begins_as_json(const char *text) {
-    text += strspn(text, " \t\r\n");
-    return *text == '{' || *text == '[';
-}
-
 // A JSON text becomes the one document of an array. JSON that is not valid YAML (surrogate pairs) is read
 // too, but without line numbers.
 static struct error *read_documents(const char *name, const struct buffer *text, struct yaml *out) {
+    const char *start = text->data + strspn(text->data, " \t\r\n");
     struct error *error = yaml_parse_all(name, text->data, text->len, out);
-    if (!error || error->code == ERROR_NO_MEMORY || !begins_as_json(text->data))
+    if (!error || error->code == ERROR_NO_MEMORY || (*start != '{' && *start != '['))
         return error;
-    struct json *value = NULL;
+    AUTO_JSON value = NULL;
     struct error *second = json_parse(text->data, text->len, &value);
     if (second && second->code != ERROR_NO_MEMORY) {
         error_free(second);
         return error;
     }
     error_free(error);
-    if (second)
-        return second;
+    TRY(second);
     out->value = json_new_array();
-    if (out->value && json_append(out->value, value))
+    if (json_append(out->value, TAKE(value)))
         return NULL;
-    if (!out->value)
-        json_free(value);
     yaml_cleanup(out);
     return error_no_memory();
 }
@@ -88,24 +79,21 @@ static struct error *add_item(struct input_reader *reader, struct json *value, c
     return !item->value || !item->where ? error_no_memory() : NULL;
 }
 
-static void add_problem(struct input_reader *reader, const char *pointer, const char *field, const char *found) {
-    AUTO_TEXT place = where(reader, pointer);
-    problems_add(reader->problems, "%s: %sfound %s", place ? place : reader->name, field, found);
-}
-
 // Whether a value can be a Kubernetes object at all; if not, a problem is added.
 static bool check_object(struct input_reader *reader, const struct json *value, const char *pointer) {
-    static const char *const required[] = {"apiVersion: ", "kind: "};
+    static const char *const required[] = {"apiVersion", "kind"};
+    AUTO_TEXT place = where(reader, pointer);
+    const char *at = place ? place : reader->name;
     if (!json_is(value, JSON_OBJECT)) {
-        add_problem(reader, pointer, "", "no object, expected one with apiVersion, kind and metadata");
+        problems_add(reader->problems, "%s: found no object, expected one with apiVersion, kind and metadata", at);
         return false;
     }
-    const struct json *members[] = {json_get(value, "apiVersion"), json_get(value, "kind")};
-    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
-        if (json_string_or(members[i], "")[0] != '\0')
+    for (size_t i = 0; i < sizeof(required) / sizeof(required[0]); i++) {
+        const struct json *member = json_get(value, required[i]);
+        if (json_string_or(member, "")[0] != '\0')
             continue;
-        const char *found = !members[i] ? "nothing, expected a string" : "something else, expected a string";
-        add_problem(reader, pointer, required[i], found);
+        problems_add(reader->problems, "%s: %s: found %s, expected a string", at, required[i],
+                     member ? "something else" : "nothing");
         return false;
     }
     return true;
@@ -128,15 +116,14 @@ static bool inherit(const struct json *list, struct json *item) {
 }
 
 static struct error *add_list(struct input_reader *reader, struct json *list, struct buffer *pointer, size_t depth) {
-    struct error *error = NULL;
     size_t len = pointer->len, index = 0;
-    for (struct json *item = json_first(json_get(list, "items")); !error && item; item = json_next(item), index++) {
-        if (!buffer_printf(pointer, "/items/%zu", index) || !inherit(list, item))
+    for (struct json *item = json_first(json_get(list, "items")); item; item = json_next(item)) {
+        if (!buffer_printf(pointer, "/items/%zu", index++) || !inherit(list, item))
             return error_no_memory();
-        error = add_value(reader, item, pointer, depth + 1);
+        TRY(add_value(reader, item, pointer, depth + 1));
         buffer_truncate(pointer, len);
     }
-    return error;
+    return NULL;
 }
 
 static struct error *add_value(struct input_reader *reader, struct json *value, struct buffer *pointer, size_t depth) {
@@ -147,18 +134,17 @@ static struct error *add_value(struct input_reader *reader, struct json *value, 
 
 static struct error *add_documents(struct input_reader *reader) {
     AUTO_BUFFER(pointer, POINTER_MAX);
-    struct error *error = NULL;
     size_t index = 0, problems = reader->problems->count;
-    for (struct json *document = json_first(reader->yaml.value); !error && document;
-         document = json_next(document), index++) {
+    for (struct json *document = json_first(reader->yaml.value); document; document = json_next(document)) {
         buffer_reset(&pointer);
-        if (json_is(document, JSON_NULL)) // as kubectl
-            continue;
-        error = buffer_printf(&pointer, "/%zu", index) ? add_value(reader, document, &pointer, 0) : error_no_memory();
+        if (!buffer_printf(&pointer, "/%zu", index++))
+            return error_no_memory();
+        if (!json_is(document, JSON_NULL)) // as kubectl
+            TRY(add_value(reader, document, &pointer, 0));
     }
-    if (!error && reader->out->count == 0 && reader->problems->count == problems)
+    if (reader->out->count == 0 && reader->problems->count == problems)
         problems_add(reader->problems, "%s: found no object, expected at least one", reader->name);
-    return error;
+    return NULL;
 }
 
 struct error *plan_input_read(const char *path, struct problems *problems, struct plan_input *out) {

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mirror that would be created, and the differences from the workload.
-
+// The mirror that would be created, and the differences from the workload; the pods that an object requests; and the
+// status that is written on the workload, for a given status of the mirror, or while there is no mirror.
 #include "core/adapter/phase.h"
+#include "core/adapter/pods.h"
+#include "core/base/memory.h"
+#include "core/cmd/document.h"
 #include "core/cmd/plan/plan.h"
 #include "core/json/pointer.h"
+#include "core/json/yaml.h"
 
-#include <string.h>
+#include <inttypes.h>
 
 static bool set_text(struct json *object, const char *key, const char *text) {
     return json_set(object, key, json_new_string(text));
@@ -51,29 +55,32 @@ struct error *plan_prepare(struct plan_object *object) {
     return ok ? NULL : error_no_memory();
 }
 
-const char *plan_origin(const struct plan *plan) {
-    return plan->request->config->origin ? plan->request->config->origin : PLAN_NO_ORIGIN;
-}
-
 // The worker of --cluster, or else the first one as an example.
 static const char *cluster_name(const struct plan *plan) {
-    const struct config *config = plan->request->config;
-    if (plan->request->cluster)
-        return plan->request->cluster;
+    const struct config *config = plan->config;
+    if (plan->cluster)
+        return plan->cluster;
     return config->n_workers > 0 ? config->workers[0].settings.name : NULL;
 }
 
-void plan_begin_call(const struct plan_object *object, uint32_t attempt, wharf_mirror_state state,
-                     struct adapter_call *call) {
+struct mirror_context plan_begin_call(const struct plan_object *object, uint32_t attempt, const struct json *mirror,
+                                      struct adapter_call *call) {
+    const struct plan *plan = object->plan;
     adapter_call_begin(call, &(struct call_context){.kind = &object->kind->abi,
                                                     .given = object->kind->given,
                                                     .adapter = object->kind->adapter->name,
-                                                    .now = object->plan->request->now,
-                                                    .cluster = attempt > 0 ? cluster_name(object->plan) : NULL,
+                                                    .now = plan->now,
+                                                    .cluster = attempt > 0 ? cluster_name(plan) : NULL,
                                                     .attempt = attempt,
                                                     .version = object->version,
                                                     .object = object->name,
-                                                    .mirror_state = state});
+                                                    .mirror_state = mirror ? WHARF_MIRROR_PRESENT : WHARF_MIRROR_NONE});
+    return (struct mirror_context){.kind = object->kind,
+                                   .origin = plan->config->origin ? plan->config->origin : PLAN_NO_ORIGIN,
+                                   .call = call,
+                                   .workload = object->workload,
+                                   .mirror = mirror,
+                                   .attempt = attempt};
 }
 
 void plan_report_refusal(struct plan_object *object, wharf_result result, struct adapter_call *call, const char *what) {
@@ -86,39 +93,22 @@ void plan_report_refusal(struct plan_object *object, wharf_result result, struct
     plan_wrong(object, result == WHARF_REFUSED ? "would be rejected by its adapter" : "would have to wait");
 }
 
-static const char *phase_text(wharf_phase_kind phase) {
-    switch (phase) {
-    case WHARF_PENDING:
-        return "Pending";
-    case WHARF_SUSPENDED:
-        return "Suspended";
-    case WHARF_SUCCEEDED:
-        return "Succeeded";
-    case WHARF_FAILED:
-        return "Failed";
-    case WHARF_ACTIVE:
-    default:
-        return "Active";
-    }
-}
-
-wharf_phase_kind plan_comment_phase(const struct plan_object *object, const struct json *value, struct buffer *out) {
-    struct adapter_call call;
+// Reports the phase of the workload in `value`.
+static wharf_phase_kind comment_phase(const struct plan_object *object, const struct json *value, struct buffer *out) {
+    static const char *const names[] = {"Pending", "Suspended", "Active", "Succeeded", "Failed"};
+    AUTO_CALL call;
     wharf_phase phase;
-    plan_begin_call(object, object->attempt, WHARF_MIRROR_NONE, &call);
-    wharf_result result = adapter_phase(&call, value, &phase);
-    wharf_phase_kind known = phase.phase;
-    if (result == WHARF_OK)
-        plan_comment(out, "phase: %s%s%s%s%s", phase_text(phase.phase), phase.reason ? ", " : "",
+    plan_begin_call(object, object->attempt, NULL, &call);
+    if (adapter_phase(&call, value, &phase) == WHARF_OK)
+        plan_comment(out, "phase: %s%s%s%s%s", names[phase.phase], phase.reason ? ", " : "",
                      phase.reason ? phase.reason : "", phase.message ? ": " : "", phase.message ? phase.message : "");
     else
         plan_comment(out, "phase: Active, as the adapter reports none");
-    adapter_call_end(&call);
-    return known;
+    return phase.phase;
 }
 
 void plan_report_phase(struct plan_object *object) {
-    wharf_phase_kind phase = plan_comment_phase(object, object->workload, &object->lines);
+    wharf_phase_kind phase = comment_phase(object, object->workload, &object->lines);
     if (phase_is_final(phase)) {
         plan_comment(&object->lines, "finished: a finished object gets no mirror");
         object->left_alone = true;
@@ -131,6 +121,12 @@ void plan_report_phase(struct plan_object *object) {
     }
     if (object->left_alone)
         object->verdict = PLAN_NOT_DELEGATED;
+}
+
+static bool matches_any(const char *const *patterns, const char *pointer) {
+    while (patterns && *patterns && !pointer_matches(*patterns, pointer))
+        patterns++;
+    return patterns && *patterns;
 }
 
 // Why the mirror lacks a field of the workload.
@@ -147,9 +143,8 @@ static const char *why_removed(const struct kind *kind, const struct plan_change
     };
     if (strcmp(change->pointer, kind->abi.managed_by) == 0)
         return "in the worker the kind's own controller runs it";
-    for (const char *const *p = kind->abi.removed; p && *p; p++)
-        if (pointer_matches(*p, change->pointer))
-            return "the adapter removes it from every mirror";
+    if (matches_any(kind->abi.removed, change->pointer))
+        return "the adapter removes it from every mirror";
     if (text_has_prefix(change->pointer, "/metadata/labels/") ||
         text_has_prefix(change->pointer, "/metadata/annotations/"))
         return mirror_key_is_private(json_key(change->from)) ? "it concerns the workload only"
@@ -190,53 +185,186 @@ static bool report_differences(struct plan_object *object) {
     return plan_diff(from, object->mirror, "", report_difference, object);
 }
 
-static wharf_result call_mirror(struct plan_object *object, uint32_t attempt, struct adapter_call *call,
-                                struct json **out) {
-    plan_begin_call(object, attempt, WHARF_MIRROR_NONE, call);
-    struct mirror_context context = {.kind = object->kind,
-                                     .origin = plan_origin(object->plan),
-                                     .call = call,
-                                     .workload = object->workload,
-                                     .finalizer = object->plan->request->config->engine.mirror_finalizer,
-                                     .attempt = attempt};
-    return mirror_make(&context, out);
-}
-
 // The engine's checks before the placement of a workload.
 static bool is_accepted(struct plan_object *object) {
-    struct adapter_call call;
-    plan_begin_call(object, 0, WHARF_MIRROR_NONE, &call);
+    AUTO_CALL call;
+    plan_begin_call(object, 0, NULL, &call);
     wharf_result result = adapter_accept(&call, object->workload);
     if (result != WHARF_OK)
         plan_report_refusal(object, result, &call, "mirror");
-    adapter_call_end(&call);
     return result == WHARF_OK;
 }
 
 static void comment_assumptions(struct plan_object *object) {
-    if (!object->plan->request->cluster)
+    if (!object->plan->cluster)
         plan_comment(&object->lines, "not validated without --cluster: no API server has checked this mirror");
-    if (!object->plan->request->config->origin)
-        plan_comment(&object->lines, "placeholder: " PLAN_NO_ORIGIN " for the origin, which is derived from the "
-                                     "management cluster");
+    if (!object->plan->config->origin)
+        plan_comment(&object->lines,
+                     "placeholder: " PLAN_NO_ORIGIN " for the origin, which is derived from the management cluster");
     if (object_uid(object->item->value)[0] == '\0')
         plan_comment(&object->lines, "placeholder: " PLAN_NO_UID " for the uid, which the object does not have yet");
 }
 
+// Puts the members of an object into the usual order.
+static bool order_members(struct json *value) {
+    AUTO_JSON ordered = document_make("{'apiVersion':%j,'kind':%j,'metadata':%j}", json_get(value, "apiVersion"),
+                                      json_get(value, "kind"), json_get(value, "metadata"));
+    bool ok = ordered;
+    for (const struct json *member = json_first(value); ok && member; member = json_next(member))
+        ok = json_get(ordered, json_key(member)) || json_set(ordered, json_key(member), json_copy(member));
+    return ok && json_take_content(value, ordered);
+}
+
 struct error *plan_make_mirror(struct plan_object *object) {
-    struct adapter_call call;
     if (!is_accepted(object))
         return NULL;
-    wharf_result result = call_mirror(object, object->attempt, &call, &object->mirror);
+    AUTO_CALL call;
+    struct mirror_context context = plan_begin_call(object, object->attempt, NULL, &call);
+    context.finalizer = object->plan->config->engine.mirror_finalizer;
+    wharf_result result = mirror_make(&context, &object->mirror);
     if (result != WHARF_OK)
         plan_report_refusal(object, result, &call, "mirror");
     else if (call.answer.message)
         plan_comment(&object->lines, "remark: %s (%s)",
                      adapter_answer_message(&call, "the adapter's message cannot be shown"),
                      adapter_answer_reason(&call, "FieldsDropped"));
-    adapter_call_end(&call);
     if (!object->mirror)
         return NULL;
     comment_assumptions(object);
-    return plan_order(&object->mirror) && report_differences(object) ? NULL : error_no_memory();
+    return order_members(object->mirror) && report_differences(object) ? NULL : error_no_memory();
+}
+
+// Pods ------------------------------------------------------------------------------------------------------------
+
+static void add_requests(const struct json *container, struct buffer *text) {
+    static const char *const maps[] = {"requests", "limits"};
+    const struct json *requests = json_path(container, "resources", "requests", NULL);
+    bool any = false;
+    for (size_t i = 0; i < 2; i++) {
+        const struct json *map = json_path(container, "resources", maps[i], NULL);
+        for (const struct json *member = json_first(map); json_key(member); member = json_next(member)) {
+            if (i == 1 && json_get(requests, json_key(member)))
+                continue;
+            const char *number = json_number_text(member);
+            buffer_printf(text, "%s%s %s", any ? ", " : " with ", json_key(member),
+                          number ? number : json_string_or(member, "?"));
+            any = true;
+        }
+    }
+}
+
+static void report_set(struct plan_object *object, const struct json *set) {
+    AUTO_BUFFER(text, 65536);
+    const struct json *containers = json_path(set, "template", "spec", "containers", NULL);
+    for (const struct json *item = json_first(containers); item; item = json_next(item)) {
+        const char *image = json_string(json_get(item, "image"));
+        buffer_printf(&text, "%s%s", text.len > 0 ? "; " : ": ", json_string_or(json_get(item, "name"), "?"));
+        if (image)
+            buffer_printf(&text, " (%s)", image);
+        add_requests(item, &text);
+    }
+    plan_comment(&object->lines, "pods: %" PRId64 "%s", json_int64(json_get(set, "count"), 0),
+                 text.data ? text.data : "");
+}
+
+void plan_report_pods(struct plan_object *object) {
+    AUTO_CALL call;
+    AUTO_JSON sets = NULL;
+    plan_begin_call(object, object->attempt, NULL, &call);
+    if (pods_of(&call, object->workload, &sets) != WHARF_OK)
+        plan_comment(&object->lines, "pods: unknown: %s", adapter_answer_message(&call, "no reason given"));
+    for (const struct json *set = json_first(sets); set; set = json_next(set))
+        report_set(object, set);
+}
+
+// Status ----------------------------------------------------------------------------------------------------------
+
+static bool report_status_difference(void *ctx, const struct plan_change *change) {
+    struct plan_object *object = ctx;
+    struct buffer *more = &object->more;
+    const char *observed = object->kind->abi.observed_generation;
+    if (!change->to)
+        plan_comment(more, "not copied: %s (%s)", change->pointer,
+                     matches_any(object->kind->abi.status_removed, change->pointer)
+                         ? "it is meaningful in the worker only"
+                         : "the adapter removes it");
+    else if (text_equal(observed, change->pointer))
+        plan_comment_change(more, "rewritten:", change, "the generation of the workload");
+    else
+        plan_comment_change(more, !change->from ? "added:" : "changed:", change, "by the adapter");
+    return !more->failed;
+}
+
+// The workload after the write; NULL when out of memory.
+static struct json *written(const struct plan_object *object, const struct json *patch) {
+    AUTO_JSON after = json_copy(object->workload);
+    AUTO_JSON body = json_new_object();
+    const struct json *status = json_get(patch, "status");
+    bool ok = after && body && (!status || (json_set(body, "status", json_copy(status)) && patch_apply(&after, body)));
+    return ok ? TAKE(after) : NULL;
+}
+
+// The printed part of the workload: name and status. NULL when out of memory.
+static struct json *excerpt(const struct json *after) {
+    AUTO_JSON shown = document_make("{'apiVersion':%j,'kind':%j,'metadata':{'name':%s,'namespace':%s},'status':%j}",
+                                    json_get(after, "apiVersion"), json_get(after, "kind"), object_name(after),
+                                    object_namespace(after), json_get(after, "status"));
+    if (!json_get(after, "status"))
+        json_remove(shown, "status");
+    return TAKE(shown);
+}
+
+static void report_written_phase(struct plan_object *object, const struct json *after) {
+    wharf_phase_kind phase = comment_phase(object, after, &object->more);
+    if (phase_is_final(phase) && object->mirror)
+        plan_comment(&object->more, "finished: the mirror is kept for mirrorRetention, then deleted");
+}
+
+static bool report_written(struct plan_object *object, const struct json *mirror, const struct json *patch) {
+    AUTO_JSON after = written(object, patch);
+    AUTO_JSON shown = !after ? NULL : excerpt(after);
+    if (!shown)
+        return false;
+    plan_comment(&object->more,
+                 mirror ? "status written on %s %s for this status of its mirror"
+                        : "status written on %s %s while it has no mirror",
+                 object->kind->abi.kind, object->name);
+    if (!patch)
+        plan_comment(&object->more, "nothing is written: the status is up to date");
+    report_written_phase(object, after);
+    if (mirror &&
+        !plan_diff(json_get(mirror, "status"), json_get(after, "status"), "/status", report_status_difference, object))
+        return false;
+    return yaml_print(shown, &object->more);
+}
+
+// The mirror as in the worker, with the given status.
+static struct json *running_mirror(const struct plan_object *object) {
+    AUTO_JSON mirror = json_copy(object->mirror);
+    struct json *metadata = json_get(mirror, "metadata");
+    bool ok = json_set(mirror, "status", json_copy(object->plan->status)) &&
+              set_text(metadata, "uid", "UID-OF-THE-MIRROR") && set_text(metadata, "resourceVersion", "1") &&
+              json_set(metadata, "generation", json_new_int64(1));
+    return ok ? TAKE(mirror) : NULL;
+}
+
+struct error *plan_report_status(struct plan_object *object) {
+    bool given = object->plan->status;
+    if (!object->mirror || (!given && !object->suspended))
+        return NULL;
+    AUTO_JSON mirror = given ? running_mirror(object) : NULL;
+    if (given && !mirror)
+        return error_no_memory();
+    AUTO_CALL call;
+    AUTO_JSON patch = NULL;
+    uint64_t wanted = 0;
+    // 0: not placed, suspended before it was
+    uint32_t attempt = !given && mirror_attempt(object->workload) == 0 ? 0 : object->attempt;
+    struct mirror_context context = plan_begin_call(object, attempt, mirror, &call);
+    wharf_result result = mirror_status(&context, &patch, &wanted);
+    if (result != WHARF_OK)
+        plan_report_refusal(object, result, &call, "status");
+    if (result != WHARF_OK || (!patch && !given))
+        return NULL;
+    return report_written(object, mirror, patch) ? NULL : error_no_memory();
 }

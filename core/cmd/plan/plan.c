@@ -3,12 +3,7 @@
 #include "core/cmd/plan/plan.h"
 #include "core/base/memory.h"
 #include "core/cmd/main.h"
-#include "core/cmd/setup.h"
 #include "core/json/yaml.h"
-#include "core/kube/transport/curl_transport.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define VALUE_MAX 160 // bytes of a value that a comment shows
 
@@ -42,26 +37,6 @@ void plan_comment_change(struct buffer *out, const char *label, const struct pla
                  why ? ")" : "");
 }
 
-static bool put_member(struct json *to, const struct json *from, const char *key) {
-    const struct json *member = json_get(from, key);
-    return !member || json_set(to, key, json_copy(member));
-}
-
-bool plan_order(struct json **value) {
-    static const char *const first[] = {"apiVersion", "kind", "metadata"};
-    AUTO_JSON ordered = json_new_object();
-    bool ok = ordered;
-    for (size_t i = 0; ok && i < sizeof(first) / sizeof(first[0]); i++)
-        ok = put_member(ordered, *value, first[i]);
-    for (const struct json *member = json_first(*value); ok && member; member = json_next(member))
-        ok = json_get(ordered, json_key(member)) || json_set(ordered, json_key(member), json_copy(member));
-    if (!ok)
-        return false;
-    json_free(*value);
-    *value = TAKE(ordered);
-    return true;
-}
-
 #define LINES_MAX ((size_t)16 << 20)
 #define MORE_MAX ((size_t)256 << 20)
 
@@ -79,7 +54,6 @@ static const char *verdict_text(const struct plan_object *object) {
         return object->suspended ? "would be delegated once it is resumed" : "would be delegated";
     case PLAN_NOT_DELEGATED:
         return "would not be delegated";
-    case PLAN_WRONG:
     default:
         return object->trouble;
     }
@@ -115,10 +89,9 @@ static void report_placement(struct plan_object *object) {
 }
 
 static struct error *plan_object(struct plan_object *object) {
-    object->kind =
-        plan_find_kind(object->plan->request->adapters, object->item->value, &object->version, &object->lines);
+    object->kind = plan_find_kind(object->plan->adapters, object->item->value, &object->version, &object->lines);
     object->verdict = PLAN_NOT_DELEGATED;
-    if (!object->kind || !plan_understands(object->kind, object->version))
+    if (!object->kind || !kind_list_has(object->kind->abi.versions, object->version))
         return NULL;
     object->verdict = PLAN_DELEGATED;
     plan_judge_manager(object);
@@ -156,47 +129,30 @@ static struct error *plan_one(const struct plan *plan, const struct plan_item *i
 
 // --status applies to one object.
 static struct error *read_status(struct plan *plan, const struct plan_input *input) {
-    if (!plan->request->status)
+    if (!plan->status_file)
         return NULL;
     size_t count = 0;
     for (size_t i = 0; i < input->count; i++) {
         const char *version = NULL;
-        count += plan_find_kind(plan->request->adapters, input->items[i].value, &version, NULL) ? 1 : 0;
+        count += plan_find_kind(plan->adapters, input->items[i].value, &version, NULL) ? 1 : 0;
     }
     if (count > 1)
         return error_new(ERROR_INVALID, "--status: found %zu objects of supported kinds in %s, expected one", count,
-                         plan->request->file);
-    return plan_input_status(plan->request->status, &plan->status);
-}
-
-static struct error *plan_all(struct plan *plan, const struct plan_input *input, struct buffer *out,
-                              struct tally *tally) {
-    TRY(read_status(plan, input));
-    for (size_t i = 0; i < input->count; i++)
-        TRY(plan_one(plan, &input->items[i], out, tally));
-    return NULL;
+                         plan->file);
+    return plan_input_status(plan->status_file, &plan->status);
 }
 
 // Appends the output to `out`; with an error, the output before the error. Problems of the input go to `problems`. The
 // error is that of a file or a cluster that cannot be used, or of memory.
-static struct error *plan_run(const struct plan_request *request, struct buffer *out, struct problems *problems,
-                              enum plan_verdict *verdict) {
-    struct plan plan = {.request = request};
-    struct plan_input input = {.count = 0};
-    struct tally tally = {.wrong = false};
-    size_t before = problems->count + problems->lost;
-    struct error *error = request->cluster ? plan_worker_open(request, problems, &plan.worker) : NULL;
-    if (!error)
-        error = plan_input_read(request->file, problems, &input);
-    if (!error)
-        error = plan_all(&plan, &input, out, &tally);
-    *verdict = tally.delegated && !tally.left ? PLAN_DELEGATED : PLAN_NOT_DELEGATED;
-    if (error || tally.wrong || problems->count + problems->lost > before)
-        *verdict = PLAN_WRONG;
-    plan_input_free(&input);
-    plan_worker_close(&plan.worker);
-    json_free(plan.status);
-    return error;
+static struct error *plan_all(struct plan *plan, struct plan_input *input, struct problems *problems,
+                              struct buffer *out, struct tally *tally) {
+    if (plan->cluster)
+        TRY(plan_worker_open(plan, problems));
+    TRY(plan_input_read(plan->file, problems, input));
+    TRY(read_status(plan, input));
+    for (size_t i = 0; i < input->count; i++)
+        TRY(plan_one(plan, &input->items[i], out, tally));
+    return NULL;
 }
 
 #define OUTPUT_MAX ((size_t)1 << 30)
@@ -207,37 +163,37 @@ enum { CONFIG, ADAPTERS, FILE_, STATUS, CLUSTER, N_FLAGS };
 static const struct flag flags[] = {
     [CONFIG] = FLAG_CONFIG,
     [ADAPTERS] = FLAG_ADAPTERS,
-    [FILE_] = {.letter = 'f',
-               .argument = "FILE",
-               .required = true,
+    [FILE_] = {NULL, 'f', .argument = "FILE", .required = true,
                .help = "the objects: one or more documents or lists; - is standard input"},
-    [STATUS] = {.name = "status",
-                .argument = "FILE",
+    [STATUS] = {"status", .argument = "FILE",
                 .help = "also show the status that the workload gets when its mirror has this one: a status, or\n"
                         "an object with one"},
-    [CLUSTER] = {.name = "cluster",
-                 .argument = "NAME",
+    [CLUSTER] = {"cluster", .argument = "NAME",
                  .help = "also validate the mirror in this worker with a server-side dry run: changes and rejections\n"
                          "by its admission"},
 };
 
 static struct error *plan(struct call *call, struct setup *setup) {
     AUTO_BUFFER(out, OUTPUT_MAX);
-    enum plan_verdict verdict = PLAN_WRONG;
-    struct plan_request request = {.config = setup->config,
-                                   .adapters = setup->adapters,
-                                   .file = call->values[FILE_],
-                                   .status = call->values[STATUS],
-                                   .cluster = call->values[CLUSTER],
-                                   .now = clock_now()};
-    struct error *error = request.cluster ? curl_transport_setup() : NULL;
-    if (!error)
-        error = plan_run(&request, &out, &setup->problems, &verdict);
+    struct plan plan = {.config = setup->config,
+                        .adapters = setup->adapters,
+                        .file = call->values[FILE_],
+                        .status_file = call->values[STATUS],
+                        .cluster = call->values[CLUSTER],
+                        .now = clock_now()};
+    struct plan_input input = {.count = 0};
+    struct tally tally = {.wrong = false};
+    const struct problems *problems = &setup->problems;
+    size_t before = problems->count + problems->lost;
+    struct error *error = plan_all(&plan, &input, &setup->problems, &out, &tally);
     if (out.len > 0)
         fwrite(out.data, 1, out.len, stdout);
-    call->code = verdict == PLAN_DELEGATED       ? EXIT_SUCCESS
-                 : verdict == PLAN_NOT_DELEGATED ? EXIT_NOT_DELEGATED
-                                                 : EXIT_FAILURE;
+    call->code = tally.delegated && !tally.left ? EXIT_SUCCESS : EXIT_NOT_DELEGATED;
+    if (error || tally.wrong || problems->count + problems->lost > before)
+        call->code = EXIT_FAILURE;
+    plan_input_free(&input);
+    cluster_close(&plan.worker);
+    json_free(plan.status);
     return error;
 }
 

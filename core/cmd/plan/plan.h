@@ -5,24 +5,26 @@
 #pragma once
 
 #include "core/base/text.h"
+#include "core/cmd/cluster.h"
 #include "core/cmd/setup.h"
 #include "core/engine/mirror/mirror.h"
-#include "core/host/io/cluster_connection.h"
 #include "core/kube/client/types.h"
 
-struct plan_request {
+struct plan {
     const struct config *config;
     const struct adapters *adapters;
-    const char *file;    // of the objects, YAML or JSON; "-": standard input
-    const char *status;  // file with the status of the mirror; NULL: none
-    const char *cluster; // worker that validates the mirror; NULL: none. Needs curl_transport_setup
+    const char *file;        // of the objects, YAML or JSON; "-": standard input
+    const char *status_file; // with the status of the mirror; NULL: none
+    const char *cluster;     // worker that validates the mirror; NULL: none
     struct moment now;
+    struct json *status;   // of the mirror, or NULL
+    struct cluster worker; // of `cluster`
 };
 
 enum plan_verdict {
-    PLAN_DELEGATED,     // every object of a supported kind would be delegated, and there is at least one
-    PLAN_NOT_DELEGATED, // all valid, but not all placed, or none given
-    PLAN_WRONG          // something is rejected, or could not be read or reached
+    PLAN_DELEGATED,     // would be delegated
+    PLAN_NOT_DELEGATED, // valid, but not placed
+    PLAN_WRONG          // rejected
 };
 
 // Placeholders for values that only the clusters know, valid as values of labels.
@@ -40,19 +42,6 @@ struct plan_item {
 struct plan_input {
     struct plan_item *items;
     size_t count;
-};
-
-// The worker of --cluster.
-struct plan_worker {
-    const char *name;
-    struct cluster_connection connection;
-    struct client *client;
-};
-
-struct plan {
-    const struct plan_request *request;
-    struct json *status;       // of the mirror (--status), or NULL
-    struct plan_worker worker; // client NULL: none
 };
 
 // One object, and the findings so far.
@@ -81,14 +70,11 @@ void plan_input_free(struct plan_input *input);
 // The status in a file: the member "status", or the whole document.
 struct error *plan_input_status(const char *path, struct json **out);
 
-// kind.c NULL: no adapter supports the kind. Appends the adapter, or why there is none, to `lines` unless NULL.
+// object.c NULL: no adapter supports the kind. Appends the adapter, or why there is none, to `lines` unless NULL.
 const struct kind *plan_find_kind(const struct adapters *adapters, const struct json *value, const char **version,
                                   struct buffer *lines);
-bool plan_understands(const struct kind *kind, const char *version);
 // Whether the object is delegated to this host, and why.
 void plan_judge_manager(struct plan_object *object);
-
-// names.c
 // False after reporting names, labels or annotations that every API server rejects.
 bool plan_check_names(struct plan_object *object);
 
@@ -97,23 +83,18 @@ bool plan_check_names(struct plan_object *object);
 struct error *plan_prepare(struct plan_object *object);
 void plan_report_phase(struct plan_object *object);
 struct error *plan_make_mirror(struct plan_object *object);
-const char *plan_origin(const struct plan *plan);
-// Begins a call into the adapter.
-void plan_begin_call(const struct plan_object *object, uint32_t attempt, wharf_mirror_state state,
-                     struct adapter_call *call);
+// Begins a call into the adapter, for an existing mirror or NULL. The result is the context of the call, without the
+// finalizer.
+struct mirror_context plan_begin_call(const struct plan_object *object, uint32_t attempt, const struct json *mirror,
+                                      struct adapter_call *call);
 // Reports a result other than OK.
 void plan_report_refusal(struct plan_object *object, wharf_result result, struct adapter_call *call, const char *what);
-// The phase of the workload in `value`.
-wharf_phase_kind plan_comment_phase(const struct plan_object *object, const struct json *value, struct buffer *out);
-
-// status.c
 void plan_report_pods(struct plan_object *object);
 // The status that is written on the workload: for a status of the mirror, or without a mirror.
 struct error *plan_report_status(struct plan_object *object);
 
 // worker.c Adds the problems of the sources of workers if no source has the worker.
-struct error *plan_worker_open(const struct plan_request *request, struct problems *problems, struct plan_worker *out);
-void plan_worker_close(struct plan_worker *worker);
+struct error *plan_worker_open(struct plan *plan, struct problems *problems);
 struct error *plan_try_mirror(struct plan_object *object);
 
 // diff.c
@@ -131,5 +112,3 @@ bool plan_diff(const struct json *from, const struct json *to, const char *prefi
 void plan_comment(struct buffer *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // "/spec/x: 1 -> 2" and, in parentheses, why (NULL: nothing), after `label`.
 void plan_comment_change(struct buffer *out, const char *label, const struct plan_change *change, const char *why);
-// Puts the members of an object into the usual order. False when out of memory.
-bool plan_order(struct json **value);

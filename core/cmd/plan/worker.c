@@ -1,83 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 // The worker of --cluster, which validates the mirror: a server-side dry run passes admission and stores nothing.
-#include "core/base/suggest.h"
+#include "core/base/text.h"
 #include "core/cmd/plan/plan.h"
 #include "core/host/check/preflight.h"
 #include "core/kube/client/ask.h"
+#include "core/kube/transport/curl_transport.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-struct workers {
-    struct worker_spec *specs;
-    size_t count;
-};
-
-static const struct worker_spec *find_spec(const struct workers *workers, const char *name) {
-    for (size_t i = 0; i < workers->count; i++)
-        if (strcmp(workers->specs[i].settings.name, name) == 0)
-            return &workers->specs[i];
+static const struct worker_spec *find_spec(const struct worker_spec *specs, size_t count, const char *name) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(specs[i].settings.name, name) == 0)
+            return &specs[i];
     return NULL;
 }
 
-static struct error *unknown_worker(const struct config *config, const struct workers *workers, const char *name) {
+static struct error *unknown_worker(const struct plan *plan, const struct worker_spec *specs, size_t count) {
     AUTO_BUFFER(list, (size_t)1 << 20);
-    const char **names = calloc(workers->count + 1, sizeof(*names));
-    for (size_t i = 0; names && i < workers->count; i++) {
-        names[i] = workers->specs[i].settings.name;
+    const char **names = calloc(count + 1, sizeof(*names));
+    for (size_t i = 0; names && i < count; i++) {
+        names[i] = specs[i].settings.name;
         buffer_printf(&list, "%s%s", i == 0 ? "" : ", ", names[i]);
     }
-    const char *meant = !names ? NULL : suggest(name, names, workers->count);
+    const char *meant = !names ? NULL : suggest(plan->cluster, names, count);
     free(names);
-    return error_new(ERROR_NOT_FOUND, "--cluster: found \"%s\", expected a worker of %s (%s)%s%s%s", name, config->path,
-                     list.data ? list.data : "it has none", meant ? "; did you mean \"" : "", meant ? meant : "",
-                     meant ? "\"?" : "");
+    return error_new(ERROR_NOT_FOUND, "--cluster: found \"%s\", expected a worker of %s (%s)%s%s%s", plan->cluster,
+                     plan->config->path, list.data ? list.data : "it has none", meant ? "; did you mean \"" : "",
+                     meant ? meant : "", meant ? "\"?" : "");
+}
+
+static struct error *open_spec(struct plan *plan, const struct worker_spec *spec) {
+    struct cluster *worker = &plan->worker;
+    TRY(connection_load(&worker->connection, spec, &plan->config->credential_plugins, plan->now.wall_ns));
+    return cluster_connect(worker, plan->cluster, worker->connection.endpoint);
 }
 
 // Reads from the management cluster only for a worker that is not in the configuration.
-static struct error *find_worker(const struct plan_request *request, struct problems *problems,
-                                 struct workers *workers) {
-    const struct config *config = request->config;
-    for (size_t i = 0; i < config->n_workers; i++) {
-        if (strcmp(config->workers[i].settings.name, request->cluster) != 0)
-            continue;
-        workers->specs = calloc(1, sizeof(*workers->specs));
-        if (!workers->specs || !worker_spec_copy(&config->workers[i], workers->specs))
-            return error_no_memory();
-        workers->count = 1;
-        return NULL;
-    }
+struct error *plan_worker_open(struct plan *plan, struct problems *problems) {
+    const struct config *config = plan->config;
+    const struct worker_spec *spec = find_spec(config->workers, config->n_workers, plan->cluster);
+    struct worker_spec *specs = NULL;
+    size_t count = 0;
     struct problems found = {.count = 0};
-    struct error *error = preflight_workers(config, &found, &workers->specs, &workers->count);
-    if (!error && !find_spec(workers, request->cluster)) {
-        error = unknown_worker(config, workers, request->cluster);
+    TRY(curl_transport_setup());
+    struct error *error = spec ? NULL : preflight_workers(config, &found, &specs, &count);
+    spec = spec ? spec : find_spec(specs, count, plan->cluster);
+    if (spec)
+        error = error_wrap(open_spec(plan, spec), "%s", plan->cluster);
+    else if (!error) {
+        error = unknown_worker(plan, specs, count);
         problems_move(problems, &found);
     }
     problems_free(&found);
+    worker_specs_free(specs, count);
     return error;
-}
-
-struct error *plan_worker_open(const struct plan_request *request, struct problems *problems, struct plan_worker *out) {
-    *out = (struct plan_worker){.name = request->cluster};
-    struct workers workers = {.count = 0};
-    struct error *error = find_worker(request, problems, &workers);
-    if (!error) {
-        error = connection_load(&out->connection, find_spec(&workers, request->cluster),
-                                &request->config->credential_plugins, request->now.wall_ns);
-        if (!error)
-            error = connection_open(&out->connection, NULL);
-        if (!error)
-            error = connection_client(&out->connection, out->name, &out->client);
-        error = error_wrap(error, "%s", out->name);
-    }
-    worker_specs_free(workers.specs, workers.count);
-    return error;
-}
-
-void plan_worker_close(struct plan_worker *worker) {
-    client_free(worker->client);
-    connection_close(&worker->connection);
-    *worker = (struct plan_worker){.client = NULL};
 }
 
 #define REJECTED_BY_WORKER "would be delegated, but not accepted by the worker"
@@ -108,23 +82,18 @@ static bool is_given(const char *pointer) {
     return false;
 }
 
-enum pass { PASS_CHANGED, PASS_ADDED };
-
 struct change_report {
     const struct dry_run_trial *trial;
-    enum pass pass;
+    bool added; // the report is about additions, else about changes and removals
     size_t count;
 };
 
 static bool report_change(void *ctx, const struct plan_change *change) {
     struct change_report *report = ctx;
-    enum pass pass = !change->from ? PASS_ADDED : PASS_CHANGED;
-    if (is_given(change->pointer) || pass != report->pass)
+    const char *what = change->to ? "changes" : "removes";
+    if (is_given(change->pointer) || report->added != !change->from)
         return true;
-    AUTO_TEXT label = text_format("%s %s:", report->trial->name,
-                                  pass == PASS_ADDED ? "adds"
-                                  : !change->to      ? "removes"
-                                                     : "changes");
+    AUTO_TEXT label = text_format("%s %s:", report->trial->name, report->added ? "adds" : what);
     report->count++;
     plan_comment_change(&report->trial->object->lines, !label ? "?" : label, change, NULL);
     return !report->trial->object->lines.failed;
@@ -132,16 +101,13 @@ static bool report_change(void *ctx, const struct plan_change *change) {
 
 // Changes and removals come first; additions are mostly defaults.
 static bool report_changes(const struct dry_run_trial *trial, const struct json *sent) {
-    size_t count = 0;
-    for (int pass = PASS_CHANGED; pass <= PASS_ADDED; pass++) {
-        struct change_report report = {.trial = trial, .pass = (enum pass)pass};
-        if (!plan_diff(sent, trial->response.value, "", report_change, &report))
-            return false;
-        count += report.count;
-    }
-    if (count == 0)
+    struct change_report report = {.trial = trial};
+    bool ok = plan_diff(sent, trial->response.value, "", report_change, &report);
+    report.added = true;
+    ok = ok && plan_diff(sent, trial->response.value, "", report_change, &report);
+    if (ok && report.count == 0)
         plan_comment(&trial->object->lines, "%s: nothing would change", trial->name);
-    return true;
+    return ok;
 }
 
 static void report_warning(const struct dry_run_trial *trial) {
@@ -175,22 +141,17 @@ static void report_rejected(const struct dry_run_trial *trial, const char *what)
 
 static struct error *patch_existing(struct dry_run_trial *trial, const struct json *existing) {
     struct plan_object *object = trial->object;
-    struct adapter_call call;
+    AUTO_CALL call;
     AUTO_JSON patch = NULL;
-    plan_begin_call(object, object->attempt, WHARF_MIRROR_PRESENT, &call);
-    struct mirror_context context = {.kind = object->kind,
-                                     .origin = object_label(existing, MARK_ORIGIN),
-                                     .call = &call,
-                                     .workload = object->workload,
-                                     .mirror = existing,
-                                     .attempt = mirror_attempt(existing)};
+    struct mirror_context context = plan_begin_call(object, object->attempt, existing, &call);
+    context.origin = object_label(existing, MARK_ORIGIN);
+    context.attempt = mirror_attempt(existing);
     wharf_result result = mirror_patch(&context, &patch);
     if (result != WHARF_OK)
         plan_report_refusal(object, result, &call, "change of the mirror");
     else if (call.answer.message)
         plan_comment(&object->lines, "remark: %s",
                      adapter_answer_message(&call, "the adapter's message cannot be shown"));
-    adapter_call_end(&call);
     if (!patch) {
         if (result == WHARF_OK)
             plan_comment(&object->lines, "%s: that mirror would not change", trial->name);
@@ -216,15 +177,14 @@ static struct error *compare_with_existing(struct dry_run_trial *trial) {
     AUTO_JSON existing = json_copy(trial->response.object->value);
     if (!existing)
         return error_no_memory();
-    const char *configured = object->plan->request->config->origin;
+    const char *configured = object->plan->config->origin;
     const char *origin = configured ? configured : object_label(existing, MARK_ORIGIN);
     const char *uid = object_label(existing, MARK_UID), *own = object_uid(object->item->value);
     if (!origin || !mirror_is_ours(object->kind, origin, existing) || (own[0] != '\0' && strcmp(uid, own) != 0)) {
-        plan_comment(
-            &object->lines,
-            "%s has an object of this name that is not a mirror of this workload: it is left alone, and another "
-            "worker is tried",
-            trial->name);
+        plan_comment(&object->lines,
+                     "%s has an object of this name that is not a mirror of this workload: it is left alone, and "
+                     "another worker is tried",
+                     trial->name);
         plan_wrong(object, REJECTED_BY_WORKER);
         return NULL;
     }
@@ -245,7 +205,7 @@ static struct error *report_answer(struct dry_run_trial *trial) {
     case REASON_ALREADY_EXISTS:
         return compare_with_existing(trial);
     case REASON_NAMESPACE_NOT_FOUND:
-        if (object->plan->request->config->engine.create_namespaces) {
+        if (object->plan->config->engine.create_namespaces) {
             plan_comment(lines,
                          "%s has no namespace %s: it would be created first, so the mirror cannot be validated yet",
                          trial->name, object_namespace(object->workload));
@@ -280,7 +240,7 @@ static bool is_strictness(const struct response *response) {
 struct error *plan_try_mirror(struct plan_object *object) {
     if (!object->plan->worker.client || !object->mirror)
         return NULL;
-    struct dry_run_trial trial = {.object = object, .name = object->plan->worker.name};
+    struct dry_run_trial trial = {.object = object, .name = object->plan->cluster};
     struct error *error = send_dry_run(&trial, VERB_CREATE, object->mirror, DRY_RUN_STRICT);
     if (!error && is_strictness(&trial.response)) {
         plan_comment(&object->lines, "%s would drop unknown fields: %s", trial.name, trial.response.message);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/cmd/run/notify.h"
+#include "core/cmd/run/run.h"
 
 #include "core/base/clock.h"
 #include "core/base/text.h"
@@ -8,9 +8,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -87,19 +84,15 @@ static bool wait_for(struct notify *notify, int64_t ns) {
 
 // The service manager kills a service that is silent for watchdog_ns. Here a stall of a quarter of that is silence, so
 // one that ends in time does no harm.
-static void keep_alive(struct notify *notify) {
-    if (notify->source.stalled_ns(notify->source.ctx) < notify->watchdog_ns / PINGS)
-        notify_send(notify, "WATCHDOG=1");
-}
-
 static void *notify_main(void *arg) {
     struct notify *notify = arg;
+    int64_t interval_ns = notify->watchdog_ns / PINGS;
     while (!check_start(notify))
         if (!wait_for(notify, ASK_NS))
             return NULL;
-    while (wait_for(notify, notify->watchdog_ns > 0 ? notify->watchdog_ns / PINGS : CLOCK_NEVER))
-        if (notify->watchdog_ns > 0)
-            keep_alive(notify);
+    while (wait_for(notify, interval_ns > 0 ? interval_ns : CLOCK_NEVER))
+        if (interval_ns > 0 && notify->source.stalled_ns(notify->source.ctx) < interval_ns)
+            notify_send(notify, "WATCHDOG=1");
     return NULL;
 }
 
@@ -129,12 +122,6 @@ static struct error *read_address(struct notify *notify, const char *path) {
     return NULL;
 }
 
-static void forget_environment(void) {
-    unsetenv("NOTIFY_SOCKET");
-    unsetenv("WATCHDOG_USEC");
-    unsetenv("WATCHDOG_PID");
-}
-
 struct error *notify_open(struct notify **out) {
     *out = NULL;
     const char *path = getenv("NOTIFY_SOCKET");
@@ -143,23 +130,20 @@ struct error *notify_open(struct notify **out) {
     struct notify *notify = calloc(1, sizeof *notify);
     if (!notify)
         return error_no_memory();
-    notify->over_fd = -1;
-    notify->fd = -1;
-    struct error *error = read_address(notify, path);
     notify->watchdog_ns = read_watchdog();
-    forget_environment();
-    if (!error) {
-        notify->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-        notify->over_fd = eventfd(0, EFD_CLOEXEC);
-        if (notify->fd < 0 || notify->over_fd < 0)
-            error = error_new(ERROR_IO, "cannot open a socket for NOTIFY_SOCKET: %s", strerror(errno));
-    }
-    if (error) {
+    struct error *error = read_address(notify, path);
+    unsetenv("NOTIFY_SOCKET");
+    unsetenv("WATCHDOG_USEC");
+    unsetenv("WATCHDOG_PID");
+    notify->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    notify->over_fd = eventfd(0, EFD_CLOEXEC);
+    if (!error && (notify->fd < 0 || notify->over_fd < 0))
+        error = error_new(ERROR_IO, "cannot open a socket for NOTIFY_SOCKET: %s", strerror(errno));
+    if (error)
         notify_close(notify);
-        return error;
-    }
-    *out = notify;
-    return NULL;
+    else
+        *out = notify;
+    return error;
 }
 
 struct error *notify_start(struct notify *notify, const struct notify_source *source) {

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/cmd/run/reload.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/cmd/run/run.h"
 #include "core/cmd/setup.h"
 #include "core/host/folder_watcher.h"
+#include "core/host/host.h"
 #include "core/host/io/cluster_connection.h"
-#include "core/host/sources/source_folder.h"
-#include "core/host/sources/source_objects.h"
+#include "core/host/sources/sources.h"
 #include "core/host/startup/load_adapters.h"
-#include "core/host/workers.h"
 #include "core/json/yaml.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define FILE_MAX ((size_t)1 << 20)
 
@@ -48,24 +45,6 @@ static void check_worker(const struct config *config, const struct worker_spec *
     problems_add_error(problems,
                        error_wrap(error, "%s:%zu: %s", config->path, worker->kubeconfig_line, worker->settings.name));
     connection_close(&connection);
-}
-
-// Reads and checks the file as `wharf check` does, up to the files of adapters. *out is NULL if there is any problem.
-static struct error *reload_read(const char *path, const char *adapter_directory, struct problems *problems,
-                                 struct config **out) {
-    struct config *config = NULL;
-    *out = NULL;
-    struct error *error = setup_config(path, adapter_directory, problems, &config);
-    if (error || !config)
-        return error;
-    for (size_t i = 0; i < config->n_workers; i++)
-        check_worker(config, &config->workers[i], problems);
-    setup_find_adapters(config, problems);
-    if (problems->count > 0 || problems->lost > 0)
-        config_free(config);
-    else
-        *out = config;
-    return NULL;
 }
 
 static void add_changed(const struct json *a, const struct json *b, bool missing_only, struct buffer *out) {
@@ -211,19 +190,27 @@ static void use_config(struct reload *reload, struct good *good) {
     reload->config = config;
 }
 
-// good->config is NULL if there is any problem.
+static bool are_none(const struct problems *problems) {
+    return problems->count == 0 && problems->lost == 0;
+}
+
+// Reads and checks the file as `wharf check` does, and loads new adapters. good->config is NULL if there is any
+// problem.
 static struct error *read_config(struct reload *reload, struct problems *problems, struct good *good) {
-    struct config *config = NULL;
     const struct config *first = reload->options.config;
-    struct error *error = reload_read(first->path, reload->options.adapter_directory, problems, &config);
-    if (!config)
-        return error;
     struct adapters *former = (struct adapters *)host_adapters(reload->options.host);
-    error = load_more_adapters(former, config, first->controller_name, problems, &good->later, &good->adapters);
-    if (error || problems->count > 0 || problems->lost > 0)
-        config_free(config);
-    else
-        good->config = config;
+    struct config *config = NULL;
+    TRY(setup_config(first->path, reload->options.adapter_directory, problems, &config));
+    for (size_t i = 0; config && i < config->n_workers; i++)
+        check_worker(config, &config->workers[i], problems);
+    if (config)
+        setup_find_adapters(config, problems);
+    struct error *error = NULL;
+    if (config && are_none(problems))
+        error = load_more_adapters(former, config, first->controller_name, problems, &good->later, &good->adapters);
+    if (!error && are_none(problems))
+        good->config = TAKE(config);
+    config_free(config);
     return error;
 }
 
@@ -234,7 +221,7 @@ static void on_change(void *ctx, bool forced) {
     if (!forced && (!text || hash == reload->seen)) // a mount that is being replaced has no file for a moment
         return;
     reload->seen = hash;
-    reload->options.reloading(reload->options.ctx);
+    notify_reloading(reload->options.notify);
     struct problems problems = {0};
     struct good good = {.text = text};
     buffer_init(&good.later, MESSAGE_MAX);
@@ -243,7 +230,8 @@ static void on_change(void *ctx, bool forced) {
         use_config(reload, &good);
     else
         report_refused(reload, &problems, error);
-    reload->options.reloaded(reload->options.ctx, good.config);
+    notify_reloaded(reload->options.notify,
+                    good.config ? "running" : "running; the configuration was not reloaded, see the log");
     buffer_free(&good.later);
     error_free(error);
     problems_free(&problems);

@@ -1,87 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf run`, from reading the configuration to the exit code.
+#include "core/cmd/run/run.h"
 #include "core/base/clock.h"
-#include "core/base/local_socket.h"
 #include "core/base/log.h"
 #include "core/base/text.h"
+#include "core/base/trust.h"
 #include "core/cmd/main.h"
-#include "core/cmd/run/notify.h"
-#include "core/cmd/run/reload.h"
 #include "core/cmd/run/signals.h"
 #include "core/cmd/setup.h"
-#include "core/config/config.h"
-#include "core/host/host.h"
 #include "core/kube/transport/curl_transport.h"
 #include "core/serve/http/http.h"
 
 #include <malloc.h>
 #include <stdio.h>
-#include <stdlib.h>
-
-// The HTTP servers of a host: one at its address, one at its Unix socket. Each has separate connections and bounds, so
-// that a flood at the port takes no place from callers on the machine.
-struct serving {
-    struct http_server *port, *local; // NULL: none
-    struct local_socket socket;
-};
-
-static struct error *serve_socket(struct serving *serving, const char *path, const char *group,
-                                  const struct http_source *source) {
-    int fd = -1;
-    TRY(local_socket_listen(path, group, &serving->socket, &fd));
-    return http_server_start_on(fd, NULL, source, &serving->local);
-}
-
-static struct error *start_local(struct serving *serving, const struct config_serve *config,
-                                 const struct http_source *source) {
-    if (config->socket)
-        return error_wrap(serve_socket(serving, config->socket, config->group, source), "serve.socket");
-    AUTO_TEXT path = NULL;
-    struct error *error = local_socket_default(http_server_port(serving->port), &path);
-    if (!error && path)
-        error = serve_socket(serving, path, config->group, source);
-    else if (!error && config->group)
-        error = error_new(ERROR_INVALID, "there is no folder for a socket: configure serve.socket");
-    if (!error || error->code == ERROR_NO_MEMORY || config->group)
-        return error_wrap(error, "serve.socketGroup");
-    log_fields(LOG_WARN, "no Unix socket for callers on this machine", {"path", path}, {"error", error_text(error)});
-    error_free(error);
-    return NULL;
-}
-
-static void serving_stop(struct serving *serving);
-
-// Both listen when this returns. A default socket that cannot be made is logged, a configured one is an error.
-static struct error *serving_start(const struct config_serve *config, const struct http_source *source,
-                                   struct serving **out) {
-    struct serving *serving = calloc(1, sizeof *serving);
-    struct error *error = serving ? NULL : error_no_memory();
-    const struct http_tls tls = {config->cert_file, config->key_file};
-    if (!error && config->address)
-        error =
-            error_wrap(http_server_start_tls(config->address, config->cert_file ? &tls : NULL, source, &serving->port),
-                       config->cert_file ? "serve.address, serve.tls" : "serve.address");
-    if (!error)
-        error = start_local(serving, config, source);
-    if (error)
-        serving_stop(serving);
-    else
-        *out = serving;
-    return error;
-}
-
-static const char *serving_socket(const struct serving *serving) {
-    return serving ? serving->socket.path : NULL;
-}
-
-static void serving_stop(struct serving *serving) {
-    if (!serving)
-        return;
-    local_socket_remove(&serving->socket); // first: callers find another host, or none
-    http_server_stop(serving->local);
-    http_server_stop(serving->port);
-    free(serving);
-}
 
 #define LAST_LINES_NS CLOCK_SECOND // for flushing the log at the end
 
@@ -94,7 +25,10 @@ struct program {
     struct adapters *adapters;
     struct host *host;
     struct api_source api;
-    struct serving *serving;
+    // One at the address, one at the Unix socket, each with separate connections and bounds, so that a flood at the
+    // port takes no place from callers on the machine. NULL: none.
+    struct http_server *port, *local;
+    struct local_socket socket;
     struct signals *signals;
     struct reload *reload;
     struct notify *notify; // NULL: not started by systemd
@@ -134,13 +68,44 @@ static int64_t stalled_ns(void *host) {
     return host_stalled_ns(host);
 }
 
+static struct error *serve_socket(struct program *program, const char *path, const struct http_source *source) {
+    int fd = -1;
+    TRY(local_socket_listen(path, program->config->serve.group, &program->socket, &fd));
+    return http_server_start_on(fd, NULL, source, &program->local);
+}
+
+// A default socket that cannot be made is logged, a configured one is an error.
+static struct error *start_local(struct program *program, const struct http_source *source) {
+    const struct config_serve *config = &program->config->serve;
+    if (config->socket)
+        return error_wrap(serve_socket(program, config->socket, source), "serve.socket");
+    AUTO_TEXT path = NULL;
+    struct error *error = local_socket_default(http_server_port(program->port), &path);
+    if (!error && path)
+        error = serve_socket(program, path, source);
+    else if (!error && config->group)
+        error = error_new(ERROR_INVALID, "there is no folder for a socket: configure serve.socket");
+    if (!error || error->code == ERROR_NO_MEMORY || config->group)
+        return error_wrap(error, "serve.socketGroup");
+    log_fields(LOG_WARN, "no Unix socket for callers on this machine", {"path", path}, {"error", error_text(error)});
+    error_free(error);
+    return NULL;
+}
+
+// Both servers listen when this returns.
 static struct error *start_serving(struct program *program) {
+    const struct config_serve *config = &program->config->serve;
+    const struct http_tls tls = {config->cert_file, config->key_file};
+    const bool has_tls = config->cert_file;
     struct http_source source;
-    if (!config_serves(&program->config->serve))
+    if (!config_serves(config))
         return NULL;
     api_source_init(&program->api, program->host, program->config);
     http_source_init(&source, program->host, &program->api);
-    return serving_start(&program->config->serve, &source, &program->serving);
+    if (config->address)
+        TRY(error_wrap(http_server_start(config->address, has_tls ? &tls : NULL, &source, &program->port),
+                       has_tls ? "serve.address, serve.tls" : "serve.address"));
+    return start_local(program, &source);
 }
 
 static void stop_host(void *ctx) {
@@ -163,21 +128,8 @@ static bool is_running(void *host, struct buffer *waits_for) {
     return running;
 }
 
-static struct error *start_notifying(struct program *program) {
-    struct notify_source source = {.running = is_running, .stalled_ns = stalled_ns, .ctx = program->host};
-    return notify_start(program->notify, &source);
-}
-
 static void on_reload(void *reload) {
     reload_now(reload);
-}
-
-static void reloading(void *notify) {
-    notify_reloading(notify);
-}
-
-static void reloaded(void *notify, bool used) {
-    notify_reloaded(notify, used ? "running" : "running; the configuration was not reloaded, see the log");
 }
 
 static struct error *start_reload(struct program *program, const char *adapter_directory, const char *text) {
@@ -185,13 +137,10 @@ static struct error *start_reload(struct program *program, const char *adapter_d
                                      .config = program->config,
                                      .adapter_directory = adapter_directory,
                                      .text = text,
-                                     .reloading = reloading,
-                                     .reloaded = reloaded,
-                                     .ctx = program->notify};
-    struct error *error = reload_start(&options, &program->reload);
-    if (!error)
-        signals_on_reload(program->signals, on_reload, program->reload);
-    return error;
+                                     .notify = program->notify};
+    TRY(reload_start(&options, &program->reload));
+    signals_on_reload(program->signals, on_reload, program->reload);
+    return NULL;
 }
 
 static struct error *prepare(struct program *program, const char *config_path, const char *adapter_directory) {
@@ -211,18 +160,14 @@ static struct error *prepare(struct program *program, const char *config_path, c
     TRY(curl_transport_setup());
     TRY(host_new(program->config, program->adapters, &program->host));
     TRY(start_serving(program));
-    TRY(start_notifying(program));
+    TRY(notify_start(program->notify, &(struct notify_source){is_running, stalled_ns, program->host}));
     return start_reload(program, adapter_directory, text);
 }
 
-static void log_started(const struct program *program) {
+static struct error *run_host(struct program *program) {
     log_fields(LOG_INFO, "wharf starting", {"version", WHARF_VERSION}, {"config", program->config->path},
                LOG_INT("workers", program->config->n_workers), LOG_INT("kinds", program->adapters->n_kinds),
-               {"serving", program->config->serve.address}, {"socket", serving_socket(program->serving)});
-}
-
-static struct error *run_host(struct program *program) {
-    log_started(program);
+               {"serving", program->config->serve.address}, {"socket", program->socket.path});
     signals_on_stop(program->signals, stop_host, program);
     struct error *error = host_run(program->host);
     signals_forget(program->signals);
@@ -235,7 +180,9 @@ static struct error *run_service(struct call *call) {
     struct error *error = prepare(&program, call->values[CONFIG], call->values[ADAPTERS]);
     if (!error)
         error = run_host(&program);
-    serving_stop(program.serving);
+    local_socket_remove(&program.socket); // first: callers find another host, or none
+    http_server_stop(program.local);
+    http_server_stop(program.port);
     api_source_clear(&program.api);
     reload_stop(program.reload);  // reports a reload
     notify_close(program.notify); // reads from the host

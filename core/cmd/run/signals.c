@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/cmd/run/signals.h"
 
-#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/thread.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -29,14 +26,17 @@ struct signals {
     void *reload_ctx;
 };
 
-static const int watched[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
+static const struct {
+    int number;
+    const char *name;
+} watched[] = {
+    {SIGTERM, "SIGTERM"}, {SIGINT, "SIGINT"}, {SIGHUP, "SIGHUP"}, {SIGUSR1, "SIGUSR1"}, {SIGUSR2, "SIGUSR2"}};
 #define WATCHED (sizeof watched / sizeof watched[0])
 
 static const char *name_of(uint32_t number) {
-    static const char *const names[WATCHED] = {"SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2"};
     for (size_t i = 0; i < WATCHED; i++)
-        if ((uint32_t)watched[i] == number)
-            return names[i];
+        if ((uint32_t)watched[i].number == number)
+            return watched[i].name;
     return "?";
 }
 
@@ -50,21 +50,18 @@ static void request_stop(struct signals *signals, uint32_t number) {
         end_now();
     signals->asked_ns = clock_now().mono_ns;
     log_fields(LOG_INFO, "stopping", {"signal", name_of(number)});
-    pthread_mutex_lock(&signals->mutex);
+    AUTO_LOCK(&signals->mutex);
     signals->asked = true;
     if (signals->stop)
         signals->stop(signals->ctx);
-    pthread_mutex_unlock(&signals->mutex);
 }
 
 // False: SIGHUP has no handler.
 static bool request_reload(struct signals *signals) {
-    pthread_mutex_lock(&signals->mutex);
-    bool asked = signals->reload;
-    if (asked)
+    AUTO_LOCK(&signals->mutex);
+    if (signals->reload)
         signals->reload(signals->reload_ctx);
-    pthread_mutex_unlock(&signals->mutex);
-    return asked;
+    return signals->reload;
 }
 
 static void handle_signal(struct signals *signals) {
@@ -122,7 +119,7 @@ static struct error *open_signals(struct signals *signals) {
     sigset_t set;
     sigemptyset(&set);
     for (size_t i = 0; i < WATCHED; i++)
-        sigaddset(&set, watched[i]);
+        sigaddset(&set, watched[i].number);
     signals->fd = signalfd(-1, &set, SFD_CLOEXEC);
     signals->over_fd = eventfd(0, EFD_CLOEXEC);
     if (signals->fd < 0 || signals->over_fd < 0)
@@ -132,6 +129,7 @@ static struct error *open_signals(struct signals *signals) {
         return error_new(ERROR_INTERNAL, "cannot block signals");
     if (thread_start("signals", 0, signals_main, signals, &signals->thread) != 0)
         return error_new(ERROR_IO, "cannot start the signal thread");
+    watch_crashes();
     return NULL;
 }
 
@@ -151,29 +149,25 @@ struct error *signals_start(struct signals **out) {
     signals->fd = signals->over_fd = -1;
     pthread_mutex_init(&signals->mutex, NULL);
     struct error *error = open_signals(signals);
-    if (error) {
+    if (error)
         free_signals(signals);
-        return error;
-    }
-    watch_crashes();
-    *out = signals;
-    return NULL;
+    else
+        *out = signals;
+    return error;
 }
 
 void signals_on_stop(struct signals *signals, void (*stop)(void *ctx), void *ctx) {
-    pthread_mutex_lock(&signals->mutex);
+    AUTO_LOCK(&signals->mutex);
     signals->stop = stop;
     signals->ctx = ctx;
     if (signals->asked && stop)
         stop(ctx);
-    pthread_mutex_unlock(&signals->mutex);
 }
 
 void signals_on_reload(struct signals *signals, void (*reload)(void *ctx), void *ctx) {
-    pthread_mutex_lock(&signals->mutex);
+    AUTO_LOCK(&signals->mutex);
     signals->reload = reload;
     signals->reload_ctx = ctx;
-    pthread_mutex_unlock(&signals->mutex);
 }
 
 void signals_forget(struct signals *signals) {

@@ -6,8 +6,6 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 
-#include <stdint.h>
-
 // From the first signal to the end of the process: systemd kills it after 15 s (TimeoutStopSec in
 // etc/wharf.service.in).
 #define SIGNALS_STOP_NS (12 * CLOCK_SECOND)

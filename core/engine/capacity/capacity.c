@@ -3,16 +3,10 @@
 
 #include "core/adapter/pods.h"
 #include "core/base/memory.h"
-#include "core/base/saturate.h"
 #include "core/engine/capacity/free_capacity.h"
-#include "core/engine/clusters/cluster_state.h"
-#include "core/engine/part.h"
-#include "core/engine/queue.h"
+#include "core/engine/request/command.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#define SETS_MAX 64                 // different pods of one workload; further ones are ignored
+#define SETS_MAX 64                 // different pods of one workload; the host ignores further ones
 #define REBUILD_NS (500 * CLOCK_MS) // between two, when only reservations have ended
 
 struct claim_list { // a list
@@ -24,12 +18,10 @@ struct capacity_claim {
     struct capacity_claim *next, *previous;
     struct claim_list *in; // NULL: neither waiting nor reserved
     struct entry *entry;
-    uint64_t source;  // hash of the uid and generation that the pods were read from
+    uint64_t source;  // hash of uid and generation of the workload with these pods
     int64_t until_ns; // reserved until then
     uint32_t cluster; // of the reservation, 0: none
-    uint32_t done;    // attempt whose reservation has ended, 0: none
-    bool seen;        // the mirror was
-    bool started;     // and had started
+    uint32_t done;    // attempt with an ended reservation, 0: none
     size_t n_sets;
     struct pod_set *sets;
 };
@@ -39,7 +31,6 @@ struct worker_capacity {
     int64_t until_ns; // READING, STALE: the last view counts until then
     struct free_capacity spare;
     struct claim_list reserved;
-    int64_t expires_ns; // no reservation ends before
     int64_t built_ns;
     bool ended; // a reservation has ended since then
 };
@@ -49,10 +40,10 @@ struct capacity {
     struct worker_capacity **workers; // by cluster; NULL: without limits
     size_t n_workers;
     struct claim_list waiting;
-    int64_t next_ns; // of capacity_tick
+    int64_t next_ns; // of the tick
 };
 
-static struct worker_capacity *worker_of(const struct engine *engine, size_t cluster) {
+static struct worker_capacity *worker_at(const struct engine *engine, size_t cluster) {
     const struct capacity *capacity = engine->capacity;
     return capacity && cluster < capacity->n_workers ? capacity->workers[cluster] : NULL;
 }
@@ -144,17 +135,7 @@ static bool read_sets(struct engine *engine, struct entry *entry, struct capacit
     const struct json *workload = doc_tree(&engine->store, &entry->workload->doc);
     if (!workload)
         return false;
-    const struct kind *kind = engine->kinds[entry->kind];
-    const char *version = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->version;
-    adapter_call_begin(&call, &(struct call_context){.kind = &kind->abi,
-                                                     .given = kind->given,
-                                                     .adapter = kind->adapter ? kind->adapter->name : NULL,
-                                                     .now = engine->now,
-                                                     .version = version ? version : kind->abi.versions[0],
-                                                     .object = entry->key,
-                                                     .mirror_state = WHARF_MIRROR_NONE,
-                                                     .clock = engine->clock,
-                                                     .times = engine->stats.kinds[entry->kind].calls});
+    call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
     bool read = pods_of(&call, workload, &sets) == WHARF_OK;
     adapter_call_end(&call);
     drop_sets(engine->capacity, claim);
@@ -166,7 +147,7 @@ static bool read_sets(struct engine *engine, struct entry *entry, struct capacit
     return read;
 }
 
-// The present request of the workload; NULL: not known.
+// The present request of the workload; NULL: unknown.
 static struct capacity_claim *claim_of(struct engine *engine, struct entry *entry) {
     struct capacity_claim *claim = entry->workload->capacity;
     if (claim && claim->source == source_of(entry))
@@ -183,7 +164,7 @@ static struct capacity_claim *claim_of(struct engine *engine, struct entry *entr
 
 // Reservations -------------------------------------------------------------------------------------------------
 
-static void take_claim(struct worker_capacity *worker, const struct capacity_claim *claim) {
+static void subtract_claim(struct worker_capacity *worker, const struct capacity_claim *claim) {
     for (size_t i = 0; worker->spare.nodes && i < claim->n_sets; i++)
         (void)free_capacity_take(&worker->spare, &claim->sets[i]);
 }
@@ -193,19 +174,17 @@ static void rebuild(struct engine *engine, struct worker_capacity *worker) {
     worker->ended = false;
     worker->built_ns = engine->now.mono_ns;
     for (const struct capacity_claim *claim = worker->reserved.first; claim; claim = claim->next)
-        take_claim(worker, claim);
+        subtract_claim(worker, claim);
 }
 
 static void expire(struct engine *engine, struct worker_capacity *worker) {
-    if (engine->now.mono_ns < worker->expires_ns)
-        return;
-    worker->expires_ns = CLOCK_NEVER;
+    struct capacity *capacity = engine->capacity;
     for (struct capacity_claim *claim = worker->reserved.first, *next; claim; claim = next) {
         next = claim->next;
         if (claim->until_ns <= engine->now.mono_ns)
-            end_reservation(engine->capacity, claim);
+            end_reservation(capacity, claim);
         else
-            worker->expires_ns = clock_earlier(worker->expires_ns, claim->until_ns);
+            capacity->next_ns = clock_earlier(capacity->next_ns, claim->until_ns);
     }
 }
 
@@ -213,25 +192,26 @@ static bool is_known(const struct engine *engine, const struct worker_capacity *
     return worker && worker->spare.nodes && (worker->state == CAPACITY_KNOWN || engine->now.mono_ns < worker->until_ns);
 }
 
-// The worker that has the pods, or gets them now, perhaps not in the view yet; 0: none.
+// The worker that has the pods, or will have the pods soon, perhaps not in the view yet; 0: none.
 static uint32_t place_of(const struct entry *entry) {
-    const struct workload_facts *w = &entry->workload->facts;
+    const struct workload *workload = entry->workload;
+    const struct workload_facts *w = &workload->facts;
     if (!w->exists || w->being_deleted || w->finished || w->suspended)
         return 0;
-    if (entry->busy && entry->workload->requested_attempt > w->attempt) // a placement is in flight
-        return entry->workload->requested_cluster == DECIDE_UNKNOWN_CLUSTER ? 0 : entry->workload->requested_cluster;
+    if (entry->busy && workload->requested_attempt > w->attempt) // a placement is in flight
+        return workload->requested_cluster == DECIDE_UNKNOWN_CLUSTER ? 0 : workload->requested_cluster;
     bool gone = w->gone_attempt == w->attempt; // a new placement is due
-    return w->attempt == 0 || entry->workload->active_in != w->cluster || gone ? 0 : w->cluster;
+    return w->attempt == 0 || workload->active_in != w->cluster || gone ? 0 : w->cluster;
 }
 
 bool capacity_fits(struct engine *engine, struct entry *entry, size_t cluster, int64_t *next_ns) {
-    struct worker_capacity *worker = worker_of(engine, cluster);
+    struct worker_capacity *worker = worker_at(engine, cluster);
     struct capacity_claim *claim = worker ? claim_of(engine, entry) : NULL;
     if (!claim || claim->n_sets == 0)
         return true;
     if (claim->cluster && claim->cluster != place_of(entry))
         end_reservation(engine->capacity, claim);
-    if (claim->cluster == cluster) // by its reservation
+    if (claim->cluster == cluster) // by the reservation
         return true;
     if (is_known(engine, worker) && free_capacity_fits(&worker->spare, claim->sets, claim->n_sets))
         return true;
@@ -240,70 +220,54 @@ bool capacity_fits(struct engine *engine, struct entry *entry, size_t cluster, i
 }
 
 static void reserve(struct engine *engine, struct entry *entry, size_t cluster) {
-    struct worker_capacity *worker = worker_of(engine, cluster);
+    struct worker_capacity *worker = worker_at(engine, cluster);
     struct capacity_claim *claim = claim_of(engine, entry);
     if (!claim)
         return;
     claim->cluster = (uint32_t)cluster;
     claim->until_ns = CLOCK_NEVER;
     claim->done = 0;
-    claim->seen = claim->started = false;
     move_claim(claim, &worker->reserved);
-    take_claim(worker, claim);
+    subtract_claim(worker, claim);
 }
 
 void capacity_placed(struct engine *engine, struct entry *entry, size_t cluster) {
-    if (entry->workload->capacity && entry->workload->capacity->cluster)
-        end_reservation(engine->capacity, entry->workload->capacity);
-    if (is_known(engine, worker_of(engine, cluster)))
+    struct capacity_claim *claim = entry->workload->capacity;
+    if (claim && claim->cluster)
+        end_reservation(engine->capacity, claim);
+    if (is_known(engine, worker_at(engine, cluster)))
         reserve(engine, entry, cluster);
 }
 
-static void end_at(struct engine *engine, struct capacity_claim *claim, int64_t at_ns) {
-    struct worker_capacity *worker = worker_of(engine, claim->cluster);
-    claim->until_ns = clock_earlier(claim->until_ns, at_ns);
-    worker->expires_ns = clock_earlier(worker->expires_ns, claim->until_ns);
-    engine->capacity->next_ns = clock_earlier(engine->capacity->next_ns, worker->expires_ns);
-}
-
-static void follow_mirror(struct engine *engine, struct entry *entry, struct capacity_claim *claim) {
-    const struct mirror_facts *mirror =
-        decide_placed(&(struct decide_facts){.workload = &entry->workload->facts, .mirrors = entry->mirrors});
-    if (!mirror || mirror->cluster != claim->cluster)
+// The first deadline holds: a repetition does not extend the reservation.
+static void follow_mirror(struct engine *engine, const struct entry *entry, struct capacity_claim *claim) {
+    const struct mirror *mirror = facts_placed_mirror(entry);
+    if (!mirror || mirror->facts.cluster != claim->cluster)
         return;
-    if (!claim->seen)
-        end_at(engine, claim, engine->now.mono_ns + CAPACITY_RESERVE_NS);
-    bool started = entry->workload->phase == WHARF_ACTIVE;
-    if (started && !claim->started)
-        end_at(engine, claim, engine->now.mono_ns + CAPACITY_SEEN_NS);
-    claim->seen = true;
-    claim->started |= started;
-}
-
-// A host that has just started does not know the recent placements of its predecessor.
-static bool needs_reservation(const struct engine *engine, const struct entry *entry, uint32_t cluster) {
-    return cluster && worker_of(engine, cluster) && entry->workload->phase != WHARF_ACTIVE &&
-           !(entry->workload->capacity &&
-             (entry->workload->capacity->cluster || entry->workload->capacity->done == entry->workload->facts.attempt));
+    int64_t after_ns = entry->workload->phase == WHARF_ACTIVE ? CAPACITY_SEEN_NS : CAPACITY_RESERVE_NS;
+    claim->until_ns = clock_earlier(claim->until_ns, engine->now.mono_ns + after_ns);
+    engine->capacity->next_ns = clock_earlier(engine->capacity->next_ns, claim->until_ns);
 }
 
 static void follow(struct engine *engine, struct entry *entry, const struct action *action) {
-    bool waits = action->waiting == WAITING_CAPACITY;
     struct capacity *capacity = engine->capacity;
     if (!capacity)
         return;
+    bool waits = action->waiting == WAITING_CAPACITY, active = entry->workload->phase == WHARF_ACTIVE;
     uint32_t cluster = place_of(entry);
-    if (entry->workload->capacity && entry->workload->capacity->cluster &&
-        entry->workload->capacity->cluster != cluster)
-        end_reservation(capacity, entry->workload->capacity);
-    if (needs_reservation(engine, entry, cluster))
-        reserve(engine, entry, cluster);
     struct capacity_claim *claim = entry->workload->capacity;
+    if (claim && claim->cluster && claim->cluster != cluster)
+        end_reservation(capacity, claim);
+    // A host that has just started does not know the recent placements of the former host.
+    bool reserved = claim && (claim->cluster || claim->done == entry->workload->facts.attempt);
+    if (cluster && worker_at(engine, cluster) && !active && !reserved)
+        reserve(engine, entry, cluster);
+    claim = entry->workload->capacity;
     if (!claim)
         return;
     if (claim->cluster)
         follow_mirror(engine, entry, claim);
-    else if (!waits && (!cluster || entry->workload->phase == WHARF_ACTIVE))
+    else if (!waits && (!cluster || active))
         free_claim(capacity, claim);
     else
         move_claim(claim, waits ? &capacity->waiting : NULL);
@@ -316,14 +280,14 @@ static void forget(struct engine *engine, struct entry *entry) {
 
 // Events -------------------------------------------------------------------------------------------------------
 
-// Queues the waiting workloads that fit together, in the order in which they began to wait.
+// Queues the waiting workloads that fit together, the longest wait first.
 static void wake(struct engine *engine, struct worker_capacity *worker) {
     bool limited = is_known(engine, worker), taken = false;
     for (struct capacity_claim *claim = engine->capacity->waiting.first; claim; claim = claim->next) {
         if (limited && !free_capacity_fits(&worker->spare, claim->sets, claim->n_sets))
             continue;
         if (limited)
-            take_claim(worker, claim);
+            subtract_claim(worker, claim);
         taken |= limited;
         queue_entry(engine, claim->entry);
     }
@@ -349,7 +313,6 @@ static void tick(struct engine *engine) {
             rebuild(engine, worker);
             wake(engine, worker);
         }
-        capacity->next_ns = clock_earlier(capacity->next_ns, worker->expires_ns);
     }
 }
 
@@ -384,7 +347,7 @@ static void update_worker(struct engine *engine, struct worker_capacity *worker,
     rebuild(engine, worker);
 }
 
-static void take_event(struct engine *engine, struct engine_event *event) {
+static void on_event(struct engine *engine, struct engine_event *event) {
     struct nodes *nodes = TAKE(event->capacity.nodes);
     bool off = event->capacity.state == CAPACITY_OFF;
     struct worker_capacity *worker =
@@ -407,7 +370,7 @@ static void take_event(struct engine *engine, struct engine_event *event) {
 }
 
 void capacity_left(struct engine *engine, size_t cluster) {
-    struct worker_capacity *worker = worker_of(engine, cluster);
+    struct worker_capacity *worker = worker_at(engine, cluster);
     if (!worker)
         return;
     while (worker->reserved.first)
@@ -421,9 +384,9 @@ static void end(struct engine *engine) {
     struct capacity *capacity = engine->capacity;
     if (!capacity)
         return;
-    for (size_t k = 0, cursor = 0; k < engine->n_kinds; k++, cursor = 0)
-        for (struct entry *entry; (entry = map_next(&engine->store.maps[k], &cursor));)
-            forget(engine, entry);
+    struct store_cursor at = {0};
+    for (struct entry *entry; (entry = store_next(&engine->store, &at));)
+        forget(engine, entry);
     for (size_t c = 0; c < capacity->n_workers; c++)
         capacity_left(engine, c);
     pod_shapes_free(&capacity->shapes);
@@ -435,7 +398,7 @@ static void end(struct engine *engine) {
 // Explanations -------------------------------------------------------------------------------------------------
 
 bool capacity_lacks(const struct engine *engine, const struct entry *entry, size_t cluster, char *out, size_t size) {
-    struct worker_capacity *worker = worker_of(engine, cluster);
+    struct worker_capacity *worker = worker_at(engine, cluster);
     const struct capacity_claim *claim = entry->workload->capacity;
     AUTO_BUFFER(text, 1024);
     if (!worker || !claim || claim->in != &engine->capacity->waiting || claim->n_sets == 0)
@@ -447,20 +410,20 @@ bool capacity_lacks(const struct engine *engine, const struct entry *entry, size
     if (free_capacity_fits(&worker->spare, claim->sets, claim->n_sets))
         return false;
     free_capacity_explain(&worker->spare, claim->sets, claim->n_sets, &text);
-    text_copy(out, size, text.len > 0 ? text.data : "has no room");
+    text_copy(out, size, text.len > 0 ? text.data : "does not fit");
     return true;
 }
 
 const char *capacity_problem(const struct engine *engine, size_t cluster) {
-    const struct worker_capacity *worker = worker_of(engine, cluster);
+    const struct worker_capacity *worker = worker_at(engine, cluster);
     if (!worker || is_known(engine, worker))
         return NULL;
     const char *problem = engine->stats.clusters[cluster].capacity.problem;
-    return *problem ? problem : "the host is listing its nodes and pods";
+    return *problem ? problem : "the host is listing the nodes and pods";
 }
 
 unsigned capacity_fullness(struct engine *engine, struct entry *entry, size_t cluster) {
-    struct worker_capacity *worker = worker_of(engine, cluster);
+    struct worker_capacity *worker = worker_at(engine, cluster);
     const struct capacity_claim *claim = is_known(engine, worker) ? claim_of(engine, entry) : NULL;
     return claim ? free_capacity_fullness(&worker->spare, claim->sets, claim->n_sets) : 0;
 }
@@ -472,9 +435,9 @@ bool capacity_is_used(const struct engine *engine) {
 const struct part part_capacity = {.name = "capacity",
                                    .end = end,
                                    .events = PART_EVENT(EVENT_CAPACITY),
-                                   .event = take_event,
+                                   .event = on_event,
                                    .tick = tick,
                                    .due_ns = due_ns,
-                                   .stand_by = forget, // its requests wait, or are reserved, with the other host
+                                   .stand_by = forget, // the other host has the reservation
                                    .after = follow,
                                    .workload_ends = forget};

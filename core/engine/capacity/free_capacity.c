@@ -2,15 +2,14 @@
 #include "core/engine/capacity/free_capacity.h"
 
 #include "core/base/memory.h"
-#include "core/base/saturate.h"
-#include "core/kube/object/quantity.h"
+#include "core/kube/object/object.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
+
+#define KEY_MAX ((size_t)64 << 10)
 
 // Comparisons of waiting pods with nodes for each view. Pods that fit nowhere cost most and take nothing: the engine
-// leaves further ones out, so that one worker does not keep the engine busy.
+// leaves further pods out, so that one worker does not keep the engine busy.
 #define WAITING_STEPS ((size_t)1 << 20)
 
 struct need { // the request of one pod, by the nodes' numbers of resources
@@ -18,22 +17,72 @@ struct need { // the request of one pod, by the nodes' numbers of resources
     struct amount items[NODES_RESOURCES];
 };
 
-static void forget_nodes(struct free_capacity *spare) {
-    nodes_free(spare->nodes);
-    free(spare->left);
-    spare->nodes = NULL;
-    spare->left = NULL;
+void pod_shapes_init(struct pod_shapes *shapes, uint64_t seed) {
+    *shapes = (struct pod_shapes){.stamp = 0};
+    map_init(&shapes->by_key, seed);
 }
 
+static void free_shape(struct pod_shape *shape) {
+    free(shape->key);
+    free(shape->request);
+    node_marks_unref(shape->marks);
+    free(shape->memos);
+    free(shape);
+}
+
+void pod_shapes_free(struct pod_shapes *shapes) {
+    size_t cursor = 0;
+    for (struct pod_shape *shape; (shape = map_next(&shapes->by_key, &cursor));)
+        free_shape(shape);
+    map_free(&shapes->by_key);
+    resource_names_free(&shapes->names);
+}
+
+static char *key_of(const struct pod_shape *shape) {
+    AUTO_BUFFER(key, KEY_MAX);
+    amounts_put(shape->request, &key);
+    for (size_t i = 0; i < shape->marks->count; i++) {
+        const struct node_mark *mark = &shape->marks->items[i];
+        buffer_printf(&key, "%x.%x.%d ", mark->key, mark->value, (int)mark->type);
+    }
+    return buffer_take(&key, NULL);
+}
+
+struct pod_shape *pod_shape_ref(struct pod_shapes *shapes, const struct json *spec) {
+    struct resource_list list;
+    pod_request_read(spec, NULL, &list);
+    struct pod_shape *shape = calloc(1, sizeof *shape);
+    if (!shape)
+        return NULL;
+    shape->request = amounts_new(&shapes->names, &list);
+    shape->marks = node_marks_of_pod(json_get(spec, "nodeSelector"), json_get(spec, "tolerations"));
+    shape->key = shape->request && shape->marks ? key_of(shape) : NULL;
+    struct pod_shape *known = shape->key ? map_get(&shapes->by_key, shape->key) : NULL;
+    if (!shape->key || known || !map_put(&shapes->by_key, shape->key, shape)) {
+        free_shape(shape);
+        shape = known;
+    }
+    if (shape)
+        shape->refs++;
+    return shape;
+}
+
+void pod_shape_unref(struct pod_shapes *shapes, struct pod_shape *shape) {
+    if (--shape->refs > 0)
+        return;
+    (void)map_remove(&shapes->by_key, shape->key);
+    free_shape(shape);
+}
+
+// Free capacity ------------------------------------------------------------------------------------------------
+
 void free_capacity_clear(struct free_capacity *spare) {
-    forget_nodes(spare);
-    free(spare->changes);
-    spare->changes = NULL;
-    spare->cap_changes = 0;
+    nodes_free(TAKE(spare->nodes));
+    free(TAKE(spare->left));
 }
 
 bool free_capacity_set(struct free_capacity *spare, struct nodes *nodes) {
-    forget_nodes(spare);
+    free_capacity_clear(spare);
     spare->left = calloc(nodes->count * nodes->names.count + 1, sizeof *spare->left);
     if (!spare->left) {
         nodes_free(nodes);
@@ -107,62 +156,63 @@ static bool need_of(const struct free_capacity *spare, const struct pod_shape *s
     return true;
 }
 
-static bool record(struct free_capacity *spare, size_t node, const struct need *need, int64_t pods, size_t *n_changes) {
-    if (!array_reserve(&spare->changes, &spare->cap_changes, *n_changes + need->count, sizeof *spare->changes))
-        return false;
-    for (size_t i = 0; i < need->count; i++)
-        spare->changes[(*n_changes)++] = (struct capacity_change){
-            node * spare->nodes->names.count + need->items[i].resource, need->items[i].amount * pods};
-    return true;
-}
-
-// With `n_changes` the changes are recorded, after so many others; without memory fewer pods are taken.
-static int64_t take(struct free_capacity *spare, const struct pod_set *set, size_t *n_changes) {
+// Takes the pods off `left`: spare->left, or for an attempt a copy, or NULL: only counts. `first`: the copy still
+// equals spare->left.
+static int64_t take(const struct free_capacity *spare, int64_t *left, const struct pod_set *set, bool first) {
+    const int64_t *from = left ? left : spare->left;
     struct shape_memo *memo = memo_of(spare, set->shape);
-    bool alone = !n_changes || *n_changes == 0;
     struct need need;
     if (!memo || (memo->stamp == spare->stamp && memo->most == 0) || !need_of(spare, set->shape, &need))
         return 0;
-    size_t count = spare->nodes->count, at = memo->hint < count ? memo->hint : 0;
+    size_t count = spare->nodes->count, width = spare->nodes->names.count, at = memo->hint < count ? memo->hint : 0;
     int64_t rest = set->count;
     for (size_t i = 0; i < count && rest > 0; i++, at = at + 1 < count ? at + 1 : 0) {
-        int64_t pods = fit(left_of(spare, at), need.items, need.count, rest);
+        int64_t pods = fit(from + at * width, need.items, need.count, rest);
         if (pods == 0 || !node_marks_permit(set->shape->marks, spare->nodes->marks[at]))
             continue;
-        if (n_changes && !record(spare, at, &need, pods, n_changes))
-            break;
-        subtract(left_of(spare, at), need.items, need.count, pods);
+        if (left)
+            subtract(left + at * width, need.items, need.count, pods);
         memo->hint = at;
         rest -= pods;
     }
-    if (rest > 0 && alone) {
+    if (rest > 0 && first) {
         memo->stamp = spare->stamp;
-        memo->most = n_changes ? set->count - rest : 0;
+        memo->most = left == spare->left ? 0 : set->count - rest;
     }
     return set->count - rest;
 }
 
 int64_t free_capacity_take(struct free_capacity *spare, const struct pod_set *set) {
-    return take(spare, set, NULL);
+    return take(spare, spare->left, set, true);
 }
 
-static void undo(struct free_capacity *spare, size_t n_changes) {
-    for (size_t i = 0; i < n_changes; i++)
-        spare->left[spare->changes[i].at] += spare->changes[i].amount;
+// Attempts to take the pods of all sets; returns the index of the first set that does not fit, with the number of its
+// pods that fit, or n_sets. One set needs no copy. Without memory, nothing fits.
+static size_t try_all(const struct free_capacity *spare, const struct pod_set *sets, size_t n_sets, int64_t *pods) {
+    size_t size = spare->nodes->count * spare->nodes->names.count * sizeof *spare->left, i = 0;
+    int64_t *left = n_sets > 1 ? malloc(size + 1) : NULL;
+    *pods = 0;
+    if (n_sets > 1 && !left)
+        return 0;
+    if (left)
+        memcpy(left, spare->left, size);
+    for (; i < n_sets; i++) {
+        *pods = take(spare, left, &sets[i], i == 0);
+        if (*pods < sets[i].count)
+            break;
+    }
+    free(left);
+    return i;
 }
 
 bool free_capacity_fits(struct free_capacity *spare, const struct pod_set *sets, size_t n_sets) {
+    int64_t pods = 0;
     for (size_t i = 0; i < n_sets; i++) {
         const struct shape_memo *memo = memo_of(spare, sets[i].shape);
         if (memo && memo->stamp == spare->stamp && memo->most < sets[i].count)
             return false;
     }
-    size_t n_changes = 0;
-    bool fits = true;
-    for (size_t i = 0; i < n_sets && fits; i++)
-        fits = take(spare, &sets[i], &n_changes) == sets[i].count;
-    undo(spare, n_changes);
-    return fits;
+    return try_all(spare, sets, n_sets, &pods) == n_sets;
 }
 
 // Explanations -------------------------------------------------------------------------------------------------
@@ -181,7 +231,7 @@ static int64_t requested_by(const struct pod_shape *shape, uint32_t resource) {
     return 0;
 }
 
-// On the nodes that such pods may use.
+// The sum over the nodes that such pods may use.
 static int64_t left_for(const struct free_capacity *spare, const struct pod_shape *shape, uint32_t resource) {
     size_t column = column_of(spare, resource);
     int64_t sum = 0;
@@ -191,7 +241,7 @@ static int64_t left_for(const struct free_capacity *spare, const struct pod_shap
     return sum;
 }
 
-// The resource of which the greatest part is lacking. False: the sums suffice.
+// The resource with the greatest missing part. False: the sums suffice.
 static bool put_shortage(const struct free_capacity *spare, const struct pod_set *sets, size_t n_sets,
                          struct buffer *out) {
     const char *worst = NULL;
@@ -220,7 +270,7 @@ static bool put_shortage(const struct free_capacity *spare, const struct pod_set
 }
 
 void free_capacity_explain(struct free_capacity *spare, const struct pod_set *sets, size_t n_sets, struct buffer *out) {
-    size_t n_changes = 0;
+    int64_t pods = 0;
     if (spare->nodes->count == 0) {
         buffer_text(out, "has no node that takes pods");
         return;
@@ -232,12 +282,9 @@ void free_capacity_explain(struct free_capacity *spare, const struct pod_set *se
         }
     if (put_shortage(spare, sets, n_sets, out))
         return;
-    for (size_t i = 0; i < n_sets && out->len == 0; i++) {
-        int64_t pods = take(spare, &sets[i], &n_changes);
-        if (pods < sets[i].count)
-            buffer_printf(out, "nodes have room for %" PRId64 " of %" PRId64 " pods", pods, sets[i].count);
-    }
-    undo(spare, n_changes);
+    size_t i = try_all(spare, sets, n_sets, &pods);
+    if (i < n_sets)
+        buffer_printf(out, "nodes have room for %" PRId64 " of %" PRId64 " pods", pods, sets[i].count);
 }
 
 unsigned free_capacity_fullness(const struct free_capacity *spare, const struct pod_set *sets, size_t n_sets) {

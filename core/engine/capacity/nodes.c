@@ -4,8 +4,6 @@
 #include "core/base/text.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 size_t resource_names_find(const struct resource_names *names, const char *name) {
     for (size_t i = 0; i < names->count; i++)
@@ -59,7 +57,7 @@ static const char *member(const struct json *object, const char *name) {
     return json_string_or(json_get(object, name), "");
 }
 
-// core/v1 Taint. Its value may be missing.
+// core/v1 Taint. The value may be missing.
 static bool read_taint(const struct json *taint, struct node_mark *out) {
     const char *effect = member(taint, "effect");
     enum node_mark_type type = strcmp(effect, "NoSchedule") == 0  ? MARK_NO_SCHEDULE

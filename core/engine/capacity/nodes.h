@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The nodes of a worker at one moment, as placement needs them: the free resources of each node that accepts pods, and
-// the labels and taints that decide which pods it accepts. core/host/watchers/node_table.h makes such a view; nobody
-// changes it afterwards. The pieces that nodes and pods share are here too: resources by number, and labels, taints,
-// selectors and tolerations as marks.
+// A view of the nodes of a worker at one moment, for placement: the free resources of each node that accepts pods, and
+// the labels and taints that decide which pods. core/host/watchers/node_table.h makes a view, which never changes.
+// Nodes and pods share the types here: resources by number, and labels, taints, selectors and tolerations as marks.
 #pragma once
 
 #include "core/base/buffer.h"
@@ -11,9 +10,9 @@
 
 #include <stdatomic.h>
 
-#define NODES_RESOURCES 64 // different ones in a worker, or of all workloads; further ones are ignored
+#define NODES_RESOURCES 64 // of a worker, or of all workloads; the host ignores further resources
 
-// Resources by number, in the order in which they were first seen.
+// Resources by number, in the order of the first sight.
 struct resource_names {
     char *list[NODES_RESOURCES];
     size_t count;
@@ -23,7 +22,7 @@ size_t resource_names_find(const struct resource_names *names, const char *name)
 void resource_names_free(struct resource_names *names);
 
 struct amount {
-    uint32_t resource; // its number
+    uint32_t resource; // number
     int64_t amount;    // more than 0
 };
 struct amounts { // by ascending number

@@ -2,12 +2,9 @@
 #include "core/engine/clusters/cluster_state.h"
 
 #include "core/base/memory.h"
-#include "core/engine/engine_internal.h"
-#include "core/engine/fence/fence_state.h"
-#include "core/engine/placement/placement_queue.h"
-#include "core/engine/placement/placement_worker.h"
-#include "core/engine/queue.h"
-#include "core/engine/shard/shard_of.h"
+#include "core/engine/fence/fence.h"
+#include "core/engine/placement/placing.h"
+#include "core/engine/shard/shard.h"
 
 enum contact cluster_contact(const struct engine *engine, size_t cluster) {
     return engine->clusters[cluster].membership.contact;
@@ -29,49 +26,47 @@ bool cluster_is_other(const struct engine *engine, size_t cluster) {
     return engine->clusters[cluster].membership.identity.refusal == REFUSAL_OTHER;
 }
 
-static bool is_refused(const struct engine *engine, size_t cluster) {
-    return engine->clusters[cluster].membership.identity.refusal != REFUSAL_NONE ||
-           engine->clusters->membership.identity.refusal != REFUSAL_NONE;
-}
-
-// Rule 9: refused, or not identified yet.
-static bool is_forbidden(const struct engine *engine, size_t cluster) {
-    return !engine->clusters[cluster].membership.identity.read || !engine->clusters->membership.identity.known ||
-           is_refused(engine, cluster);
-}
-
 bool cluster_is_connected(const struct engine *engine, size_t cluster, size_t kind) {
     const struct watch_state *watch = cluster_watch(engine, cluster, kind);
-    return watch->state == REFLECTOR_CONNECTED && watch->listed &&
-           engine->clusters[cluster].membership.contact != CONTACT_LOST && !cluster_is_other(engine, cluster);
+    return watch->state == REFLECTOR_CONNECTED && watch->listed && cluster_contact(engine, cluster) != CONTACT_LOST &&
+           !cluster_is_other(engine, cluster);
 }
 
-// Updates the worker facts of decide() from the watch.
+size_t cluster_unlisted_kind(const struct engine *engine) {
+    size_t k = 0;
+    for (const struct watch_state *watch; k < engine->n_kinds; k++) {
+        watch = cluster_watch(engine, ENGINE_MANAGEMENT, k);
+        if (!watch->listed && watch->state != REFLECTOR_ABSENT)
+            break;
+    }
+    return k;
+}
+
 void cluster_refresh(struct engine *engine, size_t cluster, size_t kind) {
-    struct watch_state *watch = cluster_watch(engine, cluster, kind);
-    const char *wanted = cluster_watch(engine, ENGINE_MANAGEMENT, kind)->version;
+    const struct watch_state *watch = cluster_watch(engine, cluster, kind);
+    const struct engine_cluster *slot = &engine->clusters[cluster];
     struct worker_facts *facts = &engine->workers[kind][cluster];
     if (cluster_is_vacant(engine, cluster)) {
-        *facts = (struct worker_facts){.settled = true, .frozen = true};
+        *facts = (struct worker_facts){.state_known = true, .frozen = true};
         return;
     }
-    enum worker_policy policy = engine->clusters[cluster].settings.policy;
-    facts->settled = watch->settled && (cluster_is_identified(engine, cluster) || watch->state != REFLECTOR_CONNECTED);
-    facts->frozen = is_forbidden(engine, cluster);
-    facts->refused = is_refused(engine, cluster);
+    enum contact contact = slot->membership.contact;
+    const struct identity *own = &slot->membership.identity, *management = &engine->clusters->membership.identity;
+    facts->state_known = watch->state_known && (own->read || watch->state != REFLECTOR_CONNECTED);
+    facts->refused = own->refusal != REFUSAL_NONE || management->refusal != REFUSAL_NONE;
+    facts->frozen = !own->read || !management->known || facts->refused; // rule 9
     facts->connected = cluster_is_connected(engine, cluster, kind);
     facts->listed = watch->listed;
-    facts->serves = facts->connected && text_equal(watch->version, wanted);
-    facts->closed = policy != WORKER_ACTIVE;
-    facts->moves = policy == WORKER_DRAIN_MOVE;
-    facts->moves_at_ns =
-        clock_after(engine->clusters[cluster].membership.moves_since_ns, engine->settings.placement.drain_timeout_ns);
+    facts->serves =
+        facts->connected && text_equal(watch->version, cluster_watch(engine, ENGINE_MANAGEMENT, kind)->version);
+    facts->closed = slot->settings.policy != WORKER_ACTIVE;
+    facts->moves = slot->settings.policy == WORKER_DRAIN_MOVE;
+    facts->moves_at_ns = clock_after(slot->membership.moves_since_ns, engine->settings.placement.drain_timeout_ns);
     fence_refresh(engine, cluster, facts);
     facts->eligible = facts->serves && !facts->frozen && !facts->closed && (watch->paused & PAUSE_FULL) == 0 &&
-                      engine->clusters[cluster].membership.contact != CONTACT_SUSPECT &&
-                      engine->clusters[cluster].membership.contact != CONTACT_REJECTED;
+                      contact != CONTACT_SUSPECT && contact != CONTACT_REJECTED;
     facts->lost_since_ns = watch->lost_since_ns;
-    facts->namespaces = engine->clusters[cluster].settings.namespaces;
+    facts->namespaces = slot->settings.namespaces;
     placement_worker_refresh(engine, cluster, kind);
     struct stats_watch *stats = &engine->stats.clusters[cluster].watches[kind];
     stats->state = watch->state;
@@ -81,10 +76,11 @@ void cluster_refresh(struct engine *engine, size_t cluster, size_t kind) {
 void cluster_queue_blocked(struct engine *engine, size_t kind, size_t cluster) {
     size_t cursor = 0;
     for (struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));) {
-        // While its worker was given up, the status was written without the mirror.
-        if (e->workload->facts.exists && e->workload->facts.cluster == cluster)
-            e->workload->facts.status_due = !e->workload->facts.finished;
-        if (e->blocked || e->workload->facts.cluster == cluster)
+        struct workload_facts *w = &e->workload->facts;
+        // The host wrote the status without the mirror while the worker was given up.
+        if (w->exists && w->cluster == cluster)
+            w->status_due = !w->finished;
+        if (e->blocked || w->cluster == cluster)
             queue_entry(engine, e);
     }
 }
@@ -97,34 +93,31 @@ void cluster_watch_changed(struct engine *engine, size_t cluster, size_t kind) {
 }
 
 void cluster_changed(struct engine *engine, size_t cluster) {
-    for (size_t k = 0; k < engine->n_kinds; k++) {
+    struct store_cursor at = {0};
+    for (size_t k = 0; k < engine->n_kinds; k++)
         cluster_watch_changed(engine, cluster, k);
-        size_t cursor = 0;
-        for (struct entry *e; cluster == ENGINE_MANAGEMENT && (e = map_next(&engine->store.maps[k], &cursor));)
-            queue_entry(engine, e);
-    }
+    for (struct entry *e; cluster == ENGINE_MANAGEMENT && (e = store_next(&engine->store, &at));)
+        queue_entry(engine, e);
+}
+
+static void add_active(struct engine *engine, const struct entry *entry, uint32_t cluster, size_t change) {
+    if (cluster == 0)
+        return;
+    for (size_t k = 0; k < engine->n_kinds; k++)
+        engine->workers[k][cluster].active += change;
+    engine->workers[entry->kind][cluster].active_kind += change;
+    engine->stats.clusters[cluster].active += change;
 }
 
 void cluster_count_active(struct engine *engine, struct entry *entry, uint32_t cluster) {
-    if (entry->workload->active_in == cluster)
+    uint32_t former = entry->workload->active_in;
+    if (former == cluster)
         return;
     completions_end(entry);
-    for (size_t k = 0; k < engine->n_kinds; k++) {
-        if (entry->workload->active_in)
-            engine->workers[k][entry->workload->active_in].active--;
-        if (cluster)
-            engine->workers[k][cluster].active++;
-    }
-    struct worker_facts *workers = engine->workers[entry->kind];
-    if (entry->workload->active_in) {
-        engine->stats.clusters[entry->workload->active_in].active--;
-        workers[entry->workload->active_in].active_kind--;
+    add_active(engine, entry, former, SIZE_MAX);
+    add_active(engine, entry, cluster, 1);
+    if (former)
         placement_queue_retry(engine);
-    }
-    if (cluster) {
-        engine->stats.clusters[cluster].active++;
-        workers[cluster].active_kind++;
-    }
     entry->workload->active_in = cluster;
 }
 

@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rule 9. A cluster is identified by the uid of namespace kube-system, read at each connection; nothing is done in a
-// cluster before that. A worker that turns out to be another worker, the management cluster, or a different cluster
-// than the one first seen under its name is refused: nothing is placed, changed or deleted there.
-#include "core/engine/clusters/identity.h"
+// Rule 9. The uid of namespace kube-system identifies a cluster. The host reads the uid at each connection, and does
+// nothing in the cluster before. The host refuses a worker that turns out to be another worker, the management cluster,
+// or a different cluster than at first under the same name: nothing is placed, changed or deleted there.
+#include "core/engine/clusters/clusters.h"
 
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/engine.h"
 #include "core/engine/engine_internal.h"
-#include "core/engine/fence/fence_state.h"
-#include "core/engine/part.h"
+#include "core/engine/fence/fence.h"
 #include "core/engine/report/report.h"
 
 #include <stdio.h>
-#include <string.h>
 
-// What speaks for a worker that a uid is its own, the stronger the later. Any worker can report the uid of another one.
+// A worker's evidence for a uid, in ascending order. Any worker can report the uid of another one.
 enum claim {
     CLAIM_NONE,
-    CLAIM_REPORTED, // and nothing else
-    CLAIM_JOINED,   // its Secret has it too
-    CLAIM_RECORDED  // this host or a former one has used it with this uid: it need not even answer
+    CLAIM_REPORTED, // the worker reports the uid
+    CLAIM_JOINED,   // so does the worker's Secret
+    CLAIM_RECORDED  // a host has used the worker with this uid: an answer is not required
 };
 
 static enum claim claim_of(const struct identity *identity, const char *uid) {
@@ -32,8 +30,8 @@ static enum claim claim_of(const struct identity *identity, const char *uid) {
     return silent ? CLAIM_NONE : identity->pinned ? CLAIM_JOINED : CLAIM_REPORTED;
 }
 
-// Of two workers with the same claim, the one that was identified first.
-static bool goes_before(const struct engine *engine, size_t a, size_t b, const char *uid) {
+// With equal claims, the first identified worker precedes.
+static bool precedes(const struct engine *engine, size_t a, size_t b, const char *uid) {
     const struct identity *x = &engine->clusters[a].membership.identity, *y = &engine->clusters[b].membership.identity;
     enum claim claim_a = claim_of(x, uid), claim_b = claim_of(y, uid);
     if (claim_a != claim_b)
@@ -54,7 +52,7 @@ static enum refusal refusal_of(const struct engine *engine, size_t cluster, size
         return REFUSAL_MANAGEMENT;
     size_t owner = cluster;
     for (size_t c = ENGINE_MANAGEMENT + 1; cluster != ENGINE_MANAGEMENT && c < engine->n_clusters; c++)
-        if (!cluster_is_vacant(engine, c) && c != owner && goes_before(engine, c, owner, identity->uid))
+        if (!cluster_is_vacant(engine, c) && c != owner && precedes(engine, c, owner, identity->uid))
             owner = c;
     *duplicate_of = owner;
     return owner == cluster ? REFUSAL_NONE : REFUSAL_DUPLICATE;
@@ -65,34 +63,26 @@ static void describe(const struct engine *engine, size_t cluster, size_t duplica
     const struct identity *identity = &engine->clusters[cluster].membership.identity;
     char *out = engine->stats.clusters[cluster].refused;
     size_t size = sizeof engine->stats.clusters[cluster].refused;
-    switch (identity->refusal) {
-    case REFUSAL_NONE:
-        *out = '\0';
-        break;
-    case REFUSAL_MANAGEMENT:
-        snprintf(out, size, "it is the management cluster (uid %s of namespace kube-system)", identity->uid);
-        break;
-    case REFUSAL_DUPLICATE:
-        snprintf(out, size, "it is the same cluster as %.63s, or claims to be (uid %s of namespace kube-system)",
-                 engine->clusters[duplicate_of].name, identity->uid);
-        break;
-    case REFUSAL_OTHER:
-        if (identity->pinned && !identity->identified) {
-            snprintf(out, size,
-                     "it is not the cluster that joined: found uid %s of namespace kube-system, expected %s as in "
-                     "annotation " IDENTITY_ANNOTATION " of its Secret",
-                     identity->uid, identity->first);
-            break;
-        }
+    *out = '\0';
+    if (identity->refusal == REFUSAL_MANAGEMENT)
+        snprintf(out, size, "the worker is the management cluster (uid %s of namespace kube-system)", identity->uid);
+    else if (identity->refusal == REFUSAL_DUPLICATE)
         snprintf(out, size,
-                 "it is a different cluster now: found uid %s of namespace kube-system, expected %s as at first; "
-                 "restart the host if the change is intended",
+                 "the worker is the same cluster as %.63s, or claims to be (uid %s of namespace kube-system)",
+                 engine->clusters[duplicate_of].name, identity->uid);
+    else if (identity->refusal == REFUSAL_OTHER && identity->pinned && !identity->identified)
+        snprintf(out, size,
+                 "not the cluster that joined: found uid %s of namespace kube-system, expected %s as in "
+                 "annotation " IDENTITY_ANNOTATION " of the Secret",
                  identity->uid, identity->first);
-        break;
-    }
+    else if (identity->refusal == REFUSAL_OTHER)
+        snprintf(out, size,
+                 "a different cluster now: found uid %s of namespace kube-system, expected %s as at startup; "
+                 "restart the host after an intended change",
+                 identity->uid, identity->first);
 }
 
-// All watches count as lost: what ran in the cluster is unreachable or gone.
+// All watches count as lost: the mirrors of the former cluster are unreachable or gone.
 static void lose(struct engine *engine, size_t cluster) {
     for (size_t k = 0; k < engine->n_kinds; k++) {
         struct watch_state *watch = cluster_watch(engine, cluster, k);
@@ -128,14 +118,14 @@ static void evaluate(struct engine *engine, size_t cluster, bool changed) {
         report_change(engine, cluster);
 }
 
-// Each cluster counts for the others; `changed` is updated in any case.
+// The identity of each cluster matters for the others. Updates `changed` in any case.
 static void evaluate_all(struct engine *engine, size_t changed) {
     for (size_t c = 0; c < engine->n_clusters; c++)
         if (!cluster_is_vacant(engine, c))
             evaluate(engine, c, c == changed);
-    for (size_t c = 0; c < engine->n_clusters; c++) { // they have not counted as identified for each other
+    for (size_t c = 0; c < engine->n_clusters; c++) { // after the evaluation: clusters of one round have equal claims
         struct identity *identity = &engine->clusters[c].membership.identity;
-        if (!identity->identified && *identity_known(engine, c))
+        if (!identity->identified && *engine_identity(engine, c))
             identity->identified = ++engine->membership.identified;
     }
 }
@@ -144,15 +134,15 @@ static void report_unknown(struct engine *engine, size_t cluster, const char *pr
     struct identity *identity = &engine->clusters[cluster].membership.identity;
     if (!identity->unknown_reported)
         report_log(engine, LOG_WARN, cluster, LOG_NO_KIND,
-                   "the cluster cannot be identified, so a duplicate of it under another name would not be detected; "
+                   "the cluster cannot be identified, so the host would not detect a duplicate under another name; "
                    "allow the host to get namespace kube-system: %s",
-                   problem ? problem : "its namespace kube-system has no uid");
+                   problem ? problem : "namespace kube-system has no uid");
     identity->unknown_reported = true;
 }
 
 static void take_uid(struct engine *engine, size_t cluster, const char *uid, const char *problem) {
     struct identity *identity = &engine->clusters[cluster].membership.identity;
-    bool is_news = !identity->read || !identity->known;
+    bool first = !identity->read || !identity->known;
     identity->read = identity->known = true;
     if (*uid == '\0' || strlen(uid) >= sizeof identity->uid)
         report_unknown(engine, cluster, problem); // keeps the last known uid
@@ -161,7 +151,7 @@ static void take_uid(struct engine *engine, size_t cluster, const char *uid, con
     text_copy(engine->stats.clusters[cluster].uid, sizeof identity->uid, identity->uid);
     if (*identity->first == '\0')
         text_copy(identity->first, sizeof identity->first, identity->uid);
-    evaluate_all(engine, is_news ? cluster : SIZE_MAX);
+    evaluate_all(engine, first ? cluster : SIZE_MAX);
 }
 
 static void forget_connection(struct engine *engine, size_t cluster) {
@@ -172,13 +162,14 @@ static void forget_connection(struct engine *engine, size_t cluster) {
     cluster_changed(engine, cluster);
 }
 
-const char *identity_known(const struct engine *engine, size_t cluster) {
+const char *engine_identity(const struct engine *engine, size_t cluster) {
     if (cluster_is_vacant(engine, cluster) || engine->clusters[cluster].membership.identity.refusal != REFUSAL_NONE)
         return "";
     return engine->clusters[cluster].membership.identity.uid;
 }
 
-// The uid of a Secret counts until the worker is identified: what is used is not given up for an annotation.
+// The uid of a Secret counts until the worker is identified: the host does not give up a worker in use for an
+// annotation.
 void identity_expect(struct engine *engine, size_t cluster, const char *uid, const char *recorded) {
     struct identity *identity = &engine->clusters[cluster].membership.identity;
     const struct identity former = *identity;
@@ -214,7 +205,3 @@ const struct part part_identity = {.name = "identity",
                                    .events = PART_EVENT(EVENT_IDENTITY) | PART_EVENT(EVENT_STATE) |
                                              PART_EVENT(EVENT_CONTACT) | PART_EVENT(EVENT_RESTORED),
                                    .event = on_event};
-
-const char *engine_identity(const struct engine *engine, size_t cluster) {
-    return identity_known(engine, cluster);
-}

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/clusters/slots.h"
+#include "core/engine/clusters/clusters.h"
 
 #include "core/base/memory.h"
-#include "core/base/text.h"
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/observe/observe.h"
-#include "core/engine/placement/placement_worker.h"
+#include "core/engine/engine.h"
+#include "core/engine/placement/placing.h"
 #include "core/engine/request/pacing.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-bool table_grow(void *array, size_t from, size_t to, size_t size) {
+// Makes an array (any T **) longer and zeroes the new items. False: out of memory; the array keeps the old size.
+static bool grow(void *array, size_t from, size_t to, size_t size) {
     void **at = array;
     char *grown = realloc(*at, (to ? to : 1) * size);
     if (!grown)
@@ -21,23 +18,53 @@ bool table_grow(void *array, size_t from, size_t to, size_t size) {
     return true;
 }
 
-// A table that has grown before another one fails keeps its unused rows.
-static bool grow_tables(struct engine *engine, size_t to) {
-    size_t from = engine->n_clusters, kinds = engine->n_kinds;
-    if (!table_grow(&engine->clusters, from, to, sizeof *engine->clusters) ||
-        !table_grow(&engine->watches, from * kinds, to * kinds, sizeof *engine->watches) ||
-        !table_grow(&engine->stats.clusters, from, to, sizeof *engine->stats.clusters))
+// The rows of `workers` follow the pointers.
+static struct worker_facts **copy_workers(const struct engine *engine, size_t n_clusters, size_t n_kinds) {
+    struct worker_facts **table = calloc(1, n_kinds * (sizeof *table + n_clusters * sizeof **table) + 1);
+    for (size_t k = 0; table && k < n_kinds; k++) {
+        table[k] = (struct worker_facts *)(void *)(table + n_kinds) + k * n_clusters;
+        if (engine->workers && k < engine->n_kinds)
+            memcpy(table[k], engine->workers[k], engine->n_clusters * sizeof **table);
+    }
+    return table;
+}
+
+static struct watch_state *copy_watches(const struct engine *engine, size_t n_clusters, size_t n_kinds) {
+    struct watch_state *watches = calloc(n_clusters * n_kinds + 1, sizeof *watches);
+    for (size_t c = 0; watches && engine->n_kinds > 0 && c < engine->n_clusters; c++)
+        memcpy(&watches[c * n_kinds], cluster_watch(engine, c, 0), engine->n_kinds * sizeof *watches);
+    return watches;
+}
+
+// Grows the tables for more clusters or kinds. A table that has grown before another one fails keeps unused rows.
+static bool grow_tables(struct engine *engine, size_t n_clusters, size_t n_kinds) {
+    size_t clusters = engine->n_clusters, kinds = engine->n_kinds;
+    bool grown = grow(&engine->clusters, clusters, n_clusters, sizeof *engine->clusters) &&
+                 grow(&engine->stats.clusters, clusters, n_clusters, sizeof *engine->stats.clusters) &&
+                 grow(&engine->stats.kinds, kinds, n_kinds, sizeof *engine->stats.kinds);
+    for (size_t c = 0; grown && c < clusters; c++)
+        if (!cluster_is_vacant(engine, c))
+            grown = grow(&engine->stats.clusters[c].watches, kinds, n_kinds, sizeof(struct stats_watch));
+    struct watch_state *watches = copy_watches(engine, n_clusters, n_kinds);
+    struct worker_facts **workers = copy_workers(engine, n_clusters, n_kinds);
+    if (!grown || !watches || !workers) {
+        free(watches);
+        free(workers);
         return false;
-    for (size_t k = 0; k < kinds; k++)
-        if (!table_grow(&engine->workers[k], from, to, sizeof **engine->workers))
-            return false;
-    engine->n_clusters = engine->stats.n_clusters = to;
-    for (size_t c = from; c < to; c++)
+    }
+    free(engine->watches);
+    free(engine->workers);
+    engine->watches = watches;
+    engine->workers = workers;
+    engine->n_clusters = engine->stats.n_clusters = n_clusters;
+    engine->n_kinds = engine->stats.n_kinds = n_kinds;
+    for (size_t c = clusters; c < n_clusters; c++)
         engine->stats.clusters[c].vacant = true;
     return true;
 }
 
-void slot_fill(struct engine *engine, size_t cluster, size_t kind) {
+// Fills the row of a kind in a cluster (or a vacant number) when the kind or the cluster is new.
+static void fill_row(struct engine *engine, size_t cluster, size_t kind) {
     if (!cluster_is_vacant(engine, cluster)) {
         struct worker_facts *worker = &engine->workers[kind][cluster];
         cluster_watch(engine, cluster, kind)->lost_since_ns = engine->now.mono_ns;
@@ -56,11 +83,11 @@ static void fill(struct engine *engine, size_t cluster, struct pace *pace) {
     stats->number = cluster;
     text_copy(stats->name, sizeof stats->name, engine->clusters[cluster].name);
     for (size_t k = 0; k < engine->n_kinds; k++)
-        slot_fill(engine, cluster, k);
+        fill_row(engine, cluster, k);
 }
 
 bool slot_take(struct engine *engine, size_t cluster, const char *name, const struct worker_settings *settings) {
-    if (cluster >= engine->n_clusters && !grow_tables(engine, cluster + 1))
+    if (cluster >= engine->n_clusters && !grow_tables(engine, cluster + 1, engine->n_kinds))
         return false;
     char *copy = strdup(name);
     struct pace *pace = calloc(1, sizeof *pace);
@@ -101,14 +128,28 @@ void slot_vacate(struct engine *engine, size_t cluster) {
     }
 }
 
-struct error *slots_init(struct engine *engine, const char *const *worker_names, size_t n_workers) {
+struct error *engine_add_kinds(struct engine *engine, struct kind *const *kinds, size_t n_kinds, struct moment now) {
+    size_t from = engine->n_kinds;
+    if (n_kinds <= from)
+        return NULL;
+    if (!store_grow(&engine->store, n_kinds, engine->seed) || !grow_tables(engine, engine->n_clusters, n_kinds))
+        return error_no_memory();
+    engine->kinds = kinds;
+    engine->store.n_kinds = n_kinds;
+    engine->now = now;
+    for (size_t c = 0; c < engine->n_clusters; c++)
+        for (size_t k = from; k < n_kinds; k++)
+            fill_row(engine, c, k);
+    return NULL;
+}
+
+struct error *slots_init(struct engine *engine, const struct engine_options *options) {
     static const struct worker_settings none;
-    engine->workers = calloc(engine->n_kinds + 1, sizeof *engine->workers);
-    if (!engine->workers || !grow_tables(engine, n_workers + 1) ||
+    if (!grow_tables(engine, options->n_workers + 1, options->n_kinds) ||
         !slot_take(engine, ENGINE_MANAGEMENT, "management", &none))
         return error_no_memory();
-    for (size_t w = 0; w < n_workers; w++)
-        if (!slot_take(engine, w + 1, worker_names[w], &none))
+    for (size_t w = 0; w < options->n_workers; w++)
+        if (!slot_take(engine, w + 1, options->worker_names[w], &none))
             return error_no_memory();
     return NULL;
 }
@@ -116,8 +157,6 @@ struct error *slots_init(struct engine *engine, const char *const *worker_names,
 void slots_free(struct engine *engine) {
     for (size_t c = 0; c < engine->n_clusters; c++)
         free_row(engine, c);
-    for (size_t k = 0; engine->workers && k < engine->n_kinds; k++)
-        free(engine->workers[k]);
     free(engine->workers);
     free(engine->clusters);
     free(engine->watches);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/decide/decide.h"
 
-#include "core/base/clock.h"
-#include "core/base/text.h"
 #include "core/engine/decide/decide_parts.h"
 #include "core/engine/placement/placement.h"
 
@@ -12,9 +10,89 @@ uint32_t decide_name_hash(const char *name) {
     return hash ? hash : 1;
 }
 
-// The mirror that the corrected annotations shall name: one with a newer attempt, or the only one. None while the
-// annotated mirror is reachable.
-static const struct mirror_facts *adoptable(const struct decide_facts *f) {
+static bool is_unwanted(const struct decide_facts *f, const struct mirror_facts *m) {
+    const struct workload_facts *w = f->workload;
+    if (!w->exists || w->being_deleted || !m->of_workload || m->marks_stripped)
+        return true;
+    if (m->attempt < w->attempt)
+        return true;
+    const struct mirror_facts *current = decide_placed(f);
+    if (!current || current == m || f->workers[w->cluster].frozen)
+        return false;
+    // Rule 2: the annotated mirror stays, even against a newer attempt.
+    return m->attempt == w->attempt || (m->proven && decide_is_there(f, current) && !current->being_deleted);
+}
+
+bool decide_is_quarantined(const struct decide_facts *f, const struct mirror_facts *m) {
+    return f->workload->exists && m->present && m->of_workload && !m->proven && m != decide_placed(f) &&
+           !is_unwanted(f, m);
+}
+
+// Whether the host has not given up the mirror in an unreachable cluster yet; lowers *waiting_ns to that time.
+static bool is_waited_for(const struct decide_facts *f, const struct mirror_facts *m, int64_t *waiting_ns) {
+    const struct worker_facts *worker = &f->workers[m->cluster];
+    int64_t until_ns = decide_given_up_ns(f, worker, worker->lost_since_ns);
+    if (!f->workload->exists || !m->of_workload || until_ns <= f->now_ns)
+        return false;
+    *waiting_ns = clock_earlier(*waiting_ns, until_ns);
+    return true;
+}
+
+// The same for a mirror that may be the workload's.
+static bool may_run(const struct decide_facts *f, const struct mirror_facts *m, int64_t *waiting_ns) {
+    return !decide_is_there(f, m) && !decide_placed(f) && is_waited_for(f, m, waiting_ns);
+}
+
+// Deletes unwanted mirrors (rules 2 and 7). Lowers *waiting_ns to the next try. Sets *pending to the cluster of
+// another mirror that may still run: unwanted, or newer and being deleted, and not given up.
+static struct action remove_unwanted(const struct decide_facts *f, int64_t *waiting_ns, size_t *pending,
+                                     bool *is_blocked) {
+    for (const struct mirror_facts *m = f->mirrors; m; m = m->next) {
+        if (!m->present)
+            continue;
+        if (!is_unwanted(f, m)) {
+            if (m != decide_placed(f) && (decide_is_there(f, m) || may_run(f, m, waiting_ns)))
+                *pending = m->cluster;
+            // As Event MirrorHeld requests.
+            if (!decide_is_quarantined(f, m) || !m->being_deleted || !m->finalizer || m->busy)
+                continue;
+            if (!decide_is_usable(f, m->cluster) || !f->management_listed)
+                *is_blocked = true;
+            else if (decide_request_at_ns(m) <= f->now_ns)
+                return decide_release(m, "another client deleted the unproven mirror");
+            else
+                *waiting_ns = clock_earlier(*waiting_ns, decide_request_at_ns(m));
+            continue;
+        }
+        // Rule 7: the host keeps orphans until both lists are complete.
+        if (!decide_is_usable(f, m->cluster) || !f->management_listed) {
+            *is_blocked = true;
+            bool away = !f->workers[m->cluster].connected, frozen = !away && f->workers[m->cluster].frozen;
+            if ((away && is_waited_for(f, m, waiting_ns)) || (frozen && m->of_workload))
+                *pending = m->cluster;
+            continue;
+        }
+        // A mirror of another workload blocks that cluster only.
+        if (m->of_workload)
+            *pending = m->cluster;
+        if (m->busy || (m->being_deleted && !m->unsure && !m->finalizer))
+            continue;
+        if (decide_request_at_ns(m) > f->now_ns) {
+            *waiting_ns = clock_earlier(*waiting_ns, decide_request_at_ns(m));
+            continue;
+        }
+        if (m->finalizer)
+            return decide_release(m, "the host no longer needs the status");
+        if (m->being_deleted)
+            return action_on_mirror(ACTION_VERIFY, m, "no watch shows the deletion");
+        return action_on_mirror(ACTION_DELETE, m, f->workload->exists ? "stale mirror" : "orphan");
+    }
+    return action_none(NULL);
+}
+
+// The mirror for corrected annotations: one with a newer attempt, or the only one. NULL while the annotated mirror is
+// reachable.
+static const struct mirror_facts *find_adoptable(const struct decide_facts *f) {
     const struct mirror_facts *best = NULL, *current = decide_placed(f);
     uint32_t least = f->workload->attempt;
     if (decide_is_there(f, current))
@@ -40,7 +118,7 @@ static bool has_frozen(const struct decide_facts *f) {
 
 static struct action finished(const struct decide_facts *f) {
     const struct mirror_facts *m = decide_placed(f);
-    if (!m) // the host adopts or deletes another mirror once its worker is identified
+    if (!m) // the host adopts or deletes another mirror after identifying the worker
         return (struct action){.type = ACTION_NONE, .blocked = has_frozen(f), .why = "finished"};
     struct action copy = decide_status(f, "finished");
     // A status that the management cluster rejects again and again does not keep a mirror forever.
@@ -48,28 +126,28 @@ static struct action finished(const struct decide_facts *f) {
     if (copy.type != ACTION_NONE && !refused && copy.waiting != WAITING_REPEATED)
         return copy;
     if (f->workload->foreign_end || f->workload->end_untold)
-        return copy.type == ACTION_WAIT ? copy : action_none("the end of the mirror is reported first");
+        return copy.type == ACTION_WAIT ? copy : action_none("the host reports the end of the mirror first");
     if (decide_may_release(f, m))
-        return decide_release(m, "the status is written");
+        return decide_release(m, "the host has written the status");
     if (m->busy || (m->being_deleted && !m->finalizer))
         return action_none("the mirror is being deleted");
     int64_t at_ns = clock_later(f->workload->retain_until_ns, decide_request_at_ns(m));
     if (at_ns > f->now_ns)
         return (struct action){.type = ACTION_WAIT,
                                .at_ns = refused ? clock_earlier(at_ns, copy.at_ns) : at_ns,
-                               .why = "the mirror is retained"};
+                               .why = "the host retains the mirror"};
     if (!decide_is_usable(f, m->cluster))
-        return (struct action){.type = ACTION_NONE, .blocked = true, .why = "the worker cannot be used"};
+        return (struct action){.type = ACTION_NONE, .blocked = true, .why = "the host cannot use the worker"};
     return action_on_mirror(ACTION_DELETE, m, "finished");
 }
 
-// An unproven mirror that may be the workload's and blocks the workload; or NULL.
-static const struct mirror_facts *unproven(const struct decide_facts *f) {
+// An unproven mirror that blocks the workload, since the mirror may be the workload's; or NULL.
+static const struct mirror_facts *find_quarantined(const struct decide_facts *f) {
     if (decide_placed(f))
         return NULL;
     int64_t waiting_ns = CLOCK_NEVER;
     for (const struct mirror_facts *m = f->mirrors; m; m = m->next)
-        if (decide_is_held(f, m) && (decide_is_there(f, m) || decide_may_run(f, m, &waiting_ns)))
+        if (decide_is_quarantined(f, m) && (decide_is_there(f, m) || may_run(f, m, &waiting_ns)))
             return m;
     return NULL;
 }
@@ -80,9 +158,9 @@ static struct action for_workload(const struct decide_facts *f, size_t stale_pen
         return action_none("being deleted");
     if (w->too_large)
         return action_blocked(WAITING_SIZE, 0);
-    const struct mirror_facts *other = adoptable(f);
+    const struct mirror_facts *other = find_adoptable(f);
     if (other)
-        return decide_place(f, other->cluster, other->attempt, "the mirror was found");
+        return decide_place(f, other->cluster, other->attempt, "the host found the mirror");
     const struct mirror_facts *current = decide_placed(f);
     bool disputed = decide_is_disputed(w, current);
     if (w->finished && !disputed)
@@ -91,11 +169,9 @@ static struct action for_workload(const struct decide_facts *f, size_t stale_pen
         return decide_place(f, w->cluster, w->attempt, "another writer changed the annotations");
     if (disputed)
         return decide_for_disputed(f, current);
-    const struct mirror_facts *held = unproven(f);
-    if (held) {
-        struct action copy = decide_status(f, waiting_text(WAITING_PROOF));
-        return copy.type == ACTION_NONE && !copy.waiting ? action_blocked(WAITING_PROOF, held->cluster) : copy;
-    }
+    const struct mirror_facts *held = find_quarantined(f);
+    if (held)
+        return decide_status_or_blocked(f, waiting_text(WAITING_PROOF), WAITING_PROOF, held->cluster);
     if (w->attempt != 0)
         return decide_for_placed(f, stale_pending);
     if (decide_has_final_status(w))
@@ -118,7 +194,7 @@ struct action decide(const struct decide_facts *f) {
     int64_t waiting_ns = CLOCK_NEVER;
     size_t pending = 0;
     bool is_blocked = false;
-    struct action result = decide_remove_unwanted(f, &waiting_ns, &pending, &is_blocked);
+    struct action result = remove_unwanted(f, &waiting_ns, &pending, &is_blocked);
     if (result.type != ACTION_NONE)
         return result;
     if (f->workload->exists && f->management_listed)

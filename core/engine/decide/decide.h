@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decision for one workload: a pure, level-triggered function of the known facts, so it may be called at any time,
-// twice, or after a crash. docs/lifecycle.md describes the rules.
+// The decision for one workload: a pure, level-triggered function of the known facts, for calls at any time, twice, or
+// after a crash. docs/lifecycle.md describes the rules.
 #pragma once
 
 #include "core/base/clock.h"
 #include "core/engine/placement/namespaces.h"
 #include "core/engine/shard/shard_hash.h"
-#include "core/engine/store/recent.h"
 #include "core/engine/store/throttle.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 struct placement_view;
-struct unstarted_facts;
 
 #define DECIDE_UNPLACED 0U                 // the management cluster never holds mirrors
 #define DECIDE_UNKNOWN_CLUSTER UINT32_MAX  // the annotation names a worker without configuration
@@ -25,8 +19,8 @@ struct unstarted_facts;
 struct worker_facts {
     const char *name;
     uint32_t name_hash;     // see decide_name_hash
-    bool settled;           // state known: connected, lost or without the kind
-    bool connected;         // the list is complete and the watch is open
+    bool state_known;       // state known: connected, lost or without the kind
+    bool connected;         // complete list, open watch
     bool listed;            // the list was complete at least once
     bool serves;            // connected, and serves the version of the management cluster
     bool frozen;            // not identified yet, or refused: the host writes nothing there
@@ -47,7 +41,7 @@ struct worker_facts {
     int64_t fenced_ns;      // by then; the host gives up none of these before; 0: unknown
     int64_t unguarded_ns;   // the host gives up mirrors of the other shards from then on; CLOCK_NEVER: never
     uint64_t resumes;       // the host may resume mirrors that the guard suspended
-    uint64_t closed_shards; // no new work: the guard would stop it, or may
+    uint64_t closed_shards; // no new work: the guard would stop new mirrors, or may
     struct recent finished; // workloads of all kinds that ran for less than a minute
 };
 
@@ -62,16 +56,16 @@ static inline int64_t decide_fenced_ns(const struct worker_facts *worker, uint32
 struct workload_facts {
     int64_t not_before_ns;    // earliest write to the workload
     int64_t unknown_since_ns; // when DECIDE_UNKNOWN_CLUSTER was first seen
-    int64_t retain_until_ns;  // finished: when the mirror may be deleted
+    int64_t retain_until_ns;  // finished: earliest deletion of the mirror
     int64_t earlier_until_ns; // an earlier mirror may run in a removed worker: no create before then
     struct throttle places;   // of further attempts: none before at_ns
     struct throttle statuses; // of status_held: next write at at_ns
     struct throttle restores; // of misplaced: next restore at at_ns
     uint32_t cluster;         // DECIDE_UNPLACED, a worker, or DECIDE_UNKNOWN_CLUSTER
     uint32_t attempt;         // 0: not placed
-    uint32_t gone_attempt;    // attempt whose mirror existed and is known to be gone; 0: none
+    uint32_t gone_attempt;    // attempt with a mirror that is certainly gone; 0: none
     uint32_t given_up;        // decide_name_hash of the worker of a given-up attempt; 0: none
-    uint32_t drained_attempt; // attempt whose mirror was deleted to drain the worker; 0: none
+    uint32_t drained_attempt; // attempt with a mirror deleted to drain the worker; 0: none
     uint32_t clean_attempt;   // attempt that cannot have a mirror yet; 0: none
     uint32_t final_attempt;   // of has_final_status
     uint16_t status_refusals; // consecutive rejections of the status by the management cluster
@@ -82,14 +76,15 @@ struct workload_facts {
     bool too_large : 1;        // not handled
     bool status_due : 1;       // the status may need a write
     bool status_held : 1;      // status writes are too frequent: delayed
-    bool has_final_status : 1; // the final status of final_attempt's mirror awaits its write
-    bool record_unsure : 1;    // the outcome of an annotation write is unknown, and no newer state was seen
-    bool misplaced : 1;      // the annotations disagree with `cluster` and `attempt`, where the mirror is: restore them
+    bool has_final_status : 1; // the final status of final_attempt's mirror awaits the write
+    bool record_unsure : 1;    // unknown outcome of an annotation write, without a newer state
+    bool misplaced : 1;      // the annotations disagree with `cluster` and `attempt`, where the mirror is: restore the
+                             // annotations
     bool queued : 1;         // not admitted by the management cluster's Kueue
     bool check_rejected : 1; // an admission check rejected the workload for good
     bool ended : 1;          // finished, with the final status of the mirror or of this host
     bool foreign_end : 1;    // finished, according to another writer, while the mirror ran
-    bool end_untold : 1;     // the end is reported once it is certain, see rival.h
+    bool end_untold : 1;     // the report of the end waits for certainty, see rival.h
 };
 
 // Facts about the object of this name in one worker, kept in the mirror.
@@ -105,7 +100,7 @@ struct mirror_facts {
     uint32_t cluster;
     uint32_t attempt;
     bool present : 1;     // exists and is this host's mirror, of this workload or an earlier one of the same name
-    bool of_workload : 1; // its uid label names this workload
+    bool of_workload : 1; // the uid label names this workload
     bool being_deleted : 1;
     bool busy : 1;       // a request about the mirror is in flight
     bool unsure : 1;     // absence means nothing before a read
@@ -116,7 +111,7 @@ struct mirror_facts {
     bool finished : 1;
     bool finalizer : 1;      // has the host's finalizer
     bool marks_stripped : 1; // must be deleted: a webhook strips the marks, or the worker drops fields
-    bool tried : 1;          // withdrawn: it did not start; see decide_unstarted.h
+    bool tried : 1;          // withdrawn, since the mirror did not start
     bool queued : 1;         // not admitted by the worker's Kueue
     bool fenced : 1;         // suspended by the worker's guard
     bool suspended : 1;      // field `suspend` is set, by any writer
@@ -125,21 +120,35 @@ struct mirror_facts {
         proven : 1; // known to be this host's: by the seal, the answer to the create, or (without keys) the annotations
 };
 
+// Facts about a workload with an unstarted or rejected mirror; see unstarted.h.
+struct unstarted_facts {
+    int64_t timeout_ns;         // placement.pendingTimeout; 0: no timeout
+    int64_t give_up_at_ns;      // CLOCK_NEVER: the host does not give up
+    int64_t round_at_ns;        // start of the next round over the workers already tried
+    int64_t since_ns;           // first try
+    int64_t runs_since_ns;      // start of the run of a mirror after failures; 0: none runs
+    char *pod_report;           // the last one, owned; or NULL
+    uint32_t withdrawn_attempt; // attempt with the withdrawn mirror; 0: none
+    uint32_t noted_attempt;     // the last attempt with a worker that counts as tried
+    uint16_t rounds;            // complete ones
+    bool gave_up;               // the host tries only workers that join later
+};
+
 struct decide_facts {
     const struct workload_facts *workload;
-    bool busy;                          // a write to the workload, or a read of it, is in flight
+    bool busy;                          // a write or a read of the workload is in flight
     const struct mirror_facts *mirrors; // a list
     const struct worker_facts *workers; // [0] is not used: indices are cluster numbers
     size_t n_clusters;                  // workers + 1
     bool management_connected, management_listed;
-    bool placing;              // new placements are allowed (the host is not stopping)
-    bool settle_time_is_over;  // the wait for unsettled workers is over
-    int64_t also_run_until_ns; // no first attempt before: a controller in the management cluster runs workloads of the
-                               // kind too
-    int64_t status_at_ns;      // no status before: the status subresource of the kind fails
-    int64_t changes_at_ns;     // no status and no further attempt before, see status_budget.h
-    int64_t bytes_at_ns;       // no status before: statuses of the worker take too much space
-    bool status_passes;        // exempt from changes_at_ns
+    bool placing;               // new placements may begin (the host is not stopping)
+    bool startup_grace_is_over; // the wait for unsettled workers is over
+    int64_t also_run_until_ns;  // no first attempt before: a controller in the management cluster runs workloads of the
+                                // kind too
+    int64_t status_at_ns;       // no status before: the status subresource of the kind fails
+    int64_t changes_at_ns;      // no status and no further attempt before, see status.h
+    int64_t bytes_at_ns;        // no status before: statuses of the worker take too much space
+    bool status_passes;         // exempt from changes_at_ns
     int64_t lost_timeout_ns;
     bool wait_when_lost;    // the loss of a worker does not lead to another placement
     uint32_t shard;         // shard of the workload,
@@ -147,9 +156,9 @@ struct decide_facts {
     int64_t now_ns;
     const char *namespaces;               // rule for all workers, see namespaces.h; or NULL
     struct namespaces_subject namespace_; // the namespace of the workload
-    const struct placement_view *view;    // NULL: any worker may be chosen, by the default policy
+    const struct placement_view *view;    // NULL: all workers are candidates, with the default policy
     bool *asks;                           // output: a choice between workers was made, so a view matters; may be NULL
-    bool own_record;                      // this process wrote the annotations, see own_record.h
+    bool own_record;                      // this process wrote the annotations, see status.h
     const struct unstarted_facts *unstarted; // NULL: no unstarted mirror, no rejection by a worker
 };
 
@@ -174,7 +183,7 @@ enum action_type {
     ACTION_RELEASE, // remove the host's finalizer from the mirror in cluster
     ACTION_VERIFY,  // read the object in cluster
     ACTION_FORGET,  // no object is left: free the entry
-    ACTION_READ,    // read the workload: see confirm.h
+    ACTION_READ,    // read the workload: see command.h
     ACTION_GIVE_UP  // no worker accepts the workload: report that in the status or an Event
 };
 
@@ -184,7 +193,7 @@ enum waiting {
     WAITING_ANSWER, // a request in flight: the former reason still holds
     WAITING_MANAGEMENT,
     WAITING_BACKOFF,
-    WAITING_SETTLING,
+    WAITING_STARTUP_GRACE,
     WAITING_STOPPING,
     WAITING_NO_WORKER,
     WAITING_REFUSED,
@@ -201,7 +210,7 @@ enum waiting {
     WAITING_SIZE,
     WAITING_DRAIN,
     WAITING_NAMESPACE,
-    WAITING_ROOM,
+    WAITING_MAX_ACTIVE,
     WAITING_KEPT,
     WAITING_START,
     WAITING_GAVE_UP,
@@ -236,12 +245,12 @@ struct action decide(const struct decide_facts *facts);
 // The name for metrics ("no-worker"), and the sentence for Events. Static.
 const char *waiting_name(enum waiting waiting);
 const char *waiting_text(enum waiting waiting);
-// Each worker has a reason of its own not to accept the workload.
+// Whether each worker has a reason not to accept the workload.
 bool waiting_is_for_a_worker(enum waiting waiting);
 
-// An unproven mirror that the annotations do not name. The host neither adopts nor deletes such a mirror, and creates
-// no other one unless the annotated mirror exists.
-bool decide_is_held(const struct decide_facts *facts, const struct mirror_facts *mirror);
+// A quarantined mirror: unproven, and not named by the annotations. The host neither adopts nor deletes such a mirror,
+// and creates no other one unless the annotated mirror exists.
+bool decide_is_quarantined(const struct decide_facts *facts, const struct mirror_facts *mirror);
 
 // The mirror that the annotations name; NULL: absent.
 const struct mirror_facts *decide_placed(const struct decide_facts *facts);

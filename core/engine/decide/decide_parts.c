@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/decide/decide_parts.h"
 
-#include "core/base/clock.h"
-
 struct action action_none(const char *why) {
     return (struct action){.type = ACTION_NONE, .why = why};
 }
@@ -28,7 +26,7 @@ struct action action_on_mirror(enum action_type type, const struct mirror_facts 
 }
 
 int64_t decide_given_up_ns(const struct decide_facts *f, const struct worker_facts *worker, int64_t since_ns) {
-    int64_t at_ns = since_ns > CLOCK_NEVER - f->lost_timeout_ns ? CLOCK_NEVER : since_ns + f->lost_timeout_ns;
+    int64_t at_ns = clock_after(since_ns, f->lost_timeout_ns);
     return worker ? clock_later(at_ns, decide_fenced_ns(worker, f->shard, f->fence_begun_ns)) : at_ns;
 }
 
@@ -119,6 +117,12 @@ struct action decide_status(const struct decide_facts *f, const char *why) {
     if (f->changes_at_ns > f->now_ns && !f->status_passes)
         return action_wait_until(f->changes_at_ns, WAITING_CHANGES, 0);
     return decide_if_writable(f, (struct action){.type = ACTION_STATUS, .why = why});
+}
+
+struct action decide_status_or_blocked(const struct decide_facts *f, const char *why, enum waiting waiting,
+                                       size_t cluster) {
+    struct action copy = decide_status(f, why);
+    return copy.type == ACTION_NONE && !copy.waiting ? action_blocked(waiting, cluster) : copy;
 }
 
 bool decide_may_release(const struct decide_facts *f, const struct mirror_facts *m) {

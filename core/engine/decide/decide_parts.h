@@ -17,7 +17,7 @@ const struct mirror_facts *decide_mirror_in(const struct decide_facts *f, size_t
 // The time of the next request about the mirror.
 int64_t decide_request_at_ns(const struct mirror_facts *m);
 bool decide_is_there(const struct decide_facts *f, const struct mirror_facts *m);
-// Removes the host's finalizer at the resourceVersion that was seen.
+// Removes the host's finalizer at the resourceVersion seen.
 struct action decide_release(const struct mirror_facts *m, const char *why);
 bool decide_may_release(const struct decide_facts *f, const struct mirror_facts *m);
 struct action decide_place(const struct decide_facts *f, size_t cluster, uint32_t attempt, const char *why);
@@ -25,17 +25,32 @@ struct action decide_place(const struct decide_facts *f, size_t cluster, uint32_
 struct action decide_if_writable(const struct decide_facts *f, struct action write);
 bool decide_status_is_due(const struct decide_facts *f);
 struct action decide_status(const struct decide_facts *f, const char *why);
+// The same; with no status to write, the workload waits for this reason.
+struct action decide_status_or_blocked(const struct decide_facts *f, const char *why, enum waiting waiting,
+                                       size_t cluster);
 // `action` for a suspended workload. Without other work, the reason to wait is the state in the management cluster's
 // Kueue.
 struct action decide_queued(const struct decide_facts *f, struct action action);
-// A mirror in an unreachable cluster that may be the workload's, and that the host has not given up yet.
-bool decide_may_run(const struct decide_facts *f, const struct mirror_facts *m, int64_t *waiting_ns);
-// Deletes unwanted mirrors (rules 2 and 7). Lowers *waiting_ns to the next try. Sets *pending to the cluster of
-// another mirror that may still run: unwanted, or newer and being deleted, and not given up.
-struct action decide_remove_unwanted(const struct decide_facts *f, int64_t *waiting_ns, size_t *pending,
-                                     bool *is_blocked);
 // Rule 6: a finished workload does not run again. The host writes the final status even if the mirror is gone.
 struct action decide_final_status(const struct decide_facts *f);
-// A disputed workload: the host follows the mirror, and neither moves nor replaces it.
+// A disputed workload: the host follows the mirror, and neither moves nor replaces the mirror.
 struct action decide_for_disputed(const struct decide_facts *f, const struct mirror_facts *current);
 struct action decide_for_placed(const struct decide_facts *f, size_t stale_pending);
+
+// Unstarted mirrors, workers already tried, and workloads that no worker accepts.
+
+// `otherwise`, or the withdrawal of an unstarted mirror. Rule 2: the host deletes the mirror only at the
+// resourceVersion seen, and places the workload again once the mirror is certainly gone.
+struct action decide_waits_to_start(const struct decide_facts *f, const struct mirror_facts *m,
+                                    struct action otherwise);
+// Whether the mirror is gone because the host withdrew the mirror.
+bool decide_is_withdrawn(const struct decide_facts *f);
+// The mirror did not start in the worker in this round, or the worker rejected the mirror before the host gave up.
+bool decide_is_tried(const struct decide_facts *f, const struct mirror_facts *m);
+// Whether a new round may begin, in which workers already tried are candidates again. If not, lowers *next_ns to its
+// start.
+bool decide_round_begins(const struct decide_facts *f, int64_t *next_ns);
+// Gives the workload up, or waits until `next_ns` for the reason in `nowhere`.
+struct action decide_gives_up(const struct decide_facts *f, struct action nowhere);
+// giveUpAfter has passed, after at least one try of each worker.
+bool decide_time_is_up(const struct decide_facts *f);

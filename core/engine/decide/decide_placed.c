@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/decide/decide_parts.h"
 
-#include "core/base/clock.h"
-#include "core/engine/decide/decide_unstarted.h"
 #include "core/engine/placement/namespaces.h"
 #include "core/engine/placement/placement.h"
-#include "core/engine/placement/placement_types.h"
 
-static bool update_is_due(const struct mirror_facts *m) {
-    return m->update_due && !m->too_large;
-}
-
-// See unresumed.h.
+// See mirror_parts.h.
 static bool is_unresumed(const struct workload_facts *w, const struct mirror_facts *m) {
     return m->suspended && !m->left_suspended && !m->queued && !m->finished && !m->being_deleted && !w->suspended;
 }
 
-// The mirror exists, and its cluster is reachable or expected back.
+// The mirror exists, and the cluster is reachable or expected back.
 static struct action with_mirror(const struct decide_facts *f, const struct mirror_facts *m) {
     int64_t later_ns = CLOCK_NEVER;
     if (m->unsure && !m->busy && decide_is_usable(f, m->cluster)) {
@@ -26,7 +19,8 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
     }
     // A guard without this host's heartbeat would suspend the mirror again.
     bool stopped = m->fenced && !shard_is_in(f->workers[m->cluster].resumes, f->shard);
-    if (update_is_due(m) && !stopped && !m->busy && !m->being_deleted && decide_is_usable(f, m->cluster)) {
+    if (m->update_due && !m->too_large && !stopped && !m->busy && !m->being_deleted &&
+        decide_is_usable(f, m->cluster)) {
         later_ns = clock_later(decide_request_at_ns(m), m->update_at_ns);
         if (later_ns <= f->now_ns)
             return action_on_mirror(ACTION_UPDATE, m, "the workload changed");
@@ -44,13 +38,11 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
         copy.at_ns = clock_earlier(copy.at_ns, later_ns);
     if (copy.type == ACTION_NONE && !copy.waiting && !f->busy && m->being_deleted && !m->finished &&
         decide_may_release(f, m))
-        return decide_release(m, "the mirror was deleted in the worker, and the status is written");
-    if (copy.type == ACTION_NONE && going && m->finalizer)
-        return decide_request_at_ns(m) > f->now_ns
+        return decide_release(m, "another client deleted the mirror, and the host has written the status");
+    if (copy.type == ACTION_NONE && going)
+        return m->finalizer && decide_request_at_ns(m) > f->now_ns
                    ? action_wait_until(decide_request_at_ns(m), WAITING_GONE, m->cluster)
                    : action_blocked(WAITING_GONE, m->cluster);
-    if (copy.type == ACTION_NONE && going)
-        return action_blocked(WAITING_GONE, m->cluster);
     bool queued = m->queued && !m->finished && !f->workload->suspended;
     if (copy.type == ACTION_NONE && !copy.waiting && (queued || unresumed)) {
         copy.waiting = queued ? WAITING_QUEUED : m->busy ? WAITING_ANSWER : WAITING_RESUME;
@@ -60,11 +52,11 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
 }
 
 // The worker is drained: started mirrors go on until drainTimeout. Rule 2: the host deletes the mirror first, and
-// places the workload again once the mirror is known to be gone.
+// places the workload again once the mirror is certainly gone.
 static struct action drain(const struct decide_facts *f, const struct mirror_facts *m) {
     const struct workload_facts *w = f->workload;
     if (m->finished || m->busy || m->being_deleted || m->unsure || f->busy || !f->placing || !f->management_connected ||
-        placement_is_settling(f))
+        placement_in_startup_grace(f))
         return with_mirror(f, m);
     bool started = m->unstarted_since_ns == 0 && !w->suspended && !m->queued;
     int64_t at_ns = clock_later(decide_request_at_ns(m), w->places.at_ns), next_ns = CLOCK_NEVER;
@@ -88,14 +80,13 @@ static struct action drain(const struct decide_facts *f, const struct mirror_fac
 struct action decide_final_status(const struct decide_facts *f) {
     if (f->busy)
         return action_in_flight("a write to the workload is in flight");
-    struct action copy = decide_status(f, "the mirror has finished");
-    return copy.type == ACTION_NONE && !copy.waiting ? action_blocked(WAITING_FINAL_STATUS, 0) : copy;
+    return decide_status_or_blocked(f, "the mirror has finished", WAITING_FINAL_STATUS, 0);
 }
 
 // The worker is unreachable: the host reschedules the workload after workerLostTimeout, and once a guard has
 // certainly stopped the mirror. `worker` NULL: removed from the configuration.
-static struct action unreachable(const struct decide_facts *f, const struct mirror_facts *m,
-                                 const struct worker_facts *worker, int64_t since_ns, enum waiting waiting) {
+static struct action decide_for_unreachable(const struct decide_facts *f, const struct mirror_facts *m,
+                                            const struct worker_facts *worker, int64_t since_ns, enum waiting waiting) {
     const struct workload_facts *w = f->workload;
     if (worker && waiting == WAITING_WORKER && decide_fenced_ns(worker, f->shard, f->fence_begun_ns) == CLOCK_NEVER)
         waiting = WAITING_UNGUARDED;
@@ -130,15 +121,15 @@ static struct action unreachable(const struct decide_facts *f, const struct mirr
                                                                : "the worker is unreachable");
 }
 
-// Rule 2: the outcome of an earlier create is unknown, and its worker, given up before, is reachable again. The watch
+// Rule 2: the outcome of an earlier create is unknown, and the worker, given up before, is reachable again. The watch
 // may lag, so the host reads the mirror.
-static bool ask_for_earlier(const struct decide_facts *f, struct action *action) {
+static bool verify_earlier(const struct decide_facts *f, struct action *action) {
     for (const struct mirror_facts *m = f->mirrors; m; m = m->next) {
         const struct worker_facts *worker = &f->workers[m->cluster];
         if (!m->may_exist || m->present || m->cluster == f->workload->cluster || !worker->connected || worker->refused)
             continue;
         if (m->busy)
-            *action = action_in_flight("an earlier mirror may exist and is read");
+            *action = action_in_flight("the host reads an earlier mirror that may exist");
         else if (worker->frozen)
             *action = action_blocked(WAITING_IDENTITY, m->cluster);
         else if (decide_request_at_ns(m) > f->now_ns)
@@ -150,8 +141,8 @@ static bool ask_for_earlier(const struct decide_facts *f, struct action *action)
     return false;
 }
 
-// The worker is no longer a candidate: the host chooses another one once no create can have had, or will have, an
-// effect there. `next_ns`: when the worker may be a candidate again.
+// The worker is no longer a candidate: the host chooses another one once no create can have an effect there any more.
+// `next_ns`: the time at which the worker may be a candidate again.
 static struct action leave_worker(const struct decide_facts *f, const struct mirror_facts *m, int64_t next_ns) {
     const struct workload_facts *w = f->workload;
     int64_t sure_ns = m ? decide_absent_at_ns(m, f->lost_timeout_ns) : 0;
@@ -165,7 +156,7 @@ static struct action leave_worker(const struct decide_facts *f, const struct mir
         .type = ACTION_VERIFY, .cluster = w->cluster, .attempt = w->attempt, .why = "the mirror may exist"};
 }
 
-// No mirror was seen, and an author may have written the annotations: the host treats the workload as a new one that
+// There is no mirror, and an author may have written the annotations: the host treats the workload as a new one that
 // requests this worker.
 static struct action create_unproven(const struct decide_facts *f, const struct mirror_facts *m, struct action create) {
     int64_t next_ns = CLOCK_NEVER;
@@ -205,18 +196,18 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
         return placement_move(f, "the worker accepts no new work");
     if (w->earlier_until_ns > f->now_ns)
         return action_wait_until(w->earlier_until_ns, WAITING_EARLIER, 0);
-    int64_t unsettled_ns = w->attempt > 1 ? placement_unsettled_until_ns(f) : 0;
-    if (unsettled_ns > f->now_ns)
-        return action_wait_until(unsettled_ns, WAITING_SETTLING, 0);
+    int64_t unknown_until_ns = w->attempt > 1 ? placement_state_unknown_until_ns(f) : 0;
+    if (unknown_until_ns > f->now_ns)
+        return action_wait_until(unknown_until_ns, WAITING_STARTUP_GRACE, 0);
     if (w->record_unsure) // rule 4: the annotations may name another worker; the resourceVersion of this write decides
         return placement_move(f, "the last placement is unknown");
     struct action ask;
-    if (ask_for_earlier(f, &ask))
+    if (verify_earlier(f, &ask))
         return ask;
     enum namespaces_verdict verdict = namespaces_judge(f->namespaces, &f->namespace_);
     enum namespaces_verdict there = namespaces_judge(f->workers[w->cluster].namespaces, &f->namespace_);
     if (verdict == NAMESPACES_UNDECIDED || there == NAMESPACES_UNDECIDED)
-        return action_blocked(WAITING_SETTLING, 0);
+        return action_blocked(WAITING_STARTUP_GRACE, 0);
     if (verdict == NAMESPACES_DENIED)
         return action_blocked(WAITING_NAMESPACE, 0);
     if (there == NAMESPACES_DENIED)
@@ -225,31 +216,30 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
     return f->own_record ? create : create_unproven(f, m, create);
 }
 
-// Rule 9: the host writes nothing in the worker, and copies only a status that it already has.
+// Rule 9: the host writes nothing in the worker, and copies only a status that the store already has.
 static struct action frozen(const struct decide_facts *f, const struct mirror_facts *current) {
-    struct action copy = current ? decide_status(f, "follows the mirror") : action_none(NULL);
-    return copy.type == ACTION_NONE && !copy.waiting ? action_blocked(WAITING_IDENTITY, f->workload->cluster) : copy;
+    return current ? decide_status_or_blocked(f, "follows the mirror", WAITING_IDENTITY, f->workload->cluster)
+                   : action_blocked(WAITING_IDENTITY, f->workload->cluster);
 }
 
 struct action decide_for_disputed(const struct decide_facts *f, const struct mirror_facts *current) {
     const struct worker_facts *worker = &f->workers[current->cluster];
     if (worker->connected)
         return worker->frozen ? frozen(f, current) : with_mirror(f, current);
-    struct action copy = decide_status(f, waiting_text(WAITING_WORKER));
-    return copy.type == ACTION_NONE && !copy.waiting ? action_blocked(WAITING_WORKER, current->cluster) : copy;
+    return decide_status_or_blocked(f, waiting_text(WAITING_WORKER), WAITING_WORKER, current->cluster);
 }
 
 struct action decide_for_placed(const struct decide_facts *f, size_t stale_pending) {
     const struct workload_facts *w = f->workload;
     if (w->cluster == DECIDE_UNKNOWN_CLUSTER)
-        return unreachable(f, NULL, NULL, w->unknown_since_ns, WAITING_UNKNOWN_WORKER);
+        return decide_for_unreachable(f, NULL, NULL, w->unknown_since_ns, WAITING_UNKNOWN_WORKER);
     const struct worker_facts *worker = &f->workers[w->cluster];
     const struct mirror_facts *current = decide_placed(f);
     if (decide_has_final_status(w) && !current)
         return decide_final_status(f);
     if (!worker->connected)
-        return unreachable(f, current, worker, worker->lost_since_ns,
-                           worker->refused ? WAITING_IDENTITY : WAITING_WORKER);
+        return decide_for_unreachable(f, current, worker, worker->lost_since_ns,
+                                      worker->refused ? WAITING_IDENTITY : WAITING_WORKER);
     if (worker->frozen)
         return frozen(f, current);
     if (current)

@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/decide/decide_unstarted.h"
-
-#include "core/base/clock.h"
 #include "core/engine/decide/decide_parts.h"
-#include "core/engine/placement/placement_types.h"
+#include "core/engine/placement/placement.h"
 
 static bool is_waiting(const struct decide_facts *f, const struct mirror_facts *m) {
     return f->unstarted && f->unstarted->timeout_ns > 0 && m->unstarted_since_ns && !m->finished && !m->being_deleted &&
            !f->workload->suspended;
-}
-
-// No write is under way that could start the mirror, and no sign of a start.
-static bool may_withdraw(const struct decide_facts *f, const struct mirror_facts *m) {
-    return !m->busy && !m->unsure && !f->busy && f->placing && f->management_connected;
 }
 
 struct action decide_waits_to_start(const struct decide_facts *f, const struct mirror_facts *m,
@@ -22,8 +14,9 @@ struct action decide_waits_to_start(const struct decide_facts *f, const struct m
     int64_t at_ns = clock_after(m->unstarted_since_ns, f->unstarted->timeout_ns);
     at_ns = clock_later(at_ns, decide_request_at_ns(m));
     if (at_ns <= f->now_ns) {
-        if (!may_withdraw(f, m)) {
-            otherwise.blocked = true; // the decision follows once the management cluster is connected
+        // A write in flight could start the mirror, or there is a sign of a start.
+        if (m->busy || m->unsure || f->busy || !f->placing || !f->management_connected) {
+            otherwise.blocked = true; // the decision follows once the management cluster is reachable
             return otherwise;
         }
         struct action withdraw = action_on_mirror(ACTION_DELETE, m, "the mirror did not start in time");
@@ -67,10 +60,10 @@ bool decide_round_begins(const struct decide_facts *f, int64_t *next_ns) {
 static bool is_in_doubt(const struct decide_facts *f, const struct worker_facts *worker) {
     if (!worker->name || worker->refused)
         return false;
-    if (!worker->settled || (worker->connected && worker->frozen))
+    if (!worker->state_known || (worker->connected && worker->frozen))
         return true;
-    return !worker->connected && worker->lost_since_ns <= CLOCK_NEVER - f->lost_timeout_ns &&
-           worker->lost_since_ns + f->lost_timeout_ns > f->now_ns;
+    int64_t lost_ns = clock_after(worker->lost_since_ns, f->lost_timeout_ns);
+    return !worker->connected && lost_ns > f->now_ns && lost_ns != CLOCK_NEVER;
 }
 
 // At least one worker rejected the workload or did not start the mirror, no worker is in doubt, and no mirror is
@@ -99,16 +92,14 @@ struct action decide_gives_up(const struct decide_facts *f, struct action nowher
     const struct unstarted_facts *p = f->unstarted;
     if (!p || p->give_up_at_ns == CLOCK_NEVER)
         return nowhere;
-    if (p->gave_up) {
-        nowhere = action_blocked(WAITING_GAVE_UP, 0);
-        return nowhere;
-    }
+    if (p->gave_up)
+        return action_blocked(WAITING_GAVE_UP, 0);
     if (nowhere.waiting != WAITING_REFUSED && !decide_time_is_up(f))
         return nowhere;
     if (p->give_up_at_ns <= f->now_ns)
-        return is_refused_by_all(f)
-                   ? decide_if_writable(f, (struct action){.type = ACTION_GIVE_UP, .why = "no worker accepts it"})
-                   : nowhere;
+        return is_refused_by_all(f) ? decide_if_writable(f, (struct action){.type = ACTION_GIVE_UP,
+                                                                            .why = "no worker accepts the workload"})
+                                    : nowhere;
     if (nowhere.type == ACTION_WAIT)
         nowhere.at_ns = clock_earlier(nowhere.at_ns, p->give_up_at_ns);
     return nowhere;

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host's side of the two Leases of fencing in a worker, as a state machine without I/O (docs/fencing.md).
 //
-// Each guard writes its record into wharf-guard-ORIGIN, each time with a new beat. The host reads the beats and writes
-// them into wharf-fence-ORIGIN, or into the Lease of each shard that it holds, one after the other. A guard counts
-// fenceAfter from when it made the newest of its beats that has come back. So neither compares clocks, and a renewal
-// that arrives late, perhaps after the host has given the worker up, extends nothing: its beat is old. The host knows
-// that a guard stops the mirrors at the latest fenceAfter after the host received the last beat that it sent back, and
-// for as long later as no guard ran meanwhile.
+// Each guard writes a record into wharf-guard-ORIGIN, each time with a new beat. The host reads the beats and writes
+// the beats into wharf-fence-ORIGIN, or into the Lease of each shard that the host holds, one after the other. A guard
+// counts fenceAfter from the time of the guard's newest beat in the host's Lease. So neither side compares clocks, and
+// a late renewal, perhaps after the host has given the worker up, extends nothing, since the beat is old. The host
+// knows that a guard stops the mirrors at the latest fenceAfter after the host received the last beat sent back, plus
+// the time in which no guard ran.
 #pragma once
 
 #include "core/base/clock.h"
-#include "core/engine/fence/fence_guards.h"
-#include "core/engine/fence/fence_types.h"
+#include "core/engine/fence/fence.h"
+#include "core/engine/fence/fence_wire.h"
 
 #define FENCE_SOON_NS (2 * CLOCK_SECOND) // between requests while the guard stops mirrors
+#define FENCE_GUARDS 8                   // guard processes with beats that the host sends back
+#define FENCE_BEATS_MAX ((size_t)FENCE_GUARDS * FENCE_BEAT_MAX)
 
-// How often both Leases are written.
+// The interval between writes of both Leases.
 int64_t fence_period_ns(int64_t after_ns);
-// How long after the host received the last beat that it sent back a guard has certainly stopped the mirrors, also if
-// none ran for fenceAfter of that time, the clocks' rates differ by a few percent, and suspending takes time.
+// The time from the receipt of the last beat sent back until all mirrors are certainly stopped: also if
+// no guard ran for fenceAfter of that time and the clocks' rates differ by a few percent, with time to suspend mirrors.
 int64_t fence_sure_ns(int64_t after_ns);
 
 struct fence_lease_options {
@@ -29,48 +31,61 @@ struct fence_lease_options {
 
 enum fence_request { FENCE_NONE, FENCE_READ, FENCE_RENEW, FENCE_CREATE, FENCE_RELEASE };
 
-struct fence_lease { // fields are for fence_lease.c only
+// A guard process, by the record. Several guards may run; each one alone stops the mirrors.
+struct fence_guard {
+    char identity[GUARD_IDENTITY_MAX];
+    uint64_t beat;
+    int64_t beat_ns; // when the host first read this beat
+    bool listed;     // in the Lease
+    bool alive;      // wrote another beat since the first
+    int64_t after_ns;
+    uint64_t watched, stopped; // shards (masks), without shards bit 0
+    bool watches_others;       // Leases of another number of shards
+};
+
+struct fence_lease { // only fence_lease.c uses the fields
     char origin[64], guard[FENCE_NAME_MAX], namespace_[64], identity[128];
     uint32_t shards;
     int64_t after_ns;      // fenceAfter
-    int64_t most_after_ns; // the longest one that was written
-    uint64_t renews;       // shards, whose Leases are renewed,
+    int64_t most_after_ns; // the longest fenceAfter ever written
+    uint64_t renews;       // shards with Leases that the host renews,
     uint64_t todo;         // still in this round,
-    uint32_t first;        // from this one on
+    uint32_t first;        // from this shard on
     bool creates;          // the Lease of `part` does not exist
     bool leaves;
-    uint64_t leaving, left;    // shards, whose Leases are given back, or were
-    const char *others_at;     // in guards.others: what is left of it to give back
+    uint64_t leaving, left;    // shards with Leases to release, and with released Leases
+    const char *others_at;     // in `others`: the rest to release
     struct fence_part part;    // of the request in flight, or the next one
-    char name[FENCE_NAME_MAX]; // of its Lease
+    char name[FENCE_NAME_MAX]; // of the part's Lease
     enum fence_request flies;
     int64_t at_ns;
-    struct fence_guards guards;
-    uint64_t closed;      // they stop the mirrors of these shards, or may
-    int64_t sent_back_ns; // when the newest beat that was sent back was received
+    struct fence_guard guards[FENCE_GUARDS];
+    char others[FENCE_LIST_MAX]; // Leases of another number of shards that a guard watches
+    uint64_t closed;             // shards with mirrors that the guards stop, or may stop
+    int64_t sent_back_ns;        // when the host received the newest beat sent back
     char problem[200];
     char body[FENCE_BEATS_MAX + 1024];
 };
 
 void fence_lease_init(struct fence_lease *lease, const struct fence_lease_options *options, struct moment now);
 void fence_lease_set_after(struct fence_lease *lease, int64_t after_ns);
-// The shards whose Leases the host renews: it holds them, and handles what runs in the worker. 0: it only reads.
+// The shards with Leases that the host renews: the host holds these shards and handles the mirrors in the worker. 0:
+// the host only reads.
 void fence_lease_renew(struct fence_lease *lease, uint64_t shards, struct moment now);
-// The connection was lost or is there again: looks at once.
+// The connection was lost, or is back: reads at once.
 void fence_lease_look(struct fence_lease *lease, struct moment now);
-// Fencing is disabled: the Leases of these shards are given back, and those of another number of shards that the guard
-// watches, after which it does nothing. Again with other shards, when the host holds other ones.
+// Without fencing: releases the Leases of the shards, and Leases of another number of shards that the guard watches;
+// then does nothing. The caller calls again when the host holds other shards.
 void fence_lease_leave(struct fence_lease *lease, uint64_t shards, struct moment now);
-bool fence_lease_has_left(const struct fence_lease *lease);
 
-// The request that is due, whose strings are valid until the next call; FENCE_NONE: none before *at_ns.
+// The due request, with strings that are valid until the next call; FENCE_NONE: none before *at_ns.
 enum fence_request fence_lease_next(struct fence_lease *lease, struct moment now, struct request *request,
                                     int64_t *at_ns);
-// Its shard, whose gate it needs.
+// The shard of the request, which needs the gate of that shard.
 uint32_t fence_lease_shard(const struct fence_lease *lease);
 void fence_lease_sent(struct fence_lease *lease, enum fence_request type);
-// Its answer; NULL: it was cancelled. True: `news` is filled, before what follows from it is sent.
+// The answer; NULL after a cancelled request. True: fills `news`, which the engine must get before the next request.
 bool fence_lease_answer(struct fence_lease *lease, const struct response *response, struct moment now,
                         struct fence_news *news);
-// Why the last round failed; "": it did not.
+// The failure of the last round; "": no failure.
 const char *fence_lease_problem(const struct fence_lease *lease);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/fence/guard_leases.h"
+#include "core/engine/fence/guard.h"
 
 #include "core/base/text.h"
 #include "core/engine/shard/shard_hash.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define CONFIRM_NS (2 * CLOCK_SECOND)
 
@@ -21,8 +20,9 @@ static bool is_fresh(const struct guarded *lease, struct moment now) {
     return counts(lease) && ends_ns(lease) > now.mono_ns;
 }
 
-// Somebody may have renewed or replaced it since the last list, in particular if this process was stopped or cut off
-// from its API server: one more is waited for, unless that is refused for a while.
+// The host may have renewed or replaced the Lease since the last list, in particular if this process stood still or had
+// no connection to the API server: the guard waits for another list, unless the API server refuses the list for a
+// while.
 static bool is_in_doubt(const struct guard_leases *leases, const struct guarded *lease, struct moment now) {
     int64_t at_ns = ends_ns(lease);
     bool refused = leases->refused_ns && now.mono_ns >= clock_later(leases->refused_ns, at_ns) + CONFIRM_NS;
@@ -40,7 +40,7 @@ bool guard_leases_ask(const struct guard_leases *leases, struct moment now) {
     return false;
 }
 
-// All shards of another number are renewed, so each mirror of this Lease is another one's.
+// The host renews all shards of another number, so other Leases cover each mirror of this Lease.
 static bool is_replaced(const struct guard_leases *leases, const struct guarded *lease, struct moment now) {
     uint32_t fresh[SHARDS_MAX + 1] = {0};
     for (size_t i = 0; i < leases->count; i++) {
@@ -53,10 +53,6 @@ static bool is_replaced(const struct guard_leases *leases, const struct guarded 
 
 bool guard_lease_is_missed(const struct guard_leases *leases, const struct guarded *lease, struct moment now) {
     return has_expired(leases, lease, now) && !lease->superseded && !is_replaced(leases, lease, now);
-}
-
-bool guard_has_seen(const struct guard_leases *leases) {
-    return leases->count > 0;
 }
 
 bool guard_look(struct guard_leases *leases, struct moment now) {
@@ -78,33 +74,28 @@ bool guard_is_fencing(const struct guard_leases *leases, struct moment now) {
     return false;
 }
 
+// Appends the text if there is room.
+static void append_text(char *out, size_t size, const char *separator, const char *text) {
+    size_t len = strlen(out);
+    if (len + strlen(separator) + strlen(text) < size)
+        snprintf(out + len, size - len, "%s%s", len > 0 ? separator : "", text);
+}
+
 void guard_missed(const struct guard_leases *leases, struct moment now, char *out, size_t size) {
     *out = '\0';
     for (size_t i = 0; i < leases->count; i++) {
         char name[FENCE_NAME_MAX];
-        size_t len = strlen(out);
-        if (!guard_lease_is_missed(leases, &leases->list[i], now))
-            continue;
         fence_name_print(leases->origin, leases->list[i].part, name);
-        if (len + strlen(name) + 3 < size)
-            snprintf(out + len, size - len, "%s%s", len > 0 ? ", " : "", name);
+        if (guard_lease_is_missed(leases, &leases->list[i], now))
+            append_text(out, size, ", ", name);
     }
-}
-
-static void add_line(char *out, size_t size, const char *name, const char *since, const char *until, bool missed) {
-    char line[256];
-    size_t len = strlen(out);
-    snprintf(line, sizeof line, "%s: not renewed since %s; its mirrors %s%s\n", name, since,
-             missed ? "are stopped" : "will be stopped at ", missed ? "" : until);
-    if (len + strlen(line) < size)
-        text_copy(out + len, size - len, line);
 }
 
 void guard_late(const struct guard_leases *leases, struct moment now, char *out, size_t size) {
     *out = '\0';
     for (size_t i = 0; i < leases->count; i++) {
         const struct guarded *lease = &leases->list[i];
-        char name[FENCE_NAME_MAX], since[CLOCK_RFC3339_MAX], until[CLOCK_RFC3339_MAX];
+        char name[FENCE_NAME_MAX], since[CLOCK_RFC3339_MAX], until[CLOCK_RFC3339_MAX], line[256];
         int64_t age_ns = now.mono_ns - lease->fresh_ns;
         bool missed = guard_lease_is_missed(leases, lease, now);
         if (!missed && (!is_fresh(lease, now) || age_ns < lease->after_ns / 2))
@@ -112,20 +103,25 @@ void guard_late(const struct guard_leases *leases, struct moment now, char *out,
         fence_name_print(leases->origin, lease->part, name);
         clock_rfc3339(now.wall_ns - age_ns, since);
         clock_rfc3339(now.wall_ns - age_ns + lease->after_ns, until);
-        add_line(out, size, name, since, until, missed);
+        snprintf(line, sizeof line, "%s: not renewed since %s; its mirrors %s%s\n", name, since,
+                 missed ? "are stopped" : "will be stopped at ", missed ? "" : until);
+        append_text(out, size, "", line);
     }
 }
 
-size_t guard_held(const struct guard_leases *leases, int64_t *oldest_ns) {
+size_t guard_held(const struct guard_leases *leases, struct moment now, size_t *missed, int64_t *oldest_ns) {
     size_t held = 0;
-    *oldest_ns = CLOCK_NEVER;
+    int64_t found_ns = CLOCK_NEVER;
+    *missed = 0;
     for (size_t i = 0; i < leases->count; i++) {
-        if (!counts(&leases->list[i]) || leases->list[i].superseded)
+        const struct guarded *lease = &leases->list[i];
+        *missed += guard_lease_is_missed(leases, lease, now);
+        if (!counts(lease) || lease->superseded)
             continue;
         held++;
-        *oldest_ns = clock_earlier(*oldest_ns, leases->list[i].fresh_ns);
+        found_ns = clock_earlier(found_ns, lease->fresh_ns);
     }
-    *oldest_ns = held > 0 ? *oldest_ns : 0;
+    *oldest_ns = held > 0 ? found_ns : 0;
     return held;
 }
 
@@ -152,13 +148,8 @@ int64_t guard_expires_at_ns(const struct guard_leases *leases, struct moment now
     return at_ns;
 }
 
-void guard_leases_begin(struct guard_leases *leases) {
-    for (size_t i = 0; i < leases->count; i++)
-        leases->list[i].gone = true;
-}
-
-// Which one it is, by what it says and how it is called. False: none of this origin.
-static bool part_of(const struct guard_leases *leases, const struct json *item, struct fence_part *part) {
+// The Lease's part by annotation and name. False: no Lease of this origin.
+static bool read_part(const struct guard_leases *leases, const struct json *item, struct fence_part *part) {
     const char *shard = object_annotation(item, FENCE_SHARD), *end = "";
     char name[FENCE_NAME_MAX];
     *part = (struct fence_part){0, 1};
@@ -168,15 +159,11 @@ static bool part_of(const struct guard_leases *leases, const struct json *item, 
     return strcmp(object_name(item), name) == 0;
 }
 
-static bool is_same(struct fence_part a, struct fence_part b) {
-    return a.shard == b.shard && a.count == b.count;
-}
-
-// Where it is kept, or may be: a new one, or one that was given back; NULL: there is no room.
-static struct guarded *place_of(struct guard_leases *leases, struct fence_part part) {
+// The Lease, or a place for the Lease: a new one, or that of a released Lease; NULL: no room.
+static struct guarded *find_place(struct guard_leases *leases, struct fence_part part) {
     struct guarded *spare = NULL;
     for (size_t i = 0; i < leases->count; i++) {
-        if (is_same(leases->list[i].part, part))
+        if (fence_part_equal(leases->list[i].part, part))
             return &leases->list[i];
         if (leases->list[i].released)
             spare = &leases->list[i];
@@ -190,11 +177,11 @@ void guard_lease_read(struct guard_leases *leases, const struct json *item, int6
                       struct moment now) {
     struct fence_part part;
     bool held = fence_lease_is_held(item);
-    struct guarded *lease = part_of(leases, item, &part) ? place_of(leases, part) : NULL;
+    struct guarded *lease = read_part(leases, item, &part) ? find_place(leases, part) : NULL;
     const char *version = json_string_or(json_path(item, "metadata", "resourceVersion", NULL), "");
     if (!lease)
         return;
-    if (!is_same(lease->part, part) || (lease->released && held)) // a whole fenceAfter from now on
+    if (!fence_part_equal(lease->part, part) || (lease->released && held)) // a whole fenceAfter begins
         *lease = (struct guarded){.part = part, .fresh_ns = now.mono_ns};
     if (away && strcmp(lease->version, version) != 0)
         lease->fresh_ns = now.mono_ns;
@@ -209,10 +196,10 @@ void guard_lease_inherit(struct guard_leases *leases, const struct guard_watched
                          struct moment now) {
     for (size_t i = 0; i < leases->count; i++) {
         struct guarded *lease = &leases->list[i];
-        if (!is_same(lease->part, watched->part) || guard_record_version(lease->version) != watched->version)
+        if (!fence_part_equal(lease->part, watched->part) || guard_record_version(lease->version) != watched->version)
             continue;
-        // A host that is there sends beats back within less than half of fenceAfter. So time that no guard measured,
-        // and that is wrong if clocks differ or jump, counts only up to a half unless guards have measured one.
+        // A live host sends beats back within less than half of fenceAfter. So time that no guard measured, which is
+        // wrong if clocks differ or jump, counts only up to that half unless guards have measured as much.
         int64_t half_ns = lease->after_ns / 2, age_ns = watched->age_ns + clock_later(ago_ns, 0);
         if (watched->age_ns < half_ns)
             age_ns = clock_earlier(age_ns, half_ns);
@@ -240,24 +227,6 @@ const struct guarded *guard_former_lease(const struct guard_leases *leases) {
 
 void guard_lease_cleared(struct guard_leases *leases, struct fence_part part) {
     for (size_t i = 0; i < leases->count; i++)
-        if (is_same(leases->list[i].part, part))
-            leases->list[i].gone = true; // not again before it is listed once more
-}
-
-static int64_t of_all(const struct guard_leases *leases, int64_t (*choose)(int64_t a, int64_t b)) {
-    int64_t found_ns = 0;
-    for (size_t i = 0; i < leases->count; i++) {
-        int64_t after_ns = leases->list[i].after_ns;
-        if (after_ns > 0)
-            found_ns = found_ns > 0 ? choose(found_ns, after_ns) : after_ns;
-    }
-    return found_ns;
-}
-
-int64_t guard_longest_ns(const struct guard_leases *leases) {
-    return of_all(leases, clock_later);
-}
-
-int64_t guard_shortest_ns(const struct guard_leases *leases) {
-    return of_all(leases, clock_earlier);
+        if (fence_part_equal(leases->list[i].part, part))
+            leases->list[i].gone = true; // until the next list
 }

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/history/attempt_history.h"
 
-#include "core/engine/decide/decide_unstarted.h"
-#include "core/engine/engine_internal.h"
-#include "core/engine/facts.h"
+#include "core/base/memory.h"
+#include "core/engine/decide/decide_parts.h"
 #include "core/engine/mirror/mirror.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 struct attempt *attempt_history_newest(const struct entry *entry) {
     return entry->workload->history.attempts.newest;
@@ -20,19 +16,18 @@ static const char *cluster_of(struct engine *engine, struct entry *entry) {
     return name ? name : "";
 }
 
-static bool is_present_one(const struct engine *engine, const struct entry *entry) {
-    const struct attempt *attempt = entry->workload->history.attempts.newest;
-    return attempt && attempt->number == entry->workload->facts.attempt &&
-           (entry->workload->facts.cluster == DECIDE_UNKNOWN_CLUSTER ||
-            strcmp(attempt->cluster, engine->clusters[entry->workload->facts.cluster].name) == 0);
+static bool is_present_one(const struct engine *engine, const struct workload *w) {
+    const struct attempt *attempt = w->history.attempts.newest;
+    return attempt && attempt->number == w->facts.attempt &&
+           (w->facts.cluster == DECIDE_UNKNOWN_CLUSTER ||
+            strcmp(attempt->cluster, engine->clusters[w->facts.cluster].name) == 0);
 }
 
-static void end_attempt(struct engine *engine, struct attempt *attempt, enum outcome outcome) {
+static void end_attempt(const struct engine *engine, struct attempt *attempt, enum outcome outcome) {
     attempt->outcome = (uint8_t)outcome;
     attempt->ended_ns = outcome ? engine->now.wall_ns : 0;
     attempt->reason = NULL;
-    free(attempt->message);
-    attempt->message = NULL;
+    free(TAKE(attempt->message));
 }
 
 static void set_message(struct attempt *attempt, const char *message) {
@@ -44,10 +39,11 @@ static void set_message(struct attempt *attempt, const char *message) {
 
 // The record of the present attempt, created on demand. NULL: not placed, or out of memory.
 static struct attempt *present_attempt(struct engine *engine, struct entry *entry) {
-    struct attempt_history *history = &entry->workload->history.attempts;
-    if (!entry->workload->facts.exists || entry->workload->facts.attempt == 0)
+    struct workload *w = entry->workload;
+    struct attempt_history *history = &w->history.attempts;
+    if (!w->facts.exists || w->facts.attempt == 0)
         return NULL;
-    if (is_present_one(engine, entry))
+    if (is_present_one(engine, w))
         return history->newest;
     const char *cluster = cluster_of(engine, entry);
     size_t size = strlen(cluster) + 1;
@@ -55,9 +51,8 @@ static struct attempt *present_attempt(struct engine *engine, struct entry *entr
     if (!attempt)
         return NULL;
     memcpy(attempt->cluster, cluster, size);
-    attempt->number = entry->workload->facts.attempt;
-    attempt->witnessed = entry->workload->requested_attempt == attempt->number &&
-                         entry->workload->requested_cluster == entry->workload->facts.cluster;
+    attempt->number = w->facts.attempt;
+    attempt->witnessed = w->requested_attempt == attempt->number && w->requested_cluster == w->facts.cluster;
     attempt->placed_ns = attempt->witnessed ? engine->now.wall_ns : 0;
     if (history->newest && !history->newest->outcome)
         end_attempt(engine, history->newest, history->leaving ? (enum outcome)history->leaving : OUTCOME_REPLACED);
@@ -72,37 +67,35 @@ void attempt_history_leaves(struct entry *entry, enum outcome outcome) {
     entry->workload->history.attempts.leaving = (uint8_t)outcome;
 }
 
-// The mirror is gone. A reason for a withdrawal stays.
-static void end_gone(const struct engine *engine, const struct entry *entry, struct attempt *attempt) {
-    bool withdrawn = entry->workload->unstarted && entry->workload->unstarted->withdrawn_attempt == attempt->number;
-    if (withdrawn) {
+// The mirror is gone. The reason for a withdrawal stays.
+static void end_gone(const struct engine *engine, const struct workload *w, struct attempt *attempt) {
+    if (w->unstarted && w->unstarted->withdrawn_attempt == attempt->number) {
         attempt->outcome = OUTCOME_WITHDRAWN;
         attempt->ended_ns = engine->now.wall_ns;
     } else {
-        end_attempt((struct engine *)engine, attempt,
-                    entry->workload->facts.drained_attempt == attempt->number ? OUTCOME_DRAINED : OUTCOME_DELETED);
+        end_attempt(engine, attempt, w->facts.drained_attempt == attempt->number ? OUTCOME_DRAINED : OUTCOME_DELETED);
     }
 }
 
 void attempt_history_follow(struct engine *engine, struct entry *entry) {
+    const struct workload *w = entry->workload;
     struct attempt *attempt = present_attempt(engine, entry);
     if (!attempt)
         return;
     const struct mirror *mirror = facts_placed_mirror(entry);
     bool is_final = attempt->outcome == OUTCOME_SUCCEEDED || attempt->outcome == OUTCOME_FAILED;
-    if (is_final ? !entry->workload->facts.finished : mirror && attempt->outcome != OUTCOME_NONE)
+    if (is_final ? !w->facts.finished : mirror && attempt->outcome != OUTCOME_NONE)
         end_attempt(engine, attempt, OUTCOME_NONE); // not over after all
     if (mirror && mirror->created_ns)
         attempt->created_ns = mirror->created_ns;
     if (mirror && mirror->started_ns)
         attempt->started_ns = mirror->started_ns;
-    else if (entry->workload->phase == WHARF_ACTIVE && attempt->started_ns == 0 && attempt->witnessed && mirror)
+    else if (mirror && w->phase == WHARF_ACTIVE && attempt->started_ns == 0 && attempt->witnessed)
         attempt->started_ns = engine->now.wall_ns;
     if (attempt->placed_ns == 0)
         attempt->placed_ns = attempt->created_ns; // placed just before
-    if (entry->workload->facts.gone_attempt == attempt->number && attempt->outcome == OUTCOME_NONE &&
-        !entry->workload->facts.finished)
-        end_gone(engine, entry, attempt);
+    if (w->facts.gone_attempt == attempt->number && attempt->outcome == OUTCOME_NONE && !w->facts.finished)
+        end_gone(engine, w, attempt);
 }
 
 void attempt_history_rejected(struct engine *engine, struct entry *entry, const struct mirror *mirror,

@@ -3,16 +3,165 @@
 
 #include "core/adapter/phase.h"
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/facts.h"
-#include "core/engine/history/changes.h"
+#include "core/engine/engine_internal.h"
+#include "core/engine/history/attempt_history.h"
 #include "core/engine/kueue/kueue.h"
-#include "core/engine/kueue/kueue_status.h"
-#include "core/engine/mirror/unresumed.h"
+#include "core/engine/mirror/mirror_parts.h"
 #include "core/engine/report/report.h"
-#include "core/engine/request/call.h"
-#include "core/engine/status/rival_state.h"
+#include "core/engine/status/status.h"
 
-#include <string.h>
+// Each change has a sequence number, so that a reader gets only later changes. Numbers grow from one process to the
+// next: they begin with the start time. A million changes a second, for the whole life of the process, do not reach the
+// numbers of the next one. All numbers stay below 2^53, the limit of JSON numbers, for centuries.
+#define SECOND_BITS 20
+#define CHANGES_GONE 1024 // most deleted workloads that readers still get
+
+struct gone {
+    uint64_t sequence;
+    size_t kind;
+    char *key; // "namespace/name"
+};
+
+// The workloads in the order of their last visible change.
+struct changes {
+    struct entry *newest, *oldest;
+    struct entry *next;  // the first entry after `after`, if known
+    uint64_t after;      // of the last call
+    uint64_t last;       // sequence
+    uint64_t gone_since; // of the oldest known deletion
+    struct gone gone[CHANGES_GONE];
+    size_t n_gone; // ever
+};
+
+static struct last_change *change_of(const struct entry *entry) {
+    return &entry->workload->history.change;
+}
+
+static struct error *begin(struct engine *engine, const struct engine_options *options) {
+    (void)options;
+    struct changes *changes = engine->history = calloc(1, sizeof *changes);
+    if (!changes)
+        return error_no_memory();
+    int64_t second = clock_later(engine->now.wall_ns, 0) / CLOCK_SECOND;
+    changes->last = changes->gone_since = (uint64_t)second << SECOND_BITS;
+    return NULL;
+}
+
+static void end(struct engine *engine) {
+    struct changes *changes = engine->history;
+    for (size_t i = 0; changes && i < CHANGES_GONE; i++)
+        free(changes->gone[i].key);
+    free(changes);
+}
+
+static void unlink_entry(struct changes *changes, struct entry *entry) {
+    struct last_change *change = change_of(entry);
+    if (change->sequence == 0)
+        return;
+    if (changes->next == entry)
+        changes->next = change->newer;
+    *(change->newer ? &change_of(change->newer)->older : &changes->newest) = change->older;
+    *(change->older ? &change_of(change->older)->newer : &changes->oldest) = change->newer;
+    change->newer = change->older = NULL;
+    change->sequence = 0;
+}
+
+static void link_newest(struct changes *changes, struct entry *entry) {
+    struct last_change *change = change_of(entry);
+    change->sequence = ++changes->last;
+    change->older = changes->newest;
+    *(change->older ? &change_of(change->older)->newer : &changes->oldest) = entry;
+    changes->newest = entry;
+    if (!changes->next && changes->after)
+        changes->next = entry;
+}
+
+static uint32_t mix(uint32_t hash, uint64_t value) {
+    uint64_t wide = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint32_t)(wide ^ wide >> 32);
+}
+
+static uint32_t hash_shown(const struct entry *entry) {
+    const struct workload *w = entry->workload;
+    const struct attempt *attempt = w->history.attempts.newest;
+    const struct last_change *change = &w->history.change;
+    uint32_t hash = mix(mix(1, w->facts.cluster), w->facts.attempt);
+    hash = mix(hash, (uint64_t)w->phase << 2 | (uint64_t)w->facts.suspended << 1 | w->facts.being_deleted);
+    hash = mix(hash, (uint64_t)w->waiting << 32 | (w->waiting ? change->waits_for : 0));
+    hash = mix(hash, w->waiting ? (uint64_t)change->until_ns : 0);
+    if (attempt)
+        hash = mix(hash, (uint64_t)attempt->outcome << 2 | (uint64_t)!attempt->created_ns << 1 | !attempt->started_ns);
+    return hash ? hash : 1;
+}
+
+static void note_change(struct engine *engine, struct entry *entry, const struct action *action) {
+    struct last_change *change = change_of(entry);
+    attempt_history_follow(engine, entry);
+    if (action->waiting != WAITING_ANSWER) {
+        change->until_ns = action->type == ACTION_WAIT ? action->at_ns : CLOCK_NEVER;
+        change->waits_for = (uint32_t)action->cluster;
+    }
+    uint32_t hash = hash_shown(entry);
+    if (hash == change->shown)
+        return;
+    change->shown = hash;
+    change->at_ns = engine->now.wall_ns;
+    unlink_entry(engine->history, entry);
+    link_newest(engine->history, entry);
+}
+
+static void remember_gone(struct changes *changes, size_t kind, const char *key) {
+    struct gone *gone = &changes->gone[changes->n_gone++ % CHANGES_GONE];
+    if (gone->key)
+        changes->gone_since = gone->sequence;
+    free(gone->key);
+    *gone = (struct gone){.sequence = ++changes->last, .kind = kind, .key = strdup(key)};
+    if (!gone->key) // not available, so readers begin anew
+        changes->gone_since = gone->sequence;
+}
+
+static void forget_workload(struct engine *engine, struct entry *entry) {
+    bool listed = change_of(entry)->sequence;
+    attempt_history_clear(&entry->workload->history.attempts);
+    unlink_entry(engine->history, entry);
+    *change_of(entry) = (struct last_change){.until_ns = CLOCK_NEVER};
+    if (listed)
+        remember_gone(engine->history, entry->kind, entry->key);
+}
+
+const struct part part_history = {
+    .name = "history", .begin = begin, .end = end, .after = note_change, .workload_ends = forget_workload};
+
+uint64_t inspect_sequence(const struct engine *engine) {
+    return engine->history->last;
+}
+
+bool inspect_knows_since(const struct engine *engine, uint64_t since) {
+    return since >= engine->history->gone_since && since <= engine->history->last;
+}
+
+// From both ends, since most readers want the newest or all.
+static struct entry *search(const struct changes *changes, uint64_t after) {
+    struct entry *low = changes->oldest, *high = changes->newest, *above = NULL;
+    while (low && high) {
+        if (change_of(low)->sequence > after)
+            return low;
+        if (change_of(high)->sequence <= after)
+            return above;
+        above = high;
+        low = change_of(low)->newer;
+        high = change_of(high)->older;
+    }
+    return NULL;
+}
+
+// The workload with the least sequence above `after`; NULL: none. Quick for readers that continue.
+static struct entry *next_changed(struct changes *changes, uint64_t after) {
+    struct entry *found = after && changes->after == after ? changes->next : search(changes, after);
+    changes->after = found ? change_of(found)->sequence : after;
+    changes->next = found ? change_of(found)->newer : NULL;
+    return found;
+}
 
 static size_t number_of(const struct engine *engine, const struct kind *kind) {
     size_t k = 0;
@@ -33,22 +182,22 @@ static int64_t wall_of(struct moment now, int64_t mono_ns) {
     return mono_ns == 0 || mono_ns == CLOCK_NEVER ? 0 : now.wall_ns + (mono_ns - now.mono_ns);
 }
 
-static bool is_of_kueue(const struct entry *entry) {
-    return entry->workload->waiting == WAITING_QUEUED || entry->workload->waiting == WAITING_KUEUE ||
-           entry->workload->waiting == WAITING_CHECK_REJECTED;
+static bool is_of_kueue(const struct workload *w) {
+    return w->waiting == WAITING_QUEUED || w->waiting == WAITING_KUEUE || w->waiting == WAITING_CHECK_REJECTED;
 }
 
 static void fill_waiting(const struct engine *engine, const struct entry *entry, struct moment now,
                          struct workload_view *view) {
-    view->waiting = (enum waiting)entry->workload->waiting;
-    if (entry->workload->waiting == WAITING_NOT)
+    const struct workload *w = entry->workload;
+    view->waiting = (enum waiting)w->waiting;
+    if (w->waiting == WAITING_NOT)
         return;
-    uint32_t cluster = entry->workload->history.change.waits_for;
+    uint32_t cluster = w->history.change.waits_for;
     view->waits_for =
         cluster != ENGINE_MANAGEMENT && cluster < engine->n_clusters ? engine->clusters[cluster].name : NULL;
-    view->waiting_since_ns = wall_of(now, entry->workload->waiting_since_ns);
-    view->waiting_until_ns = wall_of(now, entry->workload->history.change.until_ns);
-    const struct kueue_status *kueue_status = is_of_kueue(entry) ? kueue_status_of(entry) : NULL;
+    view->waiting_since_ns = wall_of(now, w->waiting_since_ns);
+    view->waiting_until_ns = wall_of(now, w->history.change.until_ns);
+    const struct kueue_status *kueue_status = is_of_kueue(w) ? kueue_status_of(entry) : NULL;
     if (kueue_status) {
         view->waiting_detail = *kueue_status->check ? kueue_status->check : kueue_status->why;
         view->waiting_since_ns = kueue_status->since_ns ? kueue_status->since_ns : view->waiting_since_ns;
@@ -58,20 +207,21 @@ static void fill_waiting(const struct engine *engine, const struct entry *entry,
 // `space` has room for a namespace.
 static void fill_workload(const struct engine *engine, const struct entry *entry, struct moment now, char space[254],
                           struct workload_view *view) {
-    const struct attempt *attempt = entry->workload->facts.attempt ? entry->workload->history.attempts.newest : NULL;
+    const struct workload *w = entry->workload;
+    const struct attempt *attempt = w->facts.attempt ? w->history.attempts.newest : NULL;
     entry_namespace(entry, space);
     *view = (struct workload_view){.kind = entry->kind,
-                                   .sequence = entry->workload->history.change.sequence,
+                                   .sequence = w->history.change.sequence,
                                    .namespace_ = space,
                                    .name = entry_name(entry),
-                                   .uid = entry->workload->uid,
+                                   .uid = w->uid,
                                    .cluster = attempt ? attempt->cluster : NULL,
-                                   .attempt = entry->workload->facts.attempt,
-                                   .phase = (wharf_phase_kind)entry->workload->phase,
-                                   .suspended = entry->workload->facts.suspended,
-                                   .being_deleted = entry->workload->facts.being_deleted,
+                                   .attempt = w->facts.attempt,
+                                   .phase = (wharf_phase_kind)w->phase,
+                                   .suspended = w->facts.suspended,
+                                   .being_deleted = w->facts.being_deleted,
                                    .placed_ns = attempt ? attempt->placed_ns : 0,
-                                   .changed_ns = entry->workload->history.change.at_ns};
+                                   .changed_ns = w->history.change.at_ns};
     fill_waiting(engine, entry, now, view);
 }
 
@@ -86,61 +236,55 @@ static void fill_worker_reasons(struct engine *engine, struct entry *entry, stru
     view->waiting_detail = *text ? text : NULL;
 }
 
-uint64_t inspect_sequence(const struct engine *engine) {
-    return changes_last(engine);
-}
-
-bool inspect_knows_since(const struct engine *engine, uint64_t since) {
-    return changes_known_since(engine, since);
-}
-
 bool inspect_changes(struct engine *engine, struct moment now, uint64_t *after, size_t max, inspect_visit visit,
                      void *ctx) {
     for (size_t i = 0; i < max; i++) {
-        struct entry *entry = changes_next(engine, *after);
+        struct entry *entry = next_changed(engine->history, *after);
         if (!entry)
             return false;
         char space[254], reasons[512];
         struct workload_view view;
         fill_workload(engine, entry, now, space, &view);
         fill_worker_reasons(engine, entry, now, reasons, sizeof reasons, &view);
-        *after = entry->workload->history.change.sequence;
+        *after = change_of(entry)->sequence;
         if (!visit(ctx, &view))
             return true;
     }
     return true;
 }
 
+static bool is_back(const struct engine *engine, const struct gone *gone) {
+    const struct entry *entry = map_get(&engine->store.maps[gone->kind], gone->key);
+    return entry && entry->workload->facts.exists;
+}
+
 void inspect_gone(const struct engine *engine, uint64_t since,
                   void (*visit)(void *ctx, size_t kind, const char *namespace_, const char *name), void *ctx) {
-    size_t cursor = 0;
-    for (const struct gone *gone; (gone = changes_gone(engine, since, &cursor));) {
+    const struct changes *changes = engine->history;
+    for (size_t i = changes->n_gone > CHANGES_GONE ? changes->n_gone - CHANGES_GONE : 0; i < changes->n_gone; i++) {
+        const struct gone *gone = &changes->gone[i % CHANGES_GONE];
+        if (!gone->key || gone->sequence <= since || is_back(engine, gone))
+            continue;
         const char *slash = strchr(gone->key, '/');
-        char space[254];
-        size_t len = slash ? (size_t)(slash - gone->key) : 0;
-        len = len < sizeof space ? len : sizeof space - 1;
-        memcpy(space, gone->key, len);
-        space[len] = '\0';
-        visit(ctx, gone->kind, space, slash ? slash + 1 : gone->key);
+        AUTO_TEXT space = strndup(gone->key, slash ? (size_t)(slash - gone->key) : 0);
+        if (space)
+            visit(ctx, gone->kind, space, slash ? slash + 1 : gone->key);
     }
 }
 
-static bool is_finished(const struct entry *entry) {
-    return entry->workload->phase == WHARF_SUCCEEDED || entry->workload->phase == WHARF_FAILED;
-}
-
+// Without a mirror, fills `finished` only.
 static bool fill_mirror(const struct engine *engine, const struct entry *entry, struct mirror_view *out) {
     const struct mirror *mirror = facts_placed_mirror(entry);
+    *out = (struct mirror_view){.finished = phase_is_final(entry->workload->phase)};
     if (!mirror)
         return false;
     const char *version = cluster_watch(engine, mirror->facts.cluster, entry->kind)->version;
-    *out = (struct mirror_view){.cluster = mirror->facts.cluster,
-                                .cluster_name = engine->clusters[mirror->facts.cluster].name,
-                                .uid = mirror->uid,
-                                .version = version ? version : "",
-                                .reduced = mirror->reduced,
-                                .attempt = mirror->facts.attempt,
-                                .finished = is_finished(entry)};
+    out->cluster = mirror->facts.cluster;
+    out->cluster_name = engine->clusters[mirror->facts.cluster].name;
+    out->uid = mirror->uid;
+    out->version = version ? version : "";
+    out->reduced = mirror->reduced;
+    out->attempt = mirror->facts.attempt;
     return true;
 }
 
@@ -149,7 +293,6 @@ enum inspect_mirror inspect_mirror(const struct engine *engine, const struct kin
     const struct entry *entry = find_entry(engine, kind, namespace_, name);
     if (!entry)
         return INSPECT_MIRROR_NOT_OURS;
-    *out = (struct mirror_view){.finished = is_finished(entry)};
     return fill_mirror(engine, entry, out) ? INSPECT_MIRROR_FOUND : INSPECT_MIRROR_NONE;
 }
 
@@ -170,29 +313,25 @@ static wharf_phase_kind phase_of_mirror(struct engine *engine, struct entry *ent
     struct mirror *mirror = facts_placed_mirror(entry);
     const struct json *object = mirror ? doc_tree(&engine->store, &mirror->doc) : NULL;
     wharf_phase phase = {.phase = WHARF_PENDING};
-    if (!object)
-        return phase.phase;
-    struct adapter_call call;
-    call_begin(engine, entry, WHARF_MIRROR_PRESENT, &call);
-    if (adapter_phase(&call, object, &phase) != WHARF_OK)
-        phase.phase = WHARF_ACTIVE;
-    adapter_call_end(&call);
+    if (object)
+        (void)final_status_reached(engine, entry, object, &phase);
     return phase.phase;
 }
 
-// The view of the workload is filled.
+// After fill_workload.
 static void fill_waiting_text(struct engine *engine, struct entry *entry, struct moment now, struct explain_view *out) {
     AUTO_BUFFER(text, 8192);
     int64_t since_ns = 0;
     fill_worker_reasons(engine, entry, now, out->waiting_text, sizeof out->waiting_text, &out->workload);
     if (*out->waiting_text)
         return;
-    if (is_of_kueue(entry))
+    enum waiting waiting = out->workload.waiting;
+    if (is_of_kueue(entry->workload))
         kueue_status_put(engine, entry, &text, &since_ns);
-    else if (entry->workload->waiting == WAITING_RESUME)
+    else if (waiting == WAITING_RESUME)
         unresumed_put(engine, entry, &text);
-    if (text.len == 0 && entry->workload->waiting != WAITING_NOT)
-        buffer_text(&text, waiting_text((enum waiting)entry->workload->waiting));
+    if (text.len == 0 && waiting != WAITING_NOT)
+        buffer_text(&text, waiting_text(waiting));
     text_copy(out->waiting_text, sizeof out->waiting_text, text.len > 0 ? text.data : "");
 }
 
@@ -225,40 +364,4 @@ bool inspect_explain(struct engine *engine, struct moment now, const struct kind
         worker(ctx, engine->clusters[c].name, &reason, wall_of(now, reason.until_ns), wall_of(now, reason.since_ns));
     }
     return true;
-}
-
-static void view_of_waiting(const struct engine *engine, const struct entry *e, struct engine_view *view) {
-    const struct mirror *current = facts_followed_mirror(engine, e);
-    view->mirror = current && !current->facts.being_deleted && !current->unmarked ? current->uid : "";
-    view->being_deleted = e->workload->facts.being_deleted;
-    view->suspended = e->workload->facts.suspended;
-    view->told = report_was_made(e);
-    view->wake_ns = e->timer.place == HEAP_NOT_IN ? CLOCK_NEVER : e->timer.at_ns;
-    view->why = e->why;
-    view->in_flight = e->busy || e->lookups > 0 || e->node.flow;
-    for (const struct mirror *m = entry_mirrors(e); m; m = mirror_next(m))
-        view->in_flight |= m->facts.busy || m->node.flow;
-}
-
-void engine_each(const struct engine *engine, void (*visit)(void *ctx, const struct engine_view *view), void *ctx) {
-    for (size_t k = 0; k < engine->n_kinds; k++) {
-        size_t cursor = 0;
-        for (const struct entry *e; (e = map_next(&engine->store.maps[k], &cursor));) {
-            char space[254];
-            entry_namespace(e, space);
-            struct engine_view view = {.kind = k,
-                                       .namespace_ = space,
-                                       .name = entry_name(e),
-                                       .uid = e->workload->uid,
-                                       .attempt = e->workload->facts.attempt,
-                                       .phase = (wharf_phase_kind)e->workload->phase};
-            if (e->workload->facts.cluster && e->workload->facts.cluster != DECIDE_UNKNOWN_CLUSTER)
-                view.cluster = engine->clusters[e->workload->facts.cluster].name;
-            for (const struct mirror *m = entry_mirrors(e); m; m = mirror_next(m))
-                view.mirrors += m->facts.present ? 1 : 0;
-            view_of_waiting(engine, e, &view);
-            if (e->workload->facts.exists)
-                visit(ctx, &view);
-        }
-    }
 }

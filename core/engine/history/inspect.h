@@ -4,13 +4,13 @@
 #pragma once
 
 #include "core/engine/engine.h"
-#include "core/engine/placement/worker_reason.h"
-#include "core/engine/status/rival_state.h"
-#include "core/engine/store/attempts.h"
+#include "core/engine/placement/placing.h"
+#include "core/engine/status/rival.h"
+#include "core/engine/store/store.h"
 
 struct workload_view {
     size_t kind;
-    uint64_t sequence; // of its last change, see changes.h
+    uint64_t sequence; // of the last change
     const char *namespace_, *name, *uid;
     const char *cluster; // NULL: not placed
     uint32_t attempt;
@@ -25,14 +25,14 @@ struct workload_view {
 // False: stop.
 typedef bool (*inspect_visit)(void *ctx, const struct workload_view *view);
 
-uint64_t inspect_sequence(const struct engine *engine);
-// Whether all changes since are known (see changes_known_since).
+uint64_t inspect_sequence(const struct engine *engine); // the last one
+// Whether the host knows all later changes; if not, a reader begins anew.
 bool inspect_knows_since(const struct engine *engine, uint64_t since);
 // Visits up to `max` workloads that changed after *after, in the order of their changes, and advances *after. True:
 // there may be more.
 bool inspect_changes(struct engine *engine, struct moment now, uint64_t *after, size_t max, inspect_visit visit,
                      void *ctx);
-// The workloads deleted since.
+// The workloads deleted since, the oldest first, without workloads that exist again.
 void inspect_gone(const struct engine *engine, uint64_t since,
                   void (*visit)(void *ctx, size_t kind, const char *namespace_, const char *name), void *ctx);
 
@@ -41,7 +41,7 @@ struct mirror_view {
     size_t cluster;
     const char *cluster_name, *uid;
     const char *version; // API version of the kind in the worker; "": unknown
-    const char *reduced; // why and how the copied status was reduced; NULL: not reduced
+    const char *reduced; // why and how the host reduced the copied status; NULL: not reduced
     uint32_t attempt;
     bool finished;          // of the workload
     wharf_phase_kind phase; // by inspect_explain only
@@ -51,8 +51,8 @@ enum inspect_mirror { INSPECT_MIRROR_FOUND, INSPECT_MIRROR_NONE, INSPECT_MIRROR_
 enum inspect_mirror inspect_mirror(const struct engine *engine, const struct kind *kind, const char *namespace_,
                                    const char *name, struct mirror_view *out);
 
-// The API version of a kind in the management cluster, NULL: unknown; and the reason why there is no watch, "": there
-// is one.
+// The API version of a kind in the management cluster, NULL: unknown; and the reason why there is no watch, "": the
+// watch is open.
 const char *inspect_version(const struct engine *engine, const struct kind *kind);
 const char *inspect_problem(const struct engine *engine, const struct kind *kind);
 

@@ -1,33 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/kueue/kueue_status.h"
-
+#include "core/base/memory.h"
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/facts.h"
+#include "core/engine/engine_internal.h"
 #include "core/engine/kueue/kueue.h"
-#include "core/engine/kueue/kueue_labels.h"
 #include "core/engine/mirror/mirror.h"
-#include "core/engine/part.h"
-#include "core/engine/queue.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
-#include "core/engine/request/confirm.h"
 #include "core/engine/request/pacing.h"
 #include "core/engine/shard/shard.h"
-#include "core/engine/store/backoff.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#define REPORT_QUEUED_NS (5 * CLOCK_SECOND) // most are admitted at once
+#define REPORT_QUEUED_NS (5 * CLOCK_SECOND) // Kueue admits most mirrors at once
 #define EVICTED_NEW_NS (1 * CLOCK_MINUTE)   // another process reported older evictions
 #define DENIED_NS (10 * CLOCK_MINUTE)       // until the retry of a denied write
 #define WRITE_FIRST_NS (1 * CLOCK_SECOND)
 #define WRITE_MAX_NS (1 * CLOCK_MINUTE)
 #define WHY_MAX 1024
 
-void kueue_status_drop(struct kueue_status **kueue_status) {
-    free(*kueue_status);
-    *kueue_status = NULL;
+void kueue_status_drop(struct kueue_status **status) {
+    free(*status);
+    *status = NULL;
 }
 
 static bool is_queued(enum kueue_phase phase) {
@@ -39,7 +30,7 @@ static const char *phase_text(enum kueue_phase phase) {
     case KUEUE_RESERVED:
         return "quota is reserved, admission checks are not ready";
     case KUEUE_INACTIVE:
-        return "its Workload is inactive (spec.active: false)";
+        return "the Workload is inactive (spec.active: false)";
     default:
         return "no quota is reserved";
     }
@@ -53,43 +44,33 @@ static void put_why(const struct kueue_state *state, struct buffer *out) {
         buffer_printf(out, ": %s%s%.*s", reason, *reason && *state->message ? ": " : "", WHY_MAX, state->message);
 }
 
-static struct kueue_status *ticket_new(const struct kueue_state *state) {
+// Keeps the facts of `old` about the same Workload. NULL: out of memory.
+static struct kueue_status *make_status(const struct engine *engine, const struct kueue_state *state,
+                                        const struct kueue_status *old) {
     AUTO_BUFFER(why, 4096);
     AUTO_BUFFER(check, 4096);
-    if (is_queued(state->phase))
+    bool queued = is_queued(state->phase);
+    struct kueue_status made = {0};
+    if (old && strcmp(old->uid, state->uid) == 0)
+        made = *old;
+    if (queued)
         put_why(state, &why);
     if (*state->check)
         buffer_printf(&check, "%s: %.*s", state->check, WHY_MAX, state->check_message);
-    const char *texts[] = {
-        state->name, state->uid, state->version, state->queue, why.len ? why.data : "", check.len ? check.data : ""};
-    size_t size = 0;
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        size += strlen(texts[i]) + 1;
-    struct kueue_status *kueue_status = calloc(1, sizeof *kueue_status + size);
-    if (!kueue_status)
-        return NULL;
-    const char **places[] = {&kueue_status->name,  &kueue_status->uid, &kueue_status->version,
-                             &kueue_status->queue, &kueue_status->why, &kueue_status->check};
-    char *at = kueue_status->memory;
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        *places[i] = update_string(&at, texts[i], strlen(texts[i]));
-    kueue_status->phase = (uint8_t)state->phase;
-    kueue_status->since_ns = state->since_ns;
-    kueue_status->evicted_ns = state->evicted_ns;
-    kueue_status->deactivated = state->deactivated;
-    return kueue_status;
-}
-
-// Copies the facts about the same Workload.
-static void keep(struct kueue_status *kueue_status, const struct kueue_status *old) {
-    kueue_status->reported = old->reported;
-    kueue_status->denied = old->denied;
-    kueue_status->busy = old->busy;
-    kueue_status->failures = old->failures;
-    kueue_status->not_before_ns = old->not_before_ns;
-    kueue_status->queued_ns = old->queued_ns;
-    if (kueue_status->evicted_ns == 0)
-        kueue_status->evicted_ns = old->evicted_ns;
+    made.name = state->name;
+    made.uid = state->uid;
+    made.version = state->version;
+    made.queue = state->queue;
+    made.why = why.len ? why.data : "";
+    made.check = check.len ? check.data : "";
+    made.phase = (uint8_t)state->phase;
+    made.since_ns = state->since_ns;
+    made.evicted_ns = state->evicted_ns ? state->evicted_ns : made.evicted_ns;
+    made.deactivated = state->deactivated;
+    made.queued_ns = queued && made.queued_ns == 0 ? engine->now.mono_ns : made.queued_ns;
+    if (!queued)
+        made.queued_ns = 0;
+    return struct_copy_with_texts(&made, sizeof made, KUEUE_STATUS_TEXTS);
 }
 
 static void report_eviction(struct engine *engine, struct entry *entry, size_t cluster, const struct kueue_state *state,
@@ -99,18 +80,18 @@ static void report_eviction(struct engine *engine, struct entry *entry, size_t c
     if (cluster == ENGINE_MANAGEMENT || own || state->evicted_ns <= known_ns || entry->workload->facts.finished)
         return;
     report_event(engine, entry, true, "EvictedInWorker", "Observe",
-                 "the Kueue of cluster %s has evicted it (%s): %.*s; it is queued there again",
+                 "the Kueue of cluster %s has evicted the mirror (%s): %.*s; the mirror is queued there again",
                  engine->clusters[cluster].name, state->evicted_reason, WHY_MAX, state->evicted_message);
 }
 
-static void report_admission(struct engine *engine, struct entry *entry, size_t cluster,
-                             struct kueue_status *kueue_status, const struct kueue_status *old) {
-    if (!old || !is_queued((enum kueue_phase)old->phase) || kueue_status->phase != KUEUE_RUNS)
+static void report_admission(struct engine *engine, struct entry *entry, size_t cluster, struct kueue_status *status,
+                             const struct kueue_status *old) {
+    if (!old || !is_queued((enum kueue_phase)old->phase) || status->phase != KUEUE_RUNS)
         return;
-    if (kueue_status->reported && cluster != ENGINE_MANAGEMENT)
+    if (status->reported && cluster != ENGINE_MANAGEMENT)
         report_event(engine, entry, false, "AdmittedInWorker", "Observe", "admitted by the Kueue of cluster %s",
                      engine->clusters[cluster].name);
-    kueue_status->reported = false;
+    status->reported = false;
 }
 
 static struct kueue_status **place_of(const struct engine *engine, const struct engine_event *event,
@@ -123,19 +104,13 @@ static struct kueue_status **place_of(const struct engine *engine, const struct 
         return entry->workload->facts.exists && strcmp(entry->workload->uid, event->queued.uid) == 0
                    ? &entry->workload->kueue.status
                    : NULL;
-    // The event comes once, so it is stored for mirrors without a listed workload too.
+    // The event comes once, so mirrors without a listed workload get the state too.
     struct mirror *m = entry_mirror(entry, event->cluster);
     return m && m->facts.present && strcmp(m->uid, event->queued.uid) == 0 ? &m->kueue_status : NULL;
 }
 
-// A known workload, or the mirror of one.
-static bool is_of_workload(const struct entry *entry, size_t cluster) {
-    return entry->workload->facts.exists &&
-           (cluster == ENGINE_MANAGEMENT || entry_mirror(entry, cluster)->facts.of_workload);
-}
-
-static void set_facts(struct entry *entry, size_t cluster, const struct kueue_status *kueue_status) {
-    bool queued = kueue_status && is_queued((enum kueue_phase)kueue_status->phase);
+static void set_facts(struct entry *entry, size_t cluster, const struct kueue_status *status) {
+    bool queued = status && is_queued((enum kueue_phase)status->phase);
     struct mirror *m = cluster == ENGINE_MANAGEMENT ? NULL : entry_mirror(entry, cluster);
     if (m) {
         m->facts.queued = queued;
@@ -144,7 +119,7 @@ static void set_facts(struct entry *entry, size_t cluster, const struct kueue_st
         return;
     }
     entry->workload->facts.queued = queued;
-    entry->workload->facts.check_rejected = kueue_status && *kueue_status->check;
+    entry->workload->facts.check_rejected = status && *status->check;
 }
 
 static bool is_same(const struct kueue_status *a, const struct kueue_status *b) {
@@ -152,83 +127,74 @@ static bool is_same(const struct kueue_status *a, const struct kueue_status *b) 
            strcmp(a->check, b->check) == 0;
 }
 
-static void take_event(struct engine *engine, struct engine_event *event) {
+static void on_event(struct engine *engine, struct engine_event *event) {
     const struct kueue_state *state = event->queued.state;
     struct entry *entry = NULL;
     struct kueue_status **place = place_of(engine, event, &entry);
     if (!place)
         return;
-    struct kueue_status *kueue_status = state->phase == KUEUE_GONE ? NULL : ticket_new(state), *old = *place;
-    if (!kueue_status && state->phase != KUEUE_GONE)
+    struct kueue_status *old = *place, *made = state->phase == KUEUE_GONE ? NULL : make_status(engine, state, old);
+    if (!made && state->phase != KUEUE_GONE)
         return; // out of memory: the old status stays
-    if (old && kueue_status && strcmp(old->uid, kueue_status->uid) == 0)
-        keep(kueue_status, old);
-    if (kueue_status) {
-        bool queued = is_queued((enum kueue_phase)kueue_status->phase);
-        kueue_status->queued_ns = !queued ? 0 : kueue_status->queued_ns ? kueue_status->queued_ns : engine->now.mono_ns;
-    }
-    if (kueue_status && is_of_workload(entry, event->cluster)) {
+    bool known = event->cluster == ENGINE_MANAGEMENT || entry_mirror(entry, event->cluster)->facts.of_workload;
+    if (made && known && entry->workload->facts.exists) {
         report_eviction(engine, entry, event->cluster, state, old);
-        report_admission(engine, entry, event->cluster, kueue_status, old);
+        report_admission(engine, entry, event->cluster, made, old);
     }
-    bool same = is_same(old, kueue_status);
-    *place = kueue_status;
+    bool same = is_same(old, made);
+    *place = made;
     free(old);
     if (same)
         return;
-    set_facts(entry, event->cluster, kueue_status);
+    set_facts(entry, event->cluster, made);
     queue_entry(engine, entry);
 }
 
-static void tell_queued(struct engine *engine, struct entry *entry, const struct mirror *mirror) {
-    struct kueue_status *kueue_status = mirror->kueue_status;
-    int64_t at_ns = kueue_status->queued_ns + REPORT_QUEUED_NS;
-    if (kueue_status->reported || !mirror->facts.queued || entry->workload->facts.suspended)
+static void report_queued(struct engine *engine, struct entry *entry, const struct mirror *mirror) {
+    struct kueue_status *status = mirror->kueue_status;
+    if (status->reported || !mirror->facts.queued || entry->workload->facts.suspended ||
+        queue_is_early(engine, entry, status->queued_ns + REPORT_QUEUED_NS))
         return;
-    if (engine->now.mono_ns < at_ns) {
-        queue_wake(engine, entry, at_ns);
-        return;
-    }
-    kueue_status->reported = true;
+    status->reported = true;
     report_event(engine, entry, false, "QueuedInWorker", "Observe", "queued by the Kueue of cluster %s in %s: %s",
-                 engine->clusters[mirror->facts.cluster].name, kueue_status->queue, kueue_status->why);
+                 engine->clusters[mirror->facts.cluster].name, status->queue, status->why);
 }
 
 static void report_check_rejected(struct engine *engine, struct entry *entry) {
-    struct kueue_status *kueue_status = entry->workload->kueue.status;
-    if (!kueue_status || !*kueue_status->check || kueue_status->reported || !entry->workload->facts.suspended)
+    struct kueue_status *status = entry->workload->kueue.status;
+    if (!status || !*status->check || status->reported || !entry->workload->facts.suspended)
         return;
-    kueue_status->reported = true;
+    status->reported = true;
     report_event(engine, entry, true, "KueueCheck", "Place",
-                 "it never runs in queue %s: its admission check has rejected it: %s; a queue that dispatches by "
-                 "MultiKueue rejects workloads delegated to another host",
-                 kueue_status->queue, kueue_status->check);
+                 "never runs in queue %s: an admission check of the queue has rejected the workload: %s; a queue that "
+                 "dispatches by MultiKueue rejects workloads delegated to another host",
+                 status->queue, status->check);
 }
 
 // Whether spec.active has to change; *active is the new value.
-static bool has_to_change(const struct entry *entry, const struct kueue_status *kueue_status, bool *active) {
-    bool inactive = kueue_status->phase == KUEUE_INACTIVE;
+static bool has_to_change(const struct entry *entry, const struct kueue_status *status, bool *active) {
+    bool inactive = status->phase == KUEUE_INACTIVE;
     *active = !entry->workload->facts.suspended;
-    if (kueue_status->phase == KUEUE_OVER)
+    if (status->phase == KUEUE_OVER)
         return false;
     // Does not override a later activation by another client.
-    return *active ? inactive && kueue_status->deactivated : !inactive && !kueue_status->deactivated;
+    return *active ? inactive && status->deactivated : !inactive && !status->deactivated;
 }
 
 static void write_active(struct engine *engine, struct entry *entry, struct mirror *mirror, bool active) {
-    struct kueue_status *kueue_status = mirror->kueue_status;
+    struct kueue_status *status = mirror->kueue_status;
     AUTO_TEXT body = text_format("{\"metadata\":{\"uid\":\"%s\",\"annotations\":{\"" KUEUE_DEACTIVATED
                                  "\":%s}},\"spec\":{\"active\":%s}}",
-                                 kueue_status->uid, active ? "null" : "\"true\"", active ? "true" : "false");
-    kueue_status->busy = body && command_send(engine, entry,
-                                              &(struct command_spec){.type = REQUEST_ACTIVE,
-                                                                     .verb = VERB_MERGE_PATCH,
-                                                                     .cluster = mirror->facts.cluster,
-                                                                     .path = kueue_status->name,
-                                                                     .version = kueue_status->version,
-                                                                     .body = body,
-                                                                     .body_len = strlen(body)});
-    if (kueue_status->busy)
+                                 status->uid, active ? "null" : "\"true\"", active ? "true" : "false");
+    status->busy = body && command_send(engine, entry,
+                                        &(struct request_in_flight){.type = REQUEST_ACTIVE,
+                                                                    .verb = VERB_MERGE_PATCH,
+                                                                    .cluster = mirror->facts.cluster,
+                                                                    .path = status->name,
+                                                                    .version = status->version,
+                                                                    .body = body,
+                                                                    .body_len = strlen(body)});
+    if (status->busy)
         entry->lookups++;
     else
         queue_wake(engine, entry, engine->now.mono_ns + CLOCK_SECOND);
@@ -248,17 +214,17 @@ static void read_first(struct engine *engine, struct entry *entry) {
 }
 
 static void check_active(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    struct kueue_status *kueue_status = mirror->kueue_status;
+    struct kueue_status *status = mirror->kueue_status;
     const struct worker_facts *worker = &engine->workers[entry->kind][mirror->facts.cluster];
     bool active = true;
-    if (kueue_status->busy || mirror->facts.being_deleted || !worker->connected || worker->frozen ||
-        !has_to_change(entry, kueue_status, &active))
+    if (status->busy || mirror->facts.being_deleted || !worker->connected || worker->frozen ||
+        !has_to_change(entry, status, &active))
         return;
-    int64_t at_ns = pacing_has_spare(engine, mirror->facts.cluster) ? kueue_status->not_before_ns
-                                                                    : engine->now.mono_ns + CLOCK_SECOND;
-    if (at_ns > engine->now.mono_ns)
-        queue_wake(engine, entry, at_ns);
-    else if (shard_is_fresh(engine, entry))
+    int64_t at_ns =
+        pacing_has_spare(engine, mirror->facts.cluster) ? status->not_before_ns : engine->now.mono_ns + CLOCK_SECOND;
+    if (queue_is_early(engine, entry, at_ns))
+        return;
+    if (shard_is_fresh(engine, entry))
         write_active(engine, entry, mirror, active);
     else
         read_first(engine, entry);
@@ -272,48 +238,43 @@ static void check(struct engine *engine, struct entry *entry, const struct actio
     struct mirror *mirror = facts_placed_mirror(entry);
     if (!mirror || !mirror->kueue_status || mirror->facts.finished)
         return;
-    tell_queued(engine, entry, mirror);
+    report_queued(engine, entry, mirror);
     check_active(engine, entry, mirror);
 }
 
 bool kueue_status_governs(const struct entry *entry, const struct mirror *mirror) {
-    const struct kueue_status *kueue_status = mirror->kueue_status;
+    const struct kueue_status *status = mirror->kueue_status;
     bool active = true;
-    if (!kueue_status || kueue_status->denied || kueue_status->phase == KUEUE_OVER)
+    if (!status || status->denied || status->phase == KUEUE_OVER)
         return false;
-    return kueue_status->busy || kueue_status->phase == KUEUE_INACTIVE ||
-           (has_to_change(entry, kueue_status, &active) && !active);
+    return status->busy || status->phase == KUEUE_INACTIVE || (has_to_change(entry, status, &active) && !active);
 }
 
 static void answered(struct engine *engine, struct entry *entry, struct request_in_flight *request,
                      struct response *response) {
     entry->lookups--;
     struct mirror *mirror = entry_mirror(entry, request->cluster);
-    struct kueue_status *kueue_status = mirror ? mirror->kueue_status : NULL;
-    if (!kueue_status)
+    struct kueue_status *status = mirror ? mirror->kueue_status : NULL;
+    if (!status)
         return;
-    kueue_status->busy = false;
+    status->busy = false;
     mirror->facts.update_due = true;
     if (response->reason == REASON_OK) { // the watch shows the change
-        kueue_status->failures = 0;
-        kueue_status->denied = false;
-        kueue_status->not_before_ns = engine->now.mono_ns + WRITE_FIRST_NS;
+        status->failures = 0;
+        status->denied = false;
+        status->not_before_ns = engine->now.mono_ns + WRITE_FIRST_NS;
         return;
     }
     bool denied = reason_is_refusal(response->reason);
-    int64_t delay_ns = denied ? DENIED_NS : backoff_ns(engine, ++kueue_status->failures, WRITE_FIRST_NS, WRITE_MAX_NS);
-    kueue_status->not_before_ns = engine->now.mono_ns + delay_ns;
-    if (denied && !kueue_status->denied)
-        report_event(
-            engine, entry, true, reason_text(response->reason), "CarryChange",
-            "cannot set spec.active of Kueue's Workload %s in cluster %s, so the mirror itself is suspended, which "
-            "its Kueue undoes while it is admitted; allow the host to patch workloads.kueue.x-k8s.io: %s",
-            kueue_status->name, engine->clusters[request->cluster].name, response->message);
-    kueue_status->denied = denied;
-}
-
-int64_t kueue_status_queued_ns(const struct mirror *mirror) {
-    return mirror->kueue_status && mirror->facts.queued ? mirror->kueue_status->queued_ns : 0;
+    int64_t delay_ns = denied ? DENIED_NS : backoff_ns(engine, ++status->failures, WRITE_FIRST_NS, WRITE_MAX_NS);
+    status->not_before_ns = engine->now.mono_ns + delay_ns;
+    if (denied && !status->denied)
+        report_event(engine, entry, true, reason_text(response->reason), "CarryChange",
+                     "cannot set spec.active of Kueue's Workload %s in cluster %s, so the host suspends the mirror "
+                     "itself, which "
+                     "Kueue undoes for an admitted mirror; allow the host to patch workloads.kueue.x-k8s.io: %s",
+                     status->name, engine->clusters[request->cluster].name, response->message);
+    status->denied = denied;
 }
 
 const struct kueue_status *kueue_status_of(const struct entry *entry) {
@@ -323,23 +284,24 @@ const struct kueue_status *kueue_status_of(const struct entry *entry) {
 }
 
 void kueue_status_put(const struct engine *engine, const struct entry *entry, struct buffer *out, int64_t *since_ns) {
+    const struct workload *w = entry->workload;
     const struct mirror *mirror = facts_placed_mirror(entry);
-    const struct kueue_status *kueue_status = kueue_status_of(entry);
-    bool in_worker = kueue_status && kueue_status != entry->workload->kueue.status;
-    if (!kueue_status || (!in_worker && !entry->workload->facts.queued && !entry->workload->facts.check_rejected))
+    const struct kueue_status *status = kueue_status_of(entry);
+    bool in_worker = status && status != w->kueue.status;
+    if (!status || (!in_worker && !w->facts.queued && !w->facts.check_rejected))
         return;
     char since[CLOCK_RFC3339_MAX] = "";
-    *since_ns = kueue_status->since_ns;
-    if (kueue_status->since_ns)
-        clock_rfc3339(kueue_status->since_ns, since);
-    if (!in_worker && *kueue_status->check) {
-        buffer_printf(out, "it never runs in queue %s: its admission check has rejected it: %s", kueue_status->queue,
-                      kueue_status->check);
+    *since_ns = status->since_ns;
+    if (status->since_ns)
+        clock_rfc3339(status->since_ns, since);
+    if (!in_worker && *status->check) {
+        buffer_printf(out, "never runs in queue %s: an admission check of the queue has rejected the workload: %s",
+                      status->queue, status->check);
         return;
     }
     buffer_printf(out, "suspended by Kueue in %s%s%s, queue %s: %s",
                   in_worker ? engine->clusters[mirror->facts.cluster].name : "the management cluster",
-                  *since ? " since " : "", since, kueue_status->queue, kueue_status->why);
+                  *since ? " since " : "", since, status->queue, status->why);
 }
 
 static void seen(struct engine *engine, struct entry *entry, const struct json *object, bool had) {
@@ -357,7 +319,7 @@ static void forget(struct engine *engine, struct entry *entry) {
 
 const struct part part_kueue = {.name = "Kueue",
                                 .events = PART_EVENT(EVENT_QUEUED),
-                                .event = take_event,
+                                .event = on_event,
                                 .after = check,
                                 .requests = PART_REQUEST(REQUEST_ACTIVE),
                                 .answered = answered,

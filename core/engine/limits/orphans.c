@@ -1,31 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules 7 and 9. Orphans: mirrors whose workload does not exist. If its deletion was seen, the mirror is deleted. If it
-// is merely absent (from a list, after a restart), the management cluster may have been emptied, restored or replaced:
-// such orphans are counted for a moment first; many at once, or any while the management cluster is suspect, are held
-// for orphanGrace.
-#include "core/engine/limits/orphans.h"
-
+// Rules 7 and 9. After an event that showed the deletion of the workload, the host deletes the mirror. A workload that
+// is merely absent (from a list, after a restart) may be absent because somebody emptied, restored or replaced the
+// management cluster. So the host first counts such orphans for a moment, and holds many at once, or any while the
+// management cluster is suspect, for orphanGrace.
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/engine_internal.h"
-#include "core/engine/limits/limit.h"
-#include "core/engine/limits/pause.h"
+#include "core/engine/limits/limits.h"
 #include "core/engine/mirror/mirror.h"
-#include "core/engine/queue.h"
 #include "core/engine/report/report.h"
 #include "core/kube/object/object.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
-#define LOOK_NS (2 * CLOCK_SECOND)
-#define NAME_BYTES ((size_t)1024) // of an orphan kept by name
+#define COUNT_NS (2 * CLOCK_SECOND)
+#define NAME_BYTES ((size_t)1024) // size of an orphan kept by name
 #define WINDOW_NS (10 * CLOCK_MINUTE)
-#define FEW 2 // never too large a share of a cluster's mirrors
+#define FEW 2 // never too many, even if all mirrors of the cluster are orphans
 
 enum orphan_state {
     ORPHAN_NOT,
-    ORPHAN_NEW, // being counted
+    ORPHAN_NEW, // the host still counts the orphans
     ORPHAN_HELD,
     ORPHAN_DELETABLE
 };
@@ -64,11 +58,10 @@ void orphans_note_revision(struct engine *engine, size_t kind, const struct json
         watch->revision = revision;
 }
 
-// Its workload had a version that the management cluster has not reached: this was restored from a backup, also while
-// no host was running. Said by the mirror alone, which is enough to wait.
+// The workload had a version that the management cluster has not reached, which therefore comes from a backup, restored
+// perhaps while no host was running. Only the mirror shows that, which suffices for a wait.
 static bool is_from_the_future(struct engine *engine, const struct entry *entry, struct mirror *m) {
-    const struct json *object = doc_tree(&engine->store, &m->doc);
-    const char *text = object ? object_annotation(object, MARK_VERSION) : NULL;
+    const char *text = object_annotation(doc_tree(&engine->store, &m->doc), MARK_VERSION);
     int64_t revision = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->revision, stamp = 0;
     if (revision == 0 || !text || !text_to_int64(text, &stamp) || stamp <= revision)
         return false;
@@ -76,13 +69,13 @@ static bool is_from_the_future(struct engine *engine, const struct entry *entry,
     return true;
 }
 
-// It is no longer an orphan, or is released.
+// The mirror is no longer an orphan, or an operator has released the mirror.
 static void end_wait(struct engine *engine, struct mirror *m) {
     if (m->orphan == ORPHAN_NEW || m->orphan == ORPHAN_HELD)
         engine->clusters[m->facts.cluster].limits.waiting--;
     struct stats_cluster *stats = &engine->stats.clusters[m->facts.cluster];
     if (m->orphan == ORPHAN_HELD && --stats->orphans_held == 0)
-        report_log(engine, LOG_INFO, m->facts.cluster, LOG_NO_KIND, "no orphan is held any longer");
+        report_log(engine, LOG_INFO, m->facts.cluster, LOG_NO_KIND, "the host holds no orphans any longer");
     m->orphan = ORPHAN_NOT;
 }
 
@@ -91,11 +84,6 @@ void orphans_forget(struct engine *engine, struct mirror *m) {
     engine->clusters[m->facts.cluster].limits.bytes -= m->counted_bytes;
     engine->clusters[m->facts.cluster].limits.names -= m->counted_bytes > 0;
     m->counted_bytes = 0;
-}
-
-static bool is_suspect(const struct engine *engine, const struct entry *entry, const struct mirror *m) {
-    bool seen = orphans_was_deleted(entry, m->workload_uid);
-    return !seen && cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->suspect_until_ns > m->orphan_since_ns;
 }
 
 static bool are_too_many(const struct engine *engine, size_t cluster, uint32_t *count) {
@@ -107,13 +95,13 @@ static bool are_too_many(const struct engine *engine, size_t cluster, uint32_t *
            (n > FEW && n * 100 > engine->settings.mass_deletion_percent * all);
 }
 
-static void report_held(struct engine *engine, const struct entry *entry, const struct mirror *m, bool suspect,
+static void report_hold(struct engine *engine, const struct entry *entry, const struct mirror *m, bool suspect,
                         uint32_t count) {
     const char *kind = engine->kinds[entry->kind]->plural_group;
     report_log(
         engine, LOG_WARN, m->facts.cluster, entry->kind,
         "orphans (mirrors without a workload) are held for %" PRId64
-        " s and not deleted: %s (%u now, the first is %s). To release one: kubectl annotate %s NAME " MARK_RELEASE
+        " s before deletion: %s (%u now, the first is %s). To release one: kubectl annotate %s NAME " MARK_RELEASE
         "=true in that cluster",
         engine->settings.orphan_grace_ns / CLOCK_SECOND,
         suspect ? "the management cluster has no workload of this kind, or was restored from a backup"
@@ -135,32 +123,33 @@ static void release_orphan(struct engine *engine, struct mirror *m) {
     orphans->released++;
 }
 
-// Until when it must not be deleted; 0: it may be.
+// The end of the hold; 0: the host may delete the orphan.
 static int64_t hold_until(struct engine *engine, const struct entry *entry, struct mirror *m) {
     uint32_t count = 0;
     bool seen = orphans_was_deleted(entry, m->workload_uid);
-    bool suspect = is_suspect(engine, entry, m) || (!seen && is_from_the_future(engine, entry, m)) ||
-                   (!seen && limit_may_have_refused(engine, m->workload_uid));
+    int64_t suspect_until_ns = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->suspect_until_ns;
+    bool suspect = !seen && (suspect_until_ns > m->orphan_since_ns || is_from_the_future(engine, entry, m) ||
+                             limit_may_have_refused(engine, m->workload_uid));
     if (!are_too_many(engine, m->facts.cluster, &count) && !suspect) {
         release_orphan(engine, m);
         return 0;
     }
     m->orphan = ORPHAN_HELD;
     if (engine->stats.clusters[m->facts.cluster].orphans_held++ == 0)
-        report_held(engine, entry, m, suspect, count);
+        report_hold(engine, entry, m, suspect, count);
     return clock_after(m->orphan_since_ns, engine->settings.orphan_grace_ns);
 }
 
-static int64_t look_at(struct engine *engine, const struct entry *entry, struct mirror *m) {
+static int64_t advance(struct engine *engine, const struct entry *entry, struct mirror *m) {
     int64_t now_ns = engine->now.mono_ns;
     switch (m->orphan) {
     case ORPHAN_NOT:
         m->orphan = ORPHAN_NEW;
         m->orphan_since_ns = now_ns;
         engine->clusters[m->facts.cluster].limits.waiting++;
-        return now_ns + LOOK_NS;
+        return now_ns + COUNT_NS;
     case ORPHAN_NEW:
-        return now_ns < m->orphan_since_ns + LOOK_NS ? m->orphan_since_ns + LOOK_NS : hold_until(engine, entry, m);
+        return now_ns < m->orphan_since_ns + COUNT_NS ? m->orphan_since_ns + COUNT_NS : hold_until(engine, entry, m);
     case ORPHAN_HELD:
         if (now_ns >= clock_after(m->orphan_since_ns, engine->settings.orphan_grace_ns))
             release_orphan(engine, m);
@@ -188,18 +177,17 @@ struct object *orphans_by_name(const struct engine *engine, size_t cluster, size
     size_t max = engine->settings.max_orphans * ENGINE_UNLISTED * NAME_BYTES;
     *name_only = false;
     if (engine->settings.max_orphans == 0 || (!listed && engine->clusters[cluster].limits.bytes < max))
-        return object; // its workload may still be listed
+        return object; // the list may still show the workload
     struct object *stub = NULL;
     struct error *error = object_stub(object->text, object->len, NULL, NULL, NULL, "", &stub);
-    if (!error) {
-        object_free(object);
-        free(stub->too_large); // the stub is used to save memory, not for its size
-        stub->too_large = NULL;
-        *name_only = true;
-        return stub;
-    }
     error_free(error);
-    return object;
+    if (error)
+        return object;
+    object_free(object);
+    free(stub->too_large); // the purpose of the stub is to save memory
+    stub->too_large = NULL;
+    *name_only = true;
+    return stub;
 }
 
 void orphans_account(struct engine *engine, struct entry *entry) {
@@ -217,6 +205,6 @@ void orphans_check(struct engine *engine, struct entry *entry) {
         if (!orphan || seen || m->released || engine->settings.orphan_grace_ns == 0)
             end_wait(engine, m);
         else if (listed && engine->workers[entry->kind][m->facts.cluster].connected) // both lists are complete
-            m->facts.held_until_ns = look_at(engine, entry, m);
+            m->facts.held_until_ns = advance(engine, entry, m);
     }
 }

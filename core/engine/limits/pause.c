@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules 8 and 9. Kinds that are paused in one cluster, reported in the log and a metric: in the management cluster,
-// because its objects are suddenly no longer delegated or their status cannot be written; in a worker, because it has
-// more orphans than are kept.
-#include "core/engine/limits/pause.h"
-
+// Rules 8 and 9. Paused kinds.
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/engine_internal.h"
-#include "core/engine/part.h"
+#include "core/engine/limits/limits.h"
 #include "core/engine/report/report.h"
-#include "core/engine/store/backoff.h"
 
 #include <inttypes.h>
 
 #define STATUS_FIRST_NS (30 * CLOCK_SECOND)
 #define STATUS_MAX_NS (10 * CLOCK_MINUTE)
-#define STATUS_TRIAL_NS (1 * CLOCK_SECOND) // how long the others wait for one trial write
+#define STATUS_TRIAL_NS (1 * CLOCK_SECOND) // delay of all other writes after a trial write
 
 static void mark(struct engine *engine, size_t cluster, size_t kind, enum pause why, bool on) {
     struct watch_state *watch = cluster_watch(engine, cluster, kind);
@@ -33,14 +28,15 @@ bool pause_has_room(struct engine *engine, size_t cluster, size_t kind) {
         return false;
     mark(engine, cluster, kind, PAUSE_FULL, true);
     cluster_changed(engine, cluster);
-    report_log(engine, LOG_WARN, cluster, kind,
-               "the kind is paused: there are more than %zu orphans (mirrors without a workload), and the rest is "
-               "ignored. Nothing new is placed there until a list has fewer; delete some",
-               max);
+    report_log(
+        engine, LOG_WARN, cluster, kind,
+        "the kind is paused: there are more than %zu orphans (mirrors without a workload), and the host ignores the "
+        "rest. Nothing new is placed there until a list has fewer; delete some",
+        max);
     return false;
 }
 
-static void end_pause(struct engine *engine, size_t cluster, size_t kind) {
+void pause_listed(struct engine *engine, size_t cluster, size_t kind) {
     struct watch_state *watch = cluster_watch(engine, cluster, kind);
     if ((watch->paused & PAUSE_FULL) && !watch->overflowed) {
         mark(engine, cluster, kind, PAUSE_FULL, false);
@@ -61,8 +57,8 @@ void pause_orphan_gone(struct engine *engine, size_t cluster) {
         list_ignored(engine, cluster);
 }
 
-void pause_room_grew(struct engine *engine) {
-    engine->limits.room_grew = false;
+void pause_limit_grew(struct engine *engine) {
+    engine->limits.grew = false;
     for (size_t c = 0; c < engine->n_clusters; c++)
         list_ignored(engine, c);
 }
@@ -71,19 +67,17 @@ void pause_disowned(struct engine *engine, struct entry *entry, const char *mana
     const struct kind *kind = engine->kinds[entry->kind];
     struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind);
     report_event(engine, entry, true, "NotDelegated", "Leave",
-                 "%s was %s and is %s now: it is no longer handled, and its mirror is an orphan", kind->abi.managed_by,
-                 kind->managed_by, manager ? manager : "unset");
+                 "%s was %s and is %s now: the host no longer handles the object, and the mirror is an orphan",
+                 kind->abi.managed_by, kind->managed_by, manager ? manager : "unset");
     watch->disowned++;
-    uint64_t left = 0;
-    for (size_t p = 0; p < STATS_PHASES; p++)
-        left += engine->stats.kinds[entry->kind].phases[p];
-    if (left > 1 || (manager && watch->disowned == 1) || (watch->paused & PAUSE_DISOWNED))
+    if (limits_count_workloads(engine, entry->kind) > 1 || (manager && watch->disowned == 1) ||
+        (watch->paused & PAUSE_DISOWNED))
         return;
     mark(engine, ENGINE_MANAGEMENT, entry->kind, PAUSE_DISOWNED, true);
     cluster_suspect_deletions(engine, entry->kind, false);
     report_log(engine, LOG_WARN, ENGINE_MANAGEMENT, entry->kind,
                "the kind is paused: no object is delegated to this host any longer, %" PRIu32
-               " were; their mirrors are held. If the CRD has lost %s, restore it",
+               " were; the host holds the mirrors. If the CRD has lost %s, restore it",
                watch->disowned, kind->abi.managed_by);
 }
 
@@ -93,12 +87,13 @@ void pause_owned(struct engine *engine, size_t kind) {
         return;
     watch->disowned = 0;
     if (watch->paused & PAUSE_DISOWNED)
-        report_log(engine, LOG_INFO, ENGINE_MANAGEMENT, kind, "objects of the kind are delegated again");
+        report_log(engine, LOG_INFO, ENGINE_MANAGEMENT, kind, "the kind has delegated objects again");
     mark(engine, ENGINE_MANAGEMENT, kind, PAUSE_DISOWNED, false);
 }
 
-// Nothing of the kind can be delegated: objects are stored without the field, and those that had it have lost it.
-static void set_field(struct engine *engine, size_t kind, bool lacks) {
+// Without the field no object of the kind can be delegated: the server stores new objects without the field, and
+// existing objects have lost the field.
+void pause_set_field(struct engine *engine, size_t kind, bool lacks) {
     struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, kind);
     bool known = watch->paused & PAUSE_FIELD;
     if (lacks)
@@ -110,12 +105,13 @@ static void set_field(struct engine *engine, size_t kind, bool lacks) {
     if (lacks)
         report_log(
             engine, LOG_WARN, ENGINE_MANAGEMENT, kind,
-            "the kind is not handled: the API of the management cluster does not have its field %s and drops it, "
-            "so nothing can be delegated, and what is created with it runs in the management cluster; upgrade "
-            "the kind's CRD, or Kubernetes (docs/kinds.md has the least versions)",
+            "the kind is not handled: the API of the management cluster does not have the field %s and drops the "
+            "field, so "
+            "nothing can be delegated, and new objects with the field run in the management cluster; upgrade the "
+            "kind's CRD, or Kubernetes (docs/kinds.md has the least versions)",
             engine->kinds[kind]->abi.managed_by);
     else
-        report_log(engine, LOG_INFO, ENGINE_MANAGEMENT, kind, "the kind is handled: its API has the field %s now",
+        report_log(engine, LOG_INFO, ENGINE_MANAGEMENT, kind, "the kind is handled: the API has the field %s now",
                    engine->kinds[kind]->abi.managed_by);
 }
 
@@ -132,25 +128,16 @@ void pause_status_answered(struct engine *engine, size_t kind, enum reason reaso
         watch->status_at_ns =
             engine->now.mono_ns + backoff_ns(engine, watch->status_failures, STATUS_FIRST_NS, STATUS_MAX_NS);
         if (!(watch->paused & PAUSE_STATUS))
-            report_log(engine, LOG_WARN, ENGINE_MANAGEMENT, kind,
-                       "the kind is paused: it has no status subresource (404), so no status is written; this is "
-                       "retried with a backoff; check its CRD");
+            report_log(
+                engine, LOG_WARN, ENGINE_MANAGEMENT, kind,
+                "the kind is paused: there is no status subresource (404), so the host writes no status, and retries "
+                "with a backoff; check the CRD");
         mark(engine, ENGINE_MANAGEMENT, kind, PAUSE_STATUS, true);
     } else if (reason == REASON_OK && (watch->paused & PAUSE_STATUS)) {
         watch->status_failures = 0;
         watch->status_at_ns = 0;
         mark(engine, ENGINE_MANAGEMENT, kind, PAUSE_STATUS, false);
-        report_log(engine, LOG_INFO, ENGINE_MANAGEMENT, kind, "status is written again");
+        report_log(engine, LOG_INFO, ENGINE_MANAGEMENT, kind, "the host writes the status again");
         cluster_changed(engine, ENGINE_MANAGEMENT);
     }
 }
-
-static void on_event(struct engine *engine, struct engine_event *event) {
-    if (event->type == EVENT_LISTED)
-        end_pause(engine, event->cluster, event->kind);
-    else
-        set_field(engine, event->kind, event->lacks);
-}
-
-const struct part part_pause = {
-    .name = "pause", .events = PART_EVENT(EVENT_LISTED) | PART_EVENT(EVENT_FIELD), .event = on_event};

@@ -2,17 +2,14 @@
 #include "core/engine/mirror/carry.h"
 
 #include "core/adapter/phase.h"
-#include "core/base/text.h"
-#include "core/engine/kueue/kueue_labels.h"
+#include "core/base/memory.h"
+#include "core/engine/kueue/kueue_object.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/json/pointer.h"
 #include "core/kube/object/object.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define POINTER_MAX ((size_t)1 << 20) // keys may be long
-#define NEAR 64                       // items compared before an array is indexed
+#define NEAR 64                       // items compared before the host makes an index
 
 struct json *carry_member(struct json *object, const char *key) {
     struct json *member = json_get(object, key);
@@ -21,9 +18,25 @@ struct json *carry_member(struct json *object, const char *key) {
     return json_set(object, key, json_new_object()) ? json_get(object, key) : NULL;
 }
 
-// Fields removed from every mirror are not carried either.
-static bool is_removed(const wharf_kind *kind, const char *pointer) {
-    if (strcmp(kind->managed_by, pointer) == 0)
+struct json *carry_metadata(struct json *object, const char *map) {
+    return carry_member(carry_member(object, "metadata"), map);
+}
+
+struct json *carry_first(const struct json *object, const char *map) {
+    const struct json *members = json_get(json_get(object, "metadata"), map);
+    return json_is(members, JSON_OBJECT) ? json_first(members) : NULL;
+}
+
+bool carry_rest(const struct json *from, struct json *to) {
+    for (const struct json *m = json_first(from); m; m = json_next(m))
+        if (strcmp(json_key(m), "metadata") != 0 && strcmp(json_key(m), "status") != 0 &&
+            !json_set(to, json_key(m), json_copy(m)))
+            return false;
+    return true;
+}
+
+bool carry_is_removed(const wharf_kind *kind, const char *pointer) {
+    if (text_equal(kind->managed_by, pointer))
         return true;
     for (const char *const *p = kind->removed; p && *p; p++)
         if (pointer_matches(*p, pointer))
@@ -37,96 +50,36 @@ static bool is_of_kueue(const char *key) {
            strcmp(key, KUEUE_STOPPING) == 0;
 }
 
-static bool is_carried(const struct carrying *carrying, const char *key, const char *pointer) {
-    return !mirror_key_is_private(key) && !(carrying->after->bare && is_of_kueue(key)) &&
-           !is_removed(carrying->kind, pointer);
+// The record has no values of labels and annotations.
+static const wharf_carried keys[] = {
+    {.pointer = "/metadata/labels/*"}, {.pointer = "/metadata/annotations/*"}, {.pointer = NULL}};
+
+static bool is_private(const struct json *member) {
+    return !json_key(member) || mirror_key_is_private(json_key(member));
 }
 
-// The pointer of a label or annotation, in a buffer that has "/metadata/<map>" in its first `len` bytes.
-static const char *key_pointer(struct buffer *pointer, size_t len, const char *key) {
-    buffer_truncate(pointer, len);
-    return pointer_append(pointer, key) ? pointer->data : NULL;
+static bool is_carried(const struct carrying *carrying, const char *pointer, const struct json *value) {
+    return !carrying->keys || (!is_private(value) && !(carrying->after->bare && is_of_kueue(json_key(value))) &&
+                               !carry_is_removed(carrying->kind, pointer));
 }
 
-static bool set_keys(struct carrying *carrying, const struct json *from, struct json *to, struct buffer *pointer) {
-    size_t len = pointer->len;
-    for (const struct json *m = json_is(from, JSON_OBJECT) ? json_first(from) : NULL; m; m = json_next(m)) {
-        const char *key = json_key(m), *at = key_pointer(pointer, len, key);
-        if (!at)
-            return false;
-        if (!is_carried(carrying, key, at))
-            continue;
-        if (!json_equal(json_get(to, key), m) && !json_set(to, key, json_copy(m)))
-            return false;
-    }
-    buffer_truncate(pointer, len);
-    return true;
-}
-
-// Removes what was carried earlier and the workload no longer has.
-static bool take_keys_away(struct carrying *carrying, const struct json *from, struct json *to,
-                           struct buffer *pointer) {
-    size_t len = pointer->len;
-    for (struct json *m = json_first(to), *next; m; m = next) {
-        next = json_next(m);
-        const char *key = json_key(m);
-        if (json_get(from, key) || mirror_key_is_private(key))
-            continue;
-        const char *at = key_pointer(pointer, len, key);
-        if (!at)
-            return false;
-        if (record_knows(carrying->before, record_pointer(at)))
-            json_remove_child(to, m);
-    }
-    return true;
-}
-
-bool carry_keys(struct carrying *carrying, const char *map) {
-    const struct json *from = json_path(carrying->from, "metadata", map, NULL);
-    struct json *metadata = carry_member(carrying->to, "metadata");
-    struct json *to = metadata ? carry_member(metadata, map) : NULL;
-    AUTO_BUFFER(pointer, POINTER_MAX);
-    return to && buffer_text(&pointer, "/metadata/") && buffer_text(&pointer, map) &&
-           set_keys(carrying, from, to, &pointer) && take_keys_away(carrying, from, to, &pointer);
-}
-
-bool carry_record_keys(struct carrying *carrying, const char *map) {
-    const struct json *from = json_path(carrying->from, "metadata", map, NULL);
-    const struct json *to = json_path(carrying->to, "metadata", map, NULL);
-    const struct json *theirs = json_path(carrying->mirror, "metadata", map, NULL);
-    AUTO_BUFFER(pointer, POINTER_MAX);
-    if (!buffer_text(&pointer, "/metadata/") || !buffer_text(&pointer, map))
-        return false;
-    size_t len = pointer.len;
-    for (const struct json *m = json_is(from, JSON_OBJECT) ? json_first(from) : NULL; m; m = json_next(m)) {
-        const char *key = json_key(m), *at = key_pointer(&pointer, len, key);
-        if (!at)
-            return false;
-        if (!is_carried(carrying, key, at))
-            continue;
-        uint64_t where = record_pointer(at);
-        const struct json *now = json_get(to, key);
-        bool arrived = json_equal(now, m) || !json_equal(now, json_get(theirs, key));
-        if ((arrived || record_knows(carrying->before, where)) && !record_add(&carrying->after->carried, where))
-            return false;
-    }
-    return true;
-}
-
-// An index of an array whose items are not in the expected place; the last few are kept.
+// By an index, for arrays with items in another order. Keeps the last few indexes.
 static const struct json_place *look_up(struct carrying *carrying, const struct json *array, const char *name) {
     struct carry_indexes *indexes = &carrying->indexes;
     for (size_t i = 0; i < CARRY_INDEXES; i++)
         if (indexes->of[i] == array)
             return json_index_find(&indexes->index[i], name);
     size_t place = indexes->next++ % CARRY_INDEXES;
-    json_index_free(&indexes->index[place]);
-    indexes->index[place] = (struct json_index){0};
-    indexes->of[place] = json_index_init(&indexes->index[place], array, carrying->key) ? array : NULL;
-    return indexes->of[place] ? json_index_find(&indexes->index[place], name) : NULL;
+    struct json_index *index = &indexes->index[place];
+    json_index_free(index);
+    *index = (struct json_index){0};
+    indexes->of[place] = json_index_init(index, array, carrying->key) ? array : NULL;
+    return indexes->of[place] ? json_index_find(index, name) : NULL;
 }
 
 static void forget_indexes(struct carrying *carrying) {
+    if (carrying->indexes.next == 0)
+        return;
     for (size_t i = 0; i < CARRY_INDEXES; i++)
         json_index_free(&carrying->indexes.index[i]);
     carrying->indexes = (struct carry_indexes){0};
@@ -143,10 +96,10 @@ static bool find_named(struct carrying *carrying, const struct json *array, cons
     return found;
 }
 
-// The item of `to` that is the counterpart of item `index` of `from`: by its member `key`, or in the same place if
-// items have none and there are as many. False if there is none. Of several items of one name the first one counts.
-static bool counterpart(struct carrying *carrying, const struct json *from, const struct json *to, size_t index,
-                        size_t *place) {
+// The item of `to` that is the counterpart of item `index` of `from`: by member `key`, or without that member by the
+// position in arrays of equal length. False if there is none. Of several items of one name the first one counts.
+static bool find_counterpart(struct carrying *carrying, const struct json *from, const struct json *to, size_t index,
+                             size_t *place) {
     const char *key = carrying->key, *name = json_string(json_get(json_at(from, index), key));
     *place = index;
     if (!name)
@@ -155,47 +108,46 @@ static bool counterpart(struct carrying *carrying, const struct json *from, cons
     if (!find_named(carrying, from, name, &first) || first != index)
         return false;
     if (text_equal(json_string(json_get(json_at(to, index), key)), name))
-        return true; // usually they are in the same order
+        return true; // usually both arrays have the same order
     return find_named(carrying, to, name, place);
 }
 
-// Where in `to` the value belongs that `pointer` points to in `from`: the same pointer, but for the places in arrays.
-// An empty buffer if it belongs nowhere. False when out of memory.
-static bool translate(struct carrying *carrying, const struct json *from, const struct json *to, const char *pointer,
-                      struct buffer *out) {
-    if (!strpbrk(pointer, "0123456789"))
-        return buffer_text(out, pointer);
+// Translates the pointer of a value in `from` to the pointer in `to`, which differs by the places in arrays only. ""
+// if an item has no counterpart. The result is `pointer` or in `out`. NULL when out of memory.
+static const char *translate(struct carrying *carrying, const struct json *from, const struct json *to,
+                             const char *pointer, struct buffer *out) {
+    if (carrying->keys || !strpbrk(pointer, "0123456789"))
+        return pointer;
     while (*pointer) {
         size_t len = 1 + strcspn(pointer + 1, "/"), place = 0;
         AUTO_TEXT segment = strndup(pointer, len);
         int64_t index = 0;
         if (!segment)
-            return false;
+            return NULL;
         if (!json_is(from, JSON_ARRAY) && !json_is(to, JSON_ARRAY)) {
             buffer_text(out, segment);
             to = pointer_find(to, segment);
-        } else if (text_to_int64(segment + 1, &index) && counterpart(carrying, from, to, (size_t)index, &place)) {
+        } else if (text_to_int64(segment + 1, &index) && find_counterpart(carrying, from, to, (size_t)index, &place)) {
             buffer_printf(out, "/%zu", place);
             to = json_at(to, place);
         } else {
-            buffer_reset(out);
-            return true;
+            return "";
         }
         from = pointer_find(from, segment);
         pointer += len;
     }
-    return !out->failed;
+    return out->failed ? NULL : out->data;
 }
 
 // A parent of `pointer` is neither an object nor an array with that item.
-static bool blocked(const struct json *to, const char *pointer) {
+static bool is_blocked(const struct json *to, const char *pointer) {
     AUTO_TEXT way = strdup(pointer);
     for (char *end = way ? strchr(way, '/') : NULL; end; end = strchr(end + 1, '/')) {
         *end = '\0';
         const struct json *on_the_way = pointer_find(to, way);
         *end = '/';
         if (!on_the_way)
-            return false; // missing: it can be created, or its array was checked before
+            return false; // missing: pointer_set creates it, or the array has the item
         size_t len = strcspn(end + 1, "/");
         char after = end[1 + len];
         end[1 + len] = '\0';
@@ -207,41 +159,36 @@ static bool blocked(const struct json *to, const char *pointer) {
     return false;
 }
 
-// An index refers to items and their names: it is rebuilt when one of them is replaced.
+// Drops the indexes if an item or a name changes, which an index refers to.
 static void forget_if_named(struct carrying *carrying, const char *pointer) {
     const char *last = strrchr(pointer, '/') + 1;
     if (strcmp(last, carrying->key) == 0 || strspn(last, "0123456789") == strlen(last))
         forget_indexes(carrying);
 }
 
-static bool put(struct carrying *carrying, const char *pointer, struct json *value) {
-    AUTO_BUFFER(there, POINTER_MAX);
-    if (!translate(carrying, carrying->from, carrying->to, pointer, &there))
-        return false;
-    if (there.len == 0 || json_equal(pointer_find(carrying->to, there.data), value))
-        return true;
+static bool put_value(struct carrying *carrying, const char *pointer, struct json *value) {
+    AUTO_BUFFER(text, POINTER_MAX);
+    struct json *map = carrying->map;
+    if (map) // the same in fewer steps
+        return json_equal(json_get(map, json_key(value)), value) || json_set(map, json_key(value), json_copy(value));
+    const char *there = translate(carrying, carrying->from, carrying->to, pointer, &text);
+    if (!there || !*there || json_equal(pointer_find(carrying->to, there), value))
+        return there;
     forget_if_named(carrying, pointer);
-    // Where the mirror has a value of another type in the way, it is left to the adapter's update.
-    return pointer_set(carrying->to, there.data, json_copy(value)) || blocked(carrying->to, there.data);
+    // If a value of another type is in the way in the mirror, the adapter's update has to set the value.
+    return pointer_set(carrying->to, there, json_copy(value)) || is_blocked(carrying->to, there);
 }
 
 static bool is_suspend(const wharf_kind *kind, const char *pointer) {
     return kind->suspend && strcmp(kind->suspend, pointer) == 0;
 }
 
-// `where` and `what` are record_pointer() and record_value() of the value at `pointer`.
-static bool add(struct carrying *carrying, const char *pointer, uint64_t where, uint64_t what) {
-    return record_add(&carrying->after->carried, where) &&
-           (is_suspend(carrying->kind, pointer) || record_add(&carrying->after->values, what));
+// The values of labels, annotations and `suspend` are not recorded.
+static bool has_value(const struct carrying *carrying, const char *pointer) {
+    return !carrying->keys && !is_suspend(carrying->kind, pointer);
 }
 
-// What is not carried now stays on record for when it is.
-static bool keep(struct carrying *carrying, uint64_t where, uint64_t what) {
-    return (!record_knows(carrying->before, where) || record_add(&carrying->after->carried, where)) &&
-           (!record_has_value(carrying->before, what) || record_add(&carrying->after->values, what));
-}
-
-// The host wrote this value, and the worker may have replaced it since.
+// The host wrote this value, and the worker may have replaced the value since.
 static bool is_left(const struct carrying *carrying, const char *pointer, const struct json *value) {
     return is_suspend(carrying->kind, pointer)
                ? carrying->held
@@ -250,27 +197,30 @@ static bool is_left(const struct carrying *carrying, const char *pointer, const 
 
 static bool carry_value(void *ctx, const char *pointer, struct json *value) {
     struct carrying *carrying = ctx;
-    return is_left(carrying, pointer, value) || put(carrying, pointer, value);
+    return !is_carried(carrying, pointer, value) || is_left(carrying, pointer, value) ||
+           put_value(carrying, pointer, value);
 }
 
-// A new mirror is a copy: what is carried is there already.
-static bool record_value_of(void *ctx, const char *pointer, struct json *value) {
-    return add(ctx, pointer, record_pointer(pointer), record_value(pointer, value));
+// 0: the record has no value.
+static uint64_t hash_value(const struct carrying *carrying, const char *pointer, const struct json *value) {
+    return has_value(carrying, pointer) ? record_value(pointer, value) : 0;
 }
 
-static bool keep_value(void *ctx, const char *pointer, struct json *value) {
-    return keep(ctx, record_pointer(pointer), record_value(pointer, value));
+// `arrived`: the mirror has the value, or gets the value. Other fields stay on record for later.
+static bool record_field(struct carrying *carrying, uint64_t where, uint64_t what, bool arrived) {
+    bool keeps = arrived || record_knows(carrying->before, where);
+    bool keeps_value = what && (arrived || record_has_value(carrying->before, what));
+    return (!keeps || record_add(&carrying->after->carried, where)) &&
+           (!keeps_value || record_add(&carrying->after->values, what));
 }
 
-bool carry_record(struct carrying *carrying) {
-    for (const wharf_carried *c = carrying->kind->carried; c && c->pointer; c++)
-        if (!pointer_each(carrying->from, c->pointer, record_value_of, carrying))
-            return false;
-    return true;
+static bool record_copied(void *ctx, const char *pointer, struct json *value) {
+    return record_field(ctx, record_pointer(pointer), hash_value(ctx, pointer, value), true);
 }
 
-static const char *item_key(const wharf_carried *carried) {
-    return carried && carried->key ? carried->key : "name";
+static void begin_pattern(struct carrying *carrying, const wharf_carried *carried) {
+    forget_indexes(carrying); // the key differs, and items may be gone
+    carrying->key = carried->key ? carried->key : "name";
 }
 
 static bool is_below(const char *pattern, const char *carried) {
@@ -278,8 +228,8 @@ static bool is_below(const char *pattern, const char *carried) {
     return strncmp(pattern, carried, len) == 0 && pattern[len] == '/';
 }
 
-// A field that is carried whole may contain fields that a mirror must not have.
-static void clean(const wharf_kind *kind, const char *carried, struct json *to) {
+// A carried field may contain fields that a mirror must not have.
+static void remove_below(const wharf_kind *kind, const char *carried, struct json *to) {
     if (is_below(kind->managed_by, carried))
         pointer_remove(to, kind->managed_by);
     for (const char *const *p = kind->removed; p && *p; p++)
@@ -291,124 +241,122 @@ static bool carried_now(const struct carrying *carrying, const wharf_carried *ca
     return carried->when == WHARF_CARRY_ALWAYS || phase_suspend_asked(carrying->kind, carrying->mirror);
 }
 
-// Removes from the mirror what was carried earlier and the workload no longer has.
-static bool take_away(void *ctx, const char *pointer, struct json *value) {
+// Removes from the mirror a carried value that the workload no longer has.
+static bool remove_value(void *ctx, const char *pointer, struct json *value) {
     struct carrying *carrying = ctx;
-    (void)value;
-    AUTO_BUFFER(here, POINTER_MAX);
-    AUTO_BUFFER(there, POINTER_MAX);
-    if (!translate(carrying, carrying->mirror, carrying->from, pointer, &here))
-        return false;
-    // Without a counterpart its item is gone from the workload, which carrying does not handle.
-    if (here.len == 0 || pointer_find(carrying->from, here.data) ||
-        !record_knows(carrying->before, record_pointer(here.data)))
+    if (carrying->keys && is_private(value))
         return true;
-    if (!translate(carrying, carrying->from, carrying->to, here.data, &there))
-        return false;
+    AUTO_BUFFER(text, POINTER_MAX);
+    AUTO_BUFFER(more, POINTER_MAX);
+    const char *here = translate(carrying, carrying->mirror, carrying->from, pointer, &text);
+    // Without a counterpart the item is gone from the workload: items are not carried.
+    if (!here || !*here || pointer_find(carrying->from, here) || !record_knows(carrying->before, record_pointer(here)))
+        return here;
+    const char *there = translate(carrying, carrying->from, carrying->to, here, &more);
     forget_if_named(carrying, pointer);
-    if (there.len > 0)
-        pointer_remove(carrying->to, there.data);
-    return true;
+    if (there && *there)
+        pointer_remove(carrying->to, there);
+    return there;
 }
 
-static bool carry_patterns(struct carrying *carrying) {
-    for (const wharf_carried *c = carrying->kind->carried; c && c->pointer; c++) {
-        bool now = carried_now(carrying, c);
-        forget_indexes(carrying); // the key differs, and items may have been removed
-        carrying->key = item_key(c);
-        if (!now)
+static bool carry_fields(struct carrying *carrying, const wharf_carried *fields) {
+    bool ok = true;
+    carrying->keys = fields == keys;
+    for (const wharf_carried *c = fields; ok && c && c->pointer; c++) {
+        if (!carried_now(carrying, c))
             continue;
-        if (!pointer_each(carrying->from, c->pointer, carry_value, carrying))
-            return false;
-        if (!(carrying->held && is_suspend(carrying->kind, c->pointer)) &&
-            !pointer_each(carrying->mirror, c->pointer, take_away, carrying))
-            return false;
-        clean(carrying->kind, c->pointer, carrying->to);
+        begin_pattern(carrying, c);
+        carrying->map = carrying->keys ? carry_metadata(carrying->to, c == keys ? "labels" : "annotations") : NULL;
+        ok = pointer_each(carrying->from, c->pointer, carry_value, carrying) &&
+             ((carrying->held && is_suspend(carrying->kind, c->pointer)) ||
+              pointer_each(carrying->mirror, c->pointer, remove_value, carrying));
+        remove_below(carrying->kind, c->pointer, carrying->to);
     }
-    return true;
-}
-
-bool carry_spec(struct carrying *carrying) {
-    bool ok = carry_patterns(carrying);
     forget_indexes(carrying);
     return ok;
 }
 
-// Where in the mirror, and in what it is to become, the value at `pointer` in the workload belongs: see translate().
-static bool find_places(struct carrying *carrying, const char *pointer, struct buffer *there, struct buffer *here) {
-    return translate(carrying, carrying->from, carrying->mirror, pointer, there) &&
-           translate(carrying, carrying->from, carrying->to, pointer, here);
+bool carry_keys(struct carrying *carrying) {
+    return carry_fields(carrying, keys);
 }
 
-static const struct json *value_at(const struct json *object, const struct buffer *place) {
-    return place->len > 0 ? pointer_find(object, place->data) : NULL;
+bool carry_spec(struct carrying *carrying) {
+    return carry_fields(carrying, carrying->kind->carried);
 }
 
-// Calls `now` for each value of the workload whose rule applies now, and `later`, unless it is NULL, for the others.
-static bool each_carried(struct carrying *carrying, bool (*now)(void *, const char *, struct json *),
-                         bool (*later)(void *, const char *, struct json *)) {
-    for (const wharf_carried *c = carrying->kind->carried; c && c->pointer; c++) {
-        carrying->key = item_key(c);
-        bool (*visit)(void *, const char *, struct json *) = carried_now(carrying, c) ? now : later;
-        bool ok = !visit || pointer_each(carrying->from, c->pointer, visit, carrying);
-        forget_indexes(carrying);
-        if (!ok)
-            return false;
+// Calls `visit` for each value of the workload, with carrying->applies as the rule of the pattern is.
+static bool each_carried(struct carrying *carrying, const wharf_carried *fields,
+                         bool (*visit)(void *, const char *, struct json *)) {
+    bool ok = true;
+    carrying->keys = fields == keys;
+    for (const wharf_carried *c = fields; ok && c && c->pointer; c++) {
+        carrying->applies = carried_now(carrying, c);
+        begin_pattern(carrying, c);
+        ok = pointer_each(carrying->from, c->pointer, visit, carrying);
     }
-    return true;
+    forget_indexes(carrying);
+    return ok;
 }
 
-static bool give_back(void *ctx, const char *pointer, struct json *value) {
+static const struct json *value_at(const struct json *object, const char *place) {
+    return *place ? pointer_find(object, place) : NULL;
+}
+
+static bool restore_value(void *ctx, const char *pointer, struct json *value) {
     struct carrying *carrying = ctx;
-    if (!is_left(carrying, pointer, value))
+    if (!carrying->applies || !is_left(carrying, pointer, value))
         return true;
-    AUTO_BUFFER(there, POINTER_MAX);
-    AUTO_BUFFER(back, POINTER_MAX);
-    if (!find_places(carrying, pointer, &there, &back))
-        return false;
-    if (back.len == 0)
-        return true;
-    const struct json *theirs = value_at(carrying->mirror, &there);
+    AUTO_BUFFER(text, POINTER_MAX);
+    AUTO_BUFFER(more, POINTER_MAX);
+    const char *there = translate(carrying, carrying->from, carrying->mirror, pointer, &text);
+    const char *here = there ? translate(carrying, carrying->from, carrying->to, pointer, &more) : NULL;
+    if (!here || !*here)
+        return here;
+    const struct json *theirs = value_at(carrying->mirror, there);
     forget_if_named(carrying, pointer);
     if (!theirs)
-        pointer_remove(carrying->to, back.data);
-    else if (!json_equal(pointer_find(carrying->to, back.data), theirs))
-        return pointer_set(carrying->to, back.data, json_copy(theirs)) || blocked(carrying->to, back.data);
+        pointer_remove(carrying->to, here);
+    else if (!json_equal(pointer_find(carrying->to, here), theirs))
+        return pointer_set(carrying->to, here, json_copy(theirs)) || is_blocked(carrying->to, here);
     return true;
 }
 
 bool carry_give_back(struct carrying *carrying) {
-    const char *suspend = carrying->kind->suspend;
-    if (carrying->before->shared && !each_carried(carrying, give_back, NULL))
+    const wharf_kind *kind = carrying->kind;
+    if (carrying->before->shared && !each_carried(carrying, kind->carried, restore_value))
         return false;
-    if (!carrying->held || !suspend)
-        return true;
-    const struct json *theirs = pointer_find(carrying->mirror, suspend);
-    return !theirs || pointer_set(carrying->to, suspend, json_copy(theirs));
+    const struct json *theirs = carrying->held && kind->suspend ? pointer_find(carrying->mirror, kind->suspend) : NULL;
+    return !theirs || pointer_set(carrying->to, kind->suspend, json_copy(theirs));
 }
 
-// Whether the mirror has the value, or gets it with this patch: where the adapter keeps the mirror's value back, that
-// is carried another time. *out is not set when out of memory.
-static bool find_arrived(struct carrying *carrying, const char *pointer, const struct json *value, bool *out) {
-    AUTO_BUFFER(there, POINTER_MAX);
-    AUTO_BUFFER(here, POINTER_MAX);
-    if (!find_places(carrying, pointer, &there, &here))
-        return false;
-    const struct json *desired = value_at(carrying->to, &here);
-    *out = json_equal(desired, value) || !json_equal(desired, value_at(carrying->mirror, &there));
-    return true;
-}
-
+// Whether the mirror has the value, or gets the value with this patch: the adapter may keep the mirror's value for now.
 static bool record_carried(void *ctx, const char *pointer, struct json *value) {
     struct carrying *carrying = ctx;
-    uint64_t where = record_pointer(pointer), what = record_value(pointer, value);
-    bool arrived = is_suspend(carrying->kind, pointer) ? record_knows(carrying->before, where)
-                                                       : record_has_value(carrying->before, what);
-    if (!arrived && !find_arrived(carrying, pointer, value, &arrived))
+    if (!is_carried(carrying, pointer, value))
+        return true;
+    uint64_t where = record_pointer(pointer), what = hash_value(carrying, pointer, value);
+    bool arrived = what ? record_has_value(carrying->before, what) : record_knows(carrying->before, where);
+    if (!carrying->applies || arrived)
+        return record_field(carrying, where, what, carrying->applies);
+    AUTO_BUFFER(text, POINTER_MAX);
+    AUTO_BUFFER(more, POINTER_MAX);
+    const char *there = translate(carrying, carrying->from, carrying->mirror, pointer, &text);
+    const char *here = there ? translate(carrying, carrying->from, carrying->to, pointer, &more) : NULL;
+    if (!here)
         return false;
-    return arrived ? add(carrying, pointer, where, what) : keep(carrying, where, what);
+    const struct json *desired = value_at(carrying->to, here);
+    arrived = json_equal(desired, value) || !json_equal(desired, value_at(carrying->mirror, there));
+    return record_field(carrying, where, what, arrived);
+}
+
+bool carry_record(struct carrying *carrying) {
+    return each_carried(carrying, carrying->kind->carried, record_copied);
+}
+
+bool carry_record_keys(struct carrying *carrying) {
+    return each_carried(carrying, keys, record_carried);
 }
 
 bool carry_record_changes(struct carrying *carrying) {
-    return each_carried(carrying, record_carried, keep_value);
+    return each_carried(carrying, carrying->kind->carried, record_carried) && carry_record_keys(carrying);
 }

@@ -1,66 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// The immutable fields of a workload: those that are neither carried, removed, nor the host's own, and keep the value
-// that the mirror was created with.
-#include "core/base/memory.h"
+// The immutable fields of a workload are neither carried, nor removed, nor the host's own, and keep their values from
+// the creation of the mirror.
 #include "core/engine/mirror/carry.h"
 
-#include "core/base/text.h"
+#include "core/base/memory.h"
 #include "core/json/pointer.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define FIELDS_MAX 400 // bytes of pointers in a message
+#define FIRST 64       // patterns; enough for most kinds
 
-static const char *const others[] = {"/apiVersion", "/kind", "/metadata", "/status"};
-
-static struct json *immutable_of(const wharf_kind *kind, const struct json *object) {
-    AUTO_JSON rest = json_copy(object);
-    if (!rest)
-        return NULL;
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        pointer_remove(rest, others[i]);
-    pointer_remove(rest, kind->managed_by);
-    for (const char *const *p = kind->removed; p && *p; p++)
-        pointer_remove_all(rest, *p);
-    for (const wharf_carried *c = kind->carried; c && c->pointer; c++)
-        pointer_remove_all(rest, c->pointer);
-    return TAKE(rest);
-}
-
-// Patterns that match down to the current value; each points to its remaining part.
-struct live {
-    const char **rest;
+// A stack of patterns. First the patterns of all other fields; then, for each level, the patterns that match down to
+// the current value, each as the remaining part.
+struct patterns {
+    const char **list;
     size_t count, capacity;
-    const char *few[32];
+    bool failed; // out of memory
 };
 
-static void live_init(struct live *live) {
-    live->rest = live->few;
-    live->count = 0;
-    live->capacity = sizeof live->few / sizeof live->few[0];
+static void patterns_cleanup(struct patterns *patterns) {
+    free((void *)patterns->list);
 }
 
-static void live_cleanup(struct live *live) {
-    if (live->rest != live->few)
-        free((void *)live->rest);
+#define AUTO_PATTERNS __attribute__((cleanup(patterns_cleanup))) struct patterns
+
+static void add_pattern(struct patterns *patterns, const char *pattern) {
+    size_t need = patterns->count < FIRST ? FIRST : patterns->count + 1;
+    if (need > patterns->capacity && !array_reserve(&patterns->list, &patterns->capacity, need, sizeof *patterns->list))
+        patterns->failed = true;
+    else
+        patterns->list[patterns->count++] = pattern;
 }
 
-#define AUTO_LIVE __attribute__((cleanup(live_cleanup))) struct live
-
-static bool live_add(struct live *live, const char *rest) {
-    if (live->count == live->capacity) {
-        const char **grown = malloc(2 * live->capacity * sizeof *grown);
-        if (!grown)
-            return false;
-        memcpy((void *)grown, (const void *)live->rest, live->count * sizeof *grown);
-        live_cleanup(live);
-        live->rest = grown;
-        live->capacity *= 2;
-    }
-    live->rest[live->count++] = rest;
-    return true;
+static void add_patterns(struct patterns *patterns, const wharf_kind *kind) {
+    static const char *const others[] = {"/apiVersion", "/kind", "/metadata", "/status"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        add_pattern(patterns, others[i]);
+    add_pattern(patterns, kind->managed_by);
+    for (const char *const *p = kind->removed; p && *p; p++)
+        add_pattern(patterns, *p);
+    for (const wharf_carried *c = kind->carried; c && c->pointer; c++)
+        add_pattern(patterns, c->pointer);
 }
 
 static uint64_t mix(uint64_t hash, uint64_t more) {
@@ -68,85 +47,78 @@ static uint64_t mix(uint64_t hash, uint64_t more) {
     return hash ^ (hash >> 29);
 }
 
-static bool hash_fields(const struct json *value, const struct live *live, uint64_t *hash);
+static uint64_t hash_fields(const struct json *value, struct patterns *patterns, size_t first);
 
-// The hash of a member or item; 0 if a pattern excludes it or all of its content.
-static bool hash_child(const struct json *child, const char *key, const struct live *live, uint64_t *hash) {
-    AUTO_LIVE below;
-    live_init(&below);
-    for (size_t i = 0; i < live->count; i++) {
-        const char *rest = pointer_step(live->rest[i], key);
-        if (rest && !*rest) {
-            *hash = 0;
-            return true;
-        }
-        if (rest && !live_add(&below, rest))
-            return false;
+// The hash of a member or item; 0 if a pattern excludes the child or all content of the child. The patterns of the
+// parent are from `first` to `end`.
+static uint64_t hash_child(const struct json *child, const char *key, struct patterns *patterns, size_t first,
+                           size_t end) {
+    bool excluded = false;
+    for (size_t i = first; i < end && !excluded; i++) {
+        const char *rest = pointer_step(patterns->list[i], key);
+        excluded = rest && !*rest;
+        if (rest)
+            add_pattern(patterns, rest);
     }
-    uint64_t inner = 0;
-    if (!hash_fields(child, &below, &inner))
-        return false;
-    *hash = inner ? mix(text_hash(TEXT_HASH, key), inner) : 0;
-    return true;
+    uint64_t inner = excluded ? 0 : hash_fields(child, patterns, end);
+    patterns->count = end;
+    return inner ? mix(text_hash(TEXT_HASH, key), inner) : 0;
 }
 
-static bool hash_fields(const struct json *value, const struct live *live, uint64_t *hash) {
+static uint64_t hash_fields(const struct json *value, struct patterns *patterns, size_t first) {
     bool object = json_is(value, JSON_OBJECT);
-    if (live->count == 0 || (!object && !json_is(value, JSON_ARRAY))) {
-        *hash = json_hash(value);
-        return true;
-    }
-    *hash = 0;
-    size_t at = 0;
+    size_t end = patterns->count, at = 0;
+    if (first == end || (!object && !json_is(value, JSON_ARRAY)))
+        return json_hash(value);
+    uint64_t hash = 0;
     for (const struct json *m = json_first(value); m; m = json_next(m), at++) {
-        uint64_t one = 0;
         char index[24] = "";
         if (!object)
             snprintf(index, sizeof index, "%zu", at);
-        if (!hash_child(m, object ? json_key(m) : index, live, &one))
-            return false;
-        *hash = object ? *hash + one : mix(*hash, one); // members may come in any order
+        uint64_t one = hash_child(m, object ? json_key(m) : index, patterns, first, end);
+        hash = object ? hash + one : mix(hash, one); // members may come in any order
     }
-    return true;
+    return hash;
 }
 
 uint64_t carry_immutable_hash(const wharf_kind *kind, const struct json *workload) {
-    AUTO_LIVE live;
-    live_init(&live);
-    bool ok = live_add(&live, kind->managed_by);
-    for (size_t i = 0; ok && i < sizeof others / sizeof others[0]; i++)
-        ok = live_add(&live, others[i]);
-    for (const char *const *p = kind->removed; ok && p && *p; p++)
-        ok = live_add(&live, *p);
-    for (const wharf_carried *c = kind->carried; ok && c && c->pointer; c++)
-        ok = live_add(&live, c->pointer);
-    uint64_t hash = 0;
-    if (!ok || !hash_fields(workload, &live, &hash))
-        return 0;
-    return hash ? hash : 1;
+    AUTO_PATTERNS patterns = {0};
+    add_patterns(&patterns, kind);
+    uint64_t hash = hash_fields(workload, &patterns, 0);
+    return patterns.failed ? 0 : hash ? hash : 1;
 }
 
-static bool note(struct buffer *out, const struct buffer *path) {
+static struct json *copy_immutable(const wharf_kind *kind, const struct json *object) {
+    AUTO_PATTERNS patterns = {0};
+    add_patterns(&patterns, kind);
+    struct json *rest = patterns.failed ? NULL : json_copy(object);
+    for (size_t i = 0; rest && i < patterns.count; i++)
+        pointer_remove_all(rest, patterns.list[i]);
+    return rest;
+}
+
+static bool note_field(struct buffer *out, const struct buffer *path) {
     if (out->len > FIELDS_MAX)
         return true;
     return buffer_printf(out, "%s%s", out->len ? ", " : "", out->len + path->len > FIELDS_MAX ? "..." : path->data);
 }
 
-// Values that only the mirror has may be defaults of its cluster, and do not count.
-static bool differ(const struct json *here, const struct json *there, struct buffer *path, struct buffer *out) {
+// Values that only the mirror has may be defaults of the worker, and do not count.
+static bool note_difference(const struct json *here, const struct json *there, struct buffer *path,
+                            struct buffer *out) {
     bool empty = json_is_container(here) && json_size(here) == 0;
-    if (json_equal(here, there) || (empty && !there)) // all of its content was carried
+    if (json_equal(here, there) || (empty && !there)) // the host carried all content
         return true;
     bool objects = json_is(here, JSON_OBJECT) && json_is(there, JSON_OBJECT);
     bool arrays = json_is(here, JSON_ARRAY) && json_is(there, JSON_ARRAY) && json_size(here) == json_size(there);
     if (!objects && !arrays)
-        return note(out, path);
+        return note_field(out, path);
     size_t index = 0;
     for (const struct json *m = json_first(here); m; m = json_next(m), index++) {
         size_t len = path->len;
         bool ok = pointer_append_child(path, json_key(m), index);
         const struct json *other = objects ? json_get(there, json_key(m)) : json_at(there, index);
-        if (!ok || !differ(m, other, path, out))
+        if (!ok || !note_difference(m, other, path, out))
             return false;
         buffer_truncate(path, len);
     }
@@ -155,8 +127,8 @@ static bool differ(const struct json *here, const struct json *there, struct buf
 
 bool carry_immutable_differs(const wharf_kind *kind, const struct json *workload, const struct json *mirror,
                              struct buffer *out) {
-    AUTO_JSON here = immutable_of(kind, workload);
-    AUTO_JSON there = immutable_of(kind, mirror);
+    AUTO_JSON here = copy_immutable(kind, workload);
+    AUTO_JSON there = copy_immutable(kind, mirror);
     AUTO_BUFFER(path, 65536);
-    return here && there && differ(here, there, &path, out);
+    return here && there && note_difference(here, there, &path, out);
 }

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/mirror/dropped.h"
+// Fields that the worker drops, and marks that a policy in the worker strips or changes at the create. Watches do not
+// show a mirror without marks, and a restarted host would not recognise the mirror, which counts as rejected: the host
+// deletes the mirror by the uid, once, and reschedules the workload.
+#include "core/engine/mirror/mirror_parts.h"
 
-#include "core/engine/mirror/mirror.h"
-#include "core/engine/placement/placement_rules.h"
-#include "core/engine/request/call.h"
-#include "core/json/items.h"
+#include "core/engine/placement/placing.h"
+#include "core/engine/request/command.h"
 #include "core/json/pointer.h"
-
-#include <string.h>
 
 #define POINTER_MAX ((size_t)4096)
 #define DEPTH_MAX 64
 
 struct dropped_search {
-    const struct kind *kind; // whose removed fields do not count; NULL: all count
-    struct buffer *out;      // NULL: only whether there are some
+    const struct kind *kind; // the kind's removed fields do not count; NULL: all fields count
+    struct buffer *out;      // NULL: the caller needs only the number
     size_t found;
 };
 
-// Where it is, from the top: its pointer is only made for what is missing.
+// A place below the spec. The search writes pointers of missing fields only.
 struct dropped_at {
     const struct dropped_at *above;
     const char *key; // NULL: an item
@@ -26,7 +25,7 @@ struct dropped_at {
     int depth;
 };
 
-// Servers leave out what is empty.
+// Servers leave out empty values.
 static bool is_empty(const struct json *value, int depth) {
     switch (json_type(value)) {
     case JSON_NULL:
@@ -47,19 +46,6 @@ static bool is_empty(const struct json *value, int depth) {
     return true;
 }
 
-// A mirror never has it.
-static bool is_removed(const struct dropped_search *search, const char *pointer) {
-    const wharf_kind *abi = search->kind ? &search->kind->abi : NULL;
-    if (!abi)
-        return false;
-    if (abi->managed_by && strcmp(abi->managed_by, pointer) == 0)
-        return true;
-    for (const char *const *pattern = abi->removed; pattern && *pattern; pattern++)
-        if (pointer_matches(*pattern, pointer))
-            return true;
-    return false;
-}
-
 static void write_pointer(const struct dropped_at *place, struct buffer *out) {
     if (place->above) {
         write_pointer(place->above, out);
@@ -69,10 +55,10 @@ static void write_pointer(const struct dropped_at *place, struct buffer *out) {
     }
 }
 
-static void note(struct dropped_search *search, const struct dropped_at *place) {
+static void note_field(struct dropped_search *search, const struct dropped_at *place) {
     AUTO_BUFFER(pointer, POINTER_MAX);
     write_pointer(place, &pointer);
-    if (pointer.failed || is_removed(search, pointer.data))
+    if (pointer.failed || (search->kind && carry_is_removed(&search->kind->abi, pointer.data)))
         return;
     search->found++;
     if (search->out && search->found <= DROPPED_NAMED && search->out->len + pointer.len + 32 < DROPPED_TEXT_MAX)
@@ -103,11 +89,11 @@ static void compare_members(struct dropped_search *search, const struct json *se
         if (other)
             compare(search, member, other, place);
         else if (!is_empty(member, 0))
-            note(search, place);
+            note_field(search, place);
     }
 }
 
-// A value of another type was converted, not dropped.
+// The server converted a value of another type, and did not drop it.
 static void compare(struct dropped_search *search, const struct json *sent, const struct json *stored,
                     const struct dropped_at *place) {
     struct dropped_at below = {.above = place, .depth = place->depth + 1};
@@ -119,7 +105,7 @@ static void compare(struct dropped_search *search, const struct json *sent, cons
         compare_members(search, sent, stored, &below);
 }
 
-static size_t find(const struct kind *kind, const struct json *sent, const struct json *stored, struct buffer *out) {
+size_t dropped_find(const struct kind *kind, const struct json *sent, const struct json *stored, struct buffer *out) {
     struct dropped_search search = {.kind = kind, .out = out};
     const struct json *spec = json_get(sent, "spec"), *kept = json_get(stored, "spec");
     if (spec && kept)
@@ -129,10 +115,6 @@ static size_t find(const struct kind *kind, const struct json *sent, const struc
     return search.found;
 }
 
-size_t dropped_find(const struct json *sent, const struct json *stored, struct buffer *out) {
-    return find(NULL, sent, stored, out);
-}
-
 bool dropped_are_refused(const struct engine *engine, const struct entry *entry) {
     return placement_rule_of(engine, entry, NULL, NULL)->require_fields;
 }
@@ -140,13 +122,38 @@ bool dropped_are_refused(const struct engine *engine, const struct entry *entry)
 size_t dropped_of(struct engine *engine, struct entry *entry, const struct json *stored, struct buffer *out) {
     const struct kind *kind = engine->kinds[entry->kind];
     const struct json *workload = doc_tree(&engine->store, &entry->workload->doc);
-    if (!workload || find(kind, workload, stored, NULL) == 0)
+    if (!workload || dropped_find(kind, workload, stored, NULL) == 0)
         return 0;
-    struct adapter_call call;
-    call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
-    struct mirror_context context = call_context(engine, entry, NULL, &call);
+    AUTO_CALL call;
+    struct mirror_context context = call_begin_for_mirror(engine, entry, NULL, WHARF_MIRROR_NONE, &call);
     AUTO_JSON sent = NULL;
-    wharf_result result = context.workload ? mirror_make(&context, &sent) : WHARF_RETRY;
-    adapter_call_end(&call);
-    return result == WHARF_OK ? find(NULL, sent, stored, out) : 0;
+    bool made = context.workload && mirror_make(&context, &sent) == WHARF_OK;
+    return made ? dropped_find(NULL, sent, stored, out) : 0;
+}
+
+const char *marks_lost(struct engine *engine, const struct entry *entry, struct mirror *mirror, uint32_t attempt,
+                       bool sealed) {
+    const struct json *object = doc_tree(&engine->store, &mirror->doc);
+    const struct kind *kind = engine->kinds[entry->kind];
+    if (!object)
+        return NULL;
+    if (!text_equal(object_label(object, MARK_ORIGIN), engine->origin))
+        return MARK_ORIGIN;
+    if (!text_equal(object_label(object, MARK_UID), entry->workload->uid))
+        return MARK_UID;
+    if (!text_equal(object_label(object, MARK_KIND), kind->plural_group))
+        return MARK_KIND;
+    if (mirror_attempt(object) != attempt)
+        return MARK_ATTEMPT;
+    if (sealed || !seal_keys_any(engine->seals))
+        return NULL;
+    enum seal_verdict verdict = mirror_seal(kind, engine->seals, mirror_cluster(engine, mirror), object);
+    return verdict == SEAL_VALID || verdict == SEAL_OLD_KEY ? NULL : MARK_SEAL;
+}
+
+void marks_adopt(struct entry *entry, struct mirror *mirror, uint32_t attempt) {
+    text_copy(mirror->workload_uid, sizeof mirror->workload_uid, entry->workload->uid);
+    mirror->facts.attempt = attempt;
+    mirror->facts.of_workload = mirror->was_of_workload = mirror->facts.proven = mirror->unmarked =
+        mirror->facts.marks_stripped = true;
 }

@@ -4,17 +4,10 @@
 #include "core/adapter/owed_status.h"
 #include "core/adapter/phase.h"
 #include "core/base/memory.h"
-#include "core/base/text.h"
-#include "core/engine/kueue/kueue_strip.h"
+#include "core/engine/kueue/kueue_object.h"
 #include "core/engine/mirror/carry.h"
-#include "core/engine/mirror/finalizer.h"
-#include "core/json/patch.h"
 #include "core/json/pointer.h"
 #include "core/kube/object/object.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 bool mirror_key_is_private(const char *key) {
     const char *slash = strchr(key, '/');
@@ -49,7 +42,7 @@ uint64_t mirror_carry_hash(const struct json *object, bool is_mirror) {
     static const char *const maps[] = {"labels", "annotations"};
     const struct json *metadata = json_get(object, "metadata");
     for (size_t i = 0; i < 2; i++) {
-        uint64_t sum = 0; // order does not matter
+        uint64_t sum = 0; // members may come in any order
         const struct json *map = json_get(metadata, maps[i]);
         for (const struct json *m = json_is(map, JSON_OBJECT) ? json_first(map) : NULL; m; m = json_next(m))
             if (is_mirror || !mirror_key_is_private(json_key(m)))
@@ -63,60 +56,88 @@ static bool set_text(struct json *object, const char *key, const char *text) {
     return json_set(object, key, json_new_string(text));
 }
 
+static struct seal_subject subject_of(const struct kind *kind, const char *origin, const char *uid, const char *cluster,
+                                      uint32_t attempt, const struct json *object) {
+    return (struct seal_subject){.origin = origin ? origin : "",
+                                 .kind = kind->plural_group,
+                                 .namespace_ = object_namespace(object),
+                                 .name = object_name(object),
+                                 .uid = uid ? uid : "",
+                                 .cluster = cluster,
+                                 .attempt = attempt};
+}
+
 enum seal_verdict mirror_seal(const struct kind *kind, const struct seal_keys *seals, const char *cluster,
                               const struct json *object) {
-    const char *origin = object_label(object, MARK_ORIGIN), *uid = object_label(object, MARK_UID);
-    struct seal_subject subject = {.origin = origin ? origin : "",
-                                   .kind = kind->plural_group,
-                                   .namespace_ = object_namespace(object),
-                                   .name = object_name(object),
-                                   .uid = uid ? uid : "",
-                                   .cluster = cluster,
-                                   .attempt = mirror_attempt(object)};
+    struct seal_subject subject = subject_of(kind, object_label(object, MARK_ORIGIN), object_label(object, MARK_UID),
+                                             cluster, mirror_attempt(object), object);
     return seal_check(seals, &subject, object_annotation(object, MARK_SEAL));
 }
 
 static bool set_seal(const struct mirror_context *context, struct json *annotations) {
     if (!seal_keys_any(context->seals))
         return true;
-    struct seal_subject subject = {.origin = context->origin,
-                                   .kind = context->kind->plural_group,
-                                   .namespace_ = object_namespace(context->workload),
-                                   .name = object_name(context->workload),
-                                   .uid = object_uid(context->workload),
-                                   .cluster = context->cluster,
-                                   .attempt = context->attempt};
+    struct seal_subject subject = subject_of(context->kind, context->origin, object_uid(context->workload),
+                                             context->cluster, context->attempt, context->workload);
     char seal[SEAL_TEXT_MAX];
     return seal_make(context->seals, &subject, seal) && set_text(annotations, MARK_SEAL, seal);
 }
 
-bool mirror_set_marks(const struct mirror_context *context, struct json *metadata) {
-    struct json *labels = carry_member(metadata, "labels"), *annotations = carry_member(metadata, "annotations");
+bool mirror_set_marks(const struct mirror_context *context, struct json *object) {
+    struct json *labels = carry_metadata(object, "labels"), *annotations = carry_metadata(object, "annotations");
     char attempt[16];
     snprintf(attempt, sizeof attempt, "%u", context->attempt);
-    return labels && annotations && set_text(labels, MARK_ORIGIN, context->origin) &&
+    return set_text(labels, MARK_ORIGIN, context->origin) &&
            set_text(labels, MARK_UID, object_uid(context->workload)) &&
            set_text(labels, MARK_KIND, context->kind->plural_group) && set_text(annotations, MARK_ATTEMPT, attempt) &&
            set_seal(context, annotations);
 }
 
-static struct json *copy_members(const struct json *workload) {
+bool mirror_set_precondition(struct json *patch, const struct json *object, bool as_seen) {
+    struct json *metadata = carry_member(patch, "metadata");
+    return set_text(metadata, "uid", object_uid(object)) &&
+           (!as_seen || set_text(metadata, "resourceVersion", object_version(object)));
+}
+
+static bool is_finalizer(const struct json *item) {
+    return text_equal(json_string(item), MARK_FINALIZER);
+}
+
+bool finalizer_is_on(const struct json *mirror) {
+    for (const struct json *f = json_first(json_path(mirror, "metadata", "finalizers", NULL)); f; f = json_next(f))
+        if (is_finalizer(f))
+            return true;
+    return false;
+}
+
+static bool put_finalizer(struct json *mirror) {
+    AUTO_JSON list = json_new_array();
+    return json_append(list, json_new_string(MARK_FINALIZER)) &&
+           json_set(carry_member(mirror, "metadata"), "finalizers", TAKE(list));
+}
+
+// The list without the host's finalizer. A merge patch replaces arrays whole, so resourceVersion is a precondition.
+struct json *finalizer_patch_off(const struct json *mirror) {
+    AUTO_JSON patch = json_new_object();
+    AUTO_JSON list = json_new_array();
+    bool ok = patch && list && mirror_set_precondition(patch, mirror, true);
+    for (const struct json *f = json_first(json_path(mirror, "metadata", "finalizers", NULL)); f && ok;
+         f = json_next(f))
+        ok = is_finalizer(f) || json_append(list, json_copy(f));
+    ok = ok && json_set(json_get(patch, "metadata"), "finalizers", json_size(list) > 0 ? TAKE(list) : json_new_null());
+    return ok ? TAKE(patch) : NULL;
+}
+
+static struct json *copy_workload(const struct json *workload) {
     AUTO_JSON mirror = json_new_object();
-    bool ok = mirror;
-    for (const struct json *m = json_first(workload); m && ok; m = json_next(m))
-        if (strcmp(json_key(m), "metadata") != 0 && strcmp(json_key(m), "status") != 0)
-            ok = json_set(mirror, json_key(m), json_copy(m));
-    struct json *metadata = ok ? carry_member(mirror, "metadata") : NULL;
-    ok = metadata && set_text(metadata, "name", object_name(workload));
-    if (ok && *object_namespace(workload))
-        ok = set_text(metadata, "namespace", object_namespace(workload));
-    if (!ok)
-        return NULL;
-    return TAKE(mirror);
+    struct json *metadata = carry_rest(workload, mirror) ? carry_member(mirror, "metadata") : NULL;
+    const char *space = object_namespace(workload);
+    bool ok = set_text(metadata, "name", object_name(workload)) && (!*space || set_text(metadata, "namespace", space));
+    return ok ? TAKE(mirror) : NULL;
 }
 
 // Removes the kind's removed fields and calls the adapter's mirror function.
-static wharf_result finish(const struct mirror_context *context, const struct json *from, struct json *mirror) {
+static wharf_result adapt_mirror(const struct mirror_context *context, const struct json *from, struct json *mirror) {
     pointer_remove(mirror, context->kind->abi.managed_by);
     for (const char *const *p = context->kind->abi.removed; p && *p; p++)
         pointer_remove_all(mirror, *p);
@@ -124,9 +145,8 @@ static wharf_result finish(const struct mirror_context *context, const struct js
 }
 
 static size_t annotations_size(const struct json *object) {
-    const struct json *annotations = json_path(object, "metadata", "annotations", NULL);
     size_t size = 0;
-    for (const struct json *m = json_is(annotations, JSON_OBJECT) ? json_first(annotations) : NULL; m; m = json_next(m))
+    for (const struct json *m = carry_first(object, "annotations"); m; m = json_next(m))
         size += strlen(json_key(m)) + strlen(json_string_or(m, ""));
     return size;
 }
@@ -139,23 +159,21 @@ wharf_result mirror_check_annotations(const struct mirror_context *context, cons
     context->call->answer.reason = "AnnotationsTooLarge";
     context->call->answer.message = services_table()->format(
         &context->call->call,
-        "the annotations of its mirror would have %zu bytes, more than the %zu that an API server accepts: %zu of the "
-        "workload's, and a record of %zu carried labels, annotations and fields with %zu; reduce them",
+        "the annotations of the mirror would have %zu bytes, more than the %zu that an API server accepts: %zu of the "
+        "workload's, and a record of %zu carried labels, annotations and fields with %zu; reduce the annotations",
         size, MIRROR_ANNOTATIONS_MAX, theirs, record ? strlen(record) / 8 : 0, record ? strlen(record) : 0);
     return WHARF_REFUSED;
 }
 
-// A change of the immutable fields is detected by their hash.
+// The hash of the immutable fields shows later changes.
 static bool set_records(const struct mirror_context *context, struct json *mirror, struct record *record) {
-    struct json *metadata = carry_member(mirror, "metadata");
-    struct json *annotations = metadata ? carry_member(metadata, "annotations") : NULL;
+    struct json *annotations = carry_metadata(mirror, "annotations");
     uint64_t immutable = carry_immutable_hash(&context->kind->abi, context->workload);
     char hash[24];
     snprintf(hash, sizeof hash, "%016llx", (unsigned long long)immutable);
     record->word = phase_suspend_asked(&context->kind->abi, mirror) ? RECORD_SUSPENDED : RECORD_RUNS;
-    const struct record none = {0};
     AUTO_BUFFER(text, SIZE_MAX / 4);
-    if (!annotations || !immutable || !record_print(record, &none, &text) ||
+    if (!immutable || !record_print(record, &(struct record){0}, &text) ||
         !set_text(annotations, MARK_CARRIED, text.data) || !set_text(annotations, MARK_IMMUTABLE, hash))
         return false;
     if (context->record)
@@ -166,43 +184,39 @@ static bool set_records(const struct mirror_context *context, struct json *mirro
 void mirror_record_cleanup(struct mirror_record *record) {
     if (!record)
         return;
-    free(record->next);
-    free(record->held);
-    record->next = record->held = NULL;
+    free(TAKE(record->next));
+    free(TAKE(record->held));
 }
 
 wharf_result mirror_make(const struct mirror_context *context, struct json **out) {
     *out = NULL;
     AUTO_JSON own = NULL;
     const struct json *from = kueue_source(context->workload, &own);
-    AUTO_JSON mirror = from ? copy_members(from) : NULL;
+    AUTO_JSON mirror = from ? copy_workload(from) : NULL;
     const struct record none = {0};
     AUTO_RECORD record = {.bare = context->record && context->record->bare};
     struct carrying carrying = {
         .kind = &context->kind->abi, .from = from, .to = mirror, .before = &none, .after = &record};
-    if (!mirror || !carry_keys(&carrying, "labels") || !carry_keys(&carrying, "annotations") ||
-        !carry_record(&carrying))
+    if (!mirror || !carry_keys(&carrying) || !carry_record(&carrying))
         return WHARF_RETRY;
-    wharf_result result = finish(context, from, mirror);
+    wharf_result result = adapt_mirror(context, from, mirror);
     if (result != WHARF_OK)
         return result;
-    if (!carry_record_keys(&carrying, "labels") || !carry_record_keys(&carrying, "annotations"))
-        return WHARF_RETRY;
-    struct json *metadata = carry_member(mirror, "metadata");
-    if (!metadata || !set_text(metadata, "name", object_name(context->workload)) ||
-        !mirror_set_marks(context, metadata) || !set_records(context, mirror, &record) ||
-        (context->finalizer && !finalizer_put(mirror)))
+    if (!carry_record_keys(&carrying) ||
+        !set_text(carry_member(mirror, "metadata"), "name", object_name(context->workload)) ||
+        !mirror_set_marks(context, mirror) || !set_records(context, mirror, &record) ||
+        (context->finalizer && !put_finalizer(mirror)))
         return WHARF_RETRY;
     result = mirror_check_annotations(context, mirror);
-    if (result != WHARF_OK) {
+    if (result == WHARF_OK)
+        *out = TAKE(mirror);
+    else
         mirror_record_cleanup(context->record);
-        return result;
-    }
-    *out = TAKE(mirror);
-    return WHARF_OK;
+    return result;
 }
 
-// The current generation once the mirror is up to date and its controller has observed that; until then the old value.
+// The current generation once the mirror is up to date and the worker's controller has observed that; until then the
+// old value.
 static bool set_observed(const struct mirror_context *context, struct json *object) {
     const char *observed = context->kind->abi.observed_generation;
     if (!observed || !pointer_find(object, observed))
@@ -215,9 +229,9 @@ static bool set_observed(const struct mirror_context *context, struct json *obje
 }
 
 // An object with the initial status: the mirror's without the worker's own fields; or, without a mirror, the workload's
-// with the conditions that are due then.
+// with the conditions due in that case.
 static wharf_result draft_status(const struct mirror_context *context, struct json *object) {
-    // While the mirror has no status, the workload keeps its own.
+    // Without a status of the mirror, the workload keeps the present status.
     const struct json *reported = json_get(context->mirror, "status");
     bool has = context->had_status || (json_is(reported, JSON_OBJECT) && json_size(reported) > 0);
     const struct json *source = has ? reported : json_get(context->workload, "status");
@@ -249,7 +263,7 @@ static wharf_result make_status(const struct mirror_context *context, struct jso
     return *status ? WHARF_OK : WHARF_RETRY;
 }
 
-// Rule 6: finished stays finished: otherwise the workload keeps its status.
+// Rule 6: finished stays finished: the workload keeps a final status that the new status would end.
 static bool stays_finished(const struct mirror_context *context, struct json **status) {
     wharf_phase phase;
     if (context->unfinished || adapter_phase(context->call, context->workload, &phase) != WHARF_OK ||
@@ -290,11 +304,7 @@ wharf_result mirror_status_patch(const struct mirror_context *context, const str
     if (json_size(diff) == 0)
         return WHARF_OK;
     AUTO_JSON body = json_new_object();
-    struct json *metadata = body ? carry_member(body, "metadata") : NULL;
-    if (!metadata || !set_text(metadata, "uid", object_uid(context->workload)) ||
-        !set_text(metadata, "resourceVersion", object_version(context->workload)))
-        return WHARF_RETRY;
-    if (!json_set(body, "status", TAKE(diff)))
+    if (!mirror_set_precondition(body, context->workload, true) || !json_set(body, "status", TAKE(diff)))
         return WHARF_RETRY;
     *patch = TAKE(body);
     return WHARF_OK;

@@ -1,49 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// The patch that keeps a mirror up to date with its workload: carried fields, the adapter's changes, fields left to the
-// worker, and the record.
+// The patch that keeps a mirror up to date with the workload: carried fields, the adapter's changes, fields that the
+// worker owns, and the record.
 #include "core/adapter/phase.h"
 #include "core/base/memory.h"
-#include "core/engine/kueue/kueue_labels.h"
-#include "core/engine/kueue/kueue_strip.h"
+#include "core/engine/kueue/kueue_object.h"
 #include "core/engine/mirror/carry.h"
 #include "core/engine/mirror/mirror.h"
-#include "core/engine/mirror/pieces.h"
-#include "core/json/patch.h"
 #include "core/json/pointer.h"
 #include "core/kube/object/object.h"
 
-#include <stdlib.h>
-#include <string.h>
+#define HELD_MAX ((size_t)64 << 10) // names of pieces that are held back
 
-#define HELD_MAX ((size_t)64 << 10) // names of what is held back
-
-// Only what the host may change is compared: labels, annotations and spec (or whatever else is not metadata or status).
+// The part that the host may change: labels, annotations, and all members but metadata and status.
 static struct json *comparable(const struct json *object) {
     AUTO_JSON result = json_new_object();
-    struct json *metadata = result ? carry_member(result, "metadata") : NULL;
-    if (!metadata)
-        return NULL;
-    static const char *const maps[] = {"labels", "annotations"};
-    for (size_t i = 0; i < 2; i++) {
-        const struct json *map = json_path(object, "metadata", maps[i], NULL);
-        if (map && !json_set(metadata, maps[i], json_copy(map)))
-            return NULL;
-    }
-    for (const struct json *m = json_first(object); m; m = json_next(m))
-        if (strcmp(json_key(m), "metadata") != 0 && strcmp(json_key(m), "status") != 0 &&
-            !json_set(result, json_key(m), json_copy(m)))
-            return NULL;
-    return TAKE(result);
+    struct json *metadata = carry_member(result, "metadata");
+    const struct json *labels = json_path(object, "metadata", "labels", NULL);
+    const struct json *annotations = json_path(object, "metadata", "annotations", NULL);
+    bool ok = metadata && (!labels || json_set(metadata, "labels", json_copy(labels))) &&
+              (!annotations || json_set(metadata, "annotations", json_copy(annotations))) && carry_rest(object, result);
+    return ok ? TAKE(result) : NULL;
 }
 
-// The desired mirror, and the patch to it or to a piece of it.
+// The desired mirror, and the patch to the desired mirror or to a piece.
 struct change {
-    const struct json *source; // the workload as mirrors are made of it
+    const struct json *source; // the workload, as the source of mirrors
     struct json *own;          // the same, or NULL
     struct json *desired, *part, *diff;
-    struct json *to; // the one of them that `diff` leads to
+    struct json *to; // `desired` or `part`: the target of `diff`
     struct record before, after;
     bool has_array, held;
+    struct buffer rejected; // names of pieces that the worker rejected before
+    bool any_rejected;
 };
 
 static void change_cleanup(struct change *change) {
@@ -53,12 +41,13 @@ static void change_cleanup(struct change *change) {
     json_free(change->diff);
     record_cleanup(&change->before);
     record_cleanup(&change->after);
+    buffer_free(&change->rejected);
 }
 
 #define AUTO_CHANGE __attribute__((cleanup(change_cleanup))) struct change
 
-// The mirror was suspended in the worker and not resumed: the host's last write was not a suspension. It is left to the
-// worker to resume. A suspended workload takes it over, but not from a queue, which resumes what it suspends.
+// The mirror is suspended, and the host's last write was not a suspension: the worker suspended the mirror and has to
+// resume it. A suspended workload takes the suspension over, but not from a queue, which resumes its own suspensions.
 static bool is_held(const struct mirror_context *context, const struct record *before) {
     const wharf_kind *kind = &context->kind->abi;
     return phase_suspend_asked(kind, context->mirror) &&
@@ -74,11 +63,10 @@ static enum record_word last_word(const struct mirror_context *context, const st
     return change->before.word == RECORD_WORKER ? RECORD_WORKER : RECORD_RUNS;
 }
 
-// The worker's guard suspended it, while this host was away: a workload that runs is resumed.
+// The worker's guard suspended the mirror while this host was away: the host resumes the mirror of a running workload.
 static bool undo_fence(const struct mirror_context *context, struct json *desired, bool held) {
     const char *suspend = context->kind->abi.suspend;
-    struct json *metadata = carry_member(desired, "metadata");
-    struct json *annotations = metadata ? carry_member(metadata, "annotations") : NULL;
+    struct json *annotations = carry_metadata(desired, "annotations");
     if (!annotations)
         return false;
     json_remove(annotations, MARK_FENCED);
@@ -102,8 +90,8 @@ static struct carrying carrying_of(const struct mirror_context *context, struct 
                              .held = change->held};
 }
 
-// What the mirror is to become.
-static wharf_result draft(const struct mirror_context *context, struct change *change) {
+// Makes the desired mirror.
+static wharf_result draft_mirror(const struct mirror_context *context, struct change *change) {
     const char *known = context->record ? context->record->known : NULL;
     const char *annotation = object_annotation(context->mirror, MARK_CARRIED);
     change->source = kueue_source(context->workload, &change->own);
@@ -116,28 +104,24 @@ static wharf_result draft(const struct mirror_context *context, struct change *c
     change->before.shared |= change->held;
     change->after.bare = change->before.bare;
     struct carrying carrying = carrying_of(context, change);
-    if (!carry_spec(&carrying) || !carry_keys(&carrying, "labels") || !carry_keys(&carrying, "annotations"))
-        return WHARF_RETRY;
-    // Before the adapter, which compares.
-    if (change->own && !kueue_strip(change->desired, context->mirror))
+    // Kueue's fields go before the adapter compares.
+    if (!carry_spec(&carrying) || !carry_keys(&carrying) ||
+        (change->own && !kueue_strip(change->desired, context->mirror)))
         return WHARF_RETRY;
     wharf_result result = adapter_update(context->call, change->source, context->mirror, change->desired);
     if (result != WHARF_OK)
         return result;
-    struct json *metadata = carry_member(change->desired, "metadata");
-    if (fenced && !undo_fence(context, change->desired, change->held))
-        return WHARF_RETRY;
-    return metadata && mirror_set_marks(context, metadata) && carry_give_back(&carrying) ? WHARF_OK : WHARF_RETRY;
+    bool ok = !fenced || undo_fence(context, change->desired, change->held);
+    return ok && mirror_set_marks(context, change->desired) && carry_give_back(&carrying) ? WHARF_OK : WHARF_RETRY;
 }
 
-// The patch to change->to, and the record after that.
-static wharf_result compare(const struct mirror_context *context, struct change *change) {
+// Makes the patch to change->to, and the record after the patch.
+static wharf_result make_diff(const struct mirror_context *context, struct change *change) {
     record_cleanup(&change->after);
     change->after.shared = change->before.shared;
     change->after.bare = change->before.bare;
     struct carrying carrying = carrying_of(context, change);
-    if (!carry_record_keys(&carrying, "labels") || !carry_record_keys(&carrying, "annotations") ||
-        !carry_record_changes(&carrying))
+    if (!carry_record_changes(&carrying))
         return WHARF_RETRY;
     change->after.word = last_word(context, change);
     AUTO_JSON from = comparable(context->mirror);
@@ -148,21 +132,21 @@ static wharf_result compare(const struct mirror_context *context, struct change 
     return change->diff ? WHARF_OK : WHARF_RETRY;
 }
 
-// What a record that is not in a patch yet needs, if there is nothing else to carry.
+// How to write a record that is not in a patch yet, if there is nothing else to carry.
 enum record_need {
-    RECORD_WRITE, // a patch of its own: after a restart the host would not know what is carried, or whose `suspend` is
-    RECORD_WAIT,  // the next change takes it along; until then it is in the host's memory
-    RECORD_THERE  // the mirror has all of it
+    RECORD_WRITE, // by a separate patch: a restarted host has to know the carried fields and the owner of `suspend`
+    RECORD_WAIT,  // with the next change; until then the record is in the host's memory
+    RECORD_THERE  // not at all: the mirror has the record
 };
 
-// A record in the old format is converted with the next change. Values of spec fields matter only once the mirror has
-// been suspended in the worker, which is a change of the record itself.
+// The next change converts a record in the old format. Values of spec fields matter only after a suspension in the
+// worker, which is a change of the record itself.
 static bool find_need(const struct mirror_context *context, const struct change *change, const char *present,
                       enum record_need *need) {
     const char *known = context->record ? context->record->known : NULL;
     const struct record *after = &change->after;
     AUTO_RECORD there = {0};
-    *need = known ? RECORD_WRITE : RECORD_THERE; // it may never have had one
+    *need = known ? RECORD_WRITE : RECORD_THERE; // the mirror may never have had a record
     if (!present)
         return true;
     if (!record_read(&there, present, NULL, false))
@@ -175,18 +159,16 @@ static bool find_need(const struct mirror_context *context, const struct change 
 }
 
 static bool set_record(struct json *object, const char *text) {
-    struct json *metadata = carry_member(object, "metadata");
-    struct json *annotations = metadata ? carry_member(metadata, "annotations") : NULL;
-    return annotations && json_set(annotations, MARK_CARRIED, json_new_string(text));
+    return json_set(carry_metadata(object, "annotations"), MARK_CARRIED, json_new_string(text));
 }
 
-// Puts the record into the patch if it differs from what the mirror has; `text` is then what the mirror will have.
+// Puts the record into the patch if the mirror has another one. `text` is then the mirror's record after the patch.
 static wharf_result add_record(const struct mirror_context *context, struct change *change, struct buffer *text) {
     const char *present = object_annotation(context->mirror, MARK_CARRIED);
-    bool same = present && strcmp(present, text->data) == 0;
+    bool same = present && strcmp(present, text->data) == 0, alone = json_size(change->diff) == 0;
     if (context->record)
-        context->record->alone = json_size(change->diff) == 0;
-    if (json_size(change->diff) == 0) {
+        context->record->alone = alone;
+    if (alone) {
         enum record_need need = RECORD_THERE;
         if (!same && !find_need(context, change, present, &need))
             return WHARF_RETRY;
@@ -205,27 +187,7 @@ static wharf_result add_record(const struct mirror_context *context, struct chan
     return set_record(change->diff, text->data) ? WHARF_OK : WHARF_RETRY;
 }
 
-// A merge patch replaces arrays whole, only the host's own suspension is undone, and some fields may change only while
-// the mirror is suspended: resourceVersion is then a precondition.
-static bool add_preconditions(const struct mirror_context *context, const struct change *change) {
-    struct json *metadata = carry_member(change->diff, "metadata");
-    bool as_seen =
-        change->has_array || (phase_suspend_asked(&context->kind->abi, context->mirror) && json_size(change->diff) > 1);
-    return metadata && json_set(metadata, "uid", json_new_string(object_uid(context->mirror))) &&
-           (!as_seen || json_set(metadata, "resourceVersion", json_new_string(object_version(context->mirror))));
-}
-
-static bool stops(const struct mirror_context *context, const struct change *change) {
-    return !phase_suspend_asked(&context->kind->abi, context->mirror) &&
-           phase_suspend_asked(&context->kind->abi, change->to);
-}
-
-static bool resumes(const struct mirror_context *context, const struct change *change) {
-    return phase_suspend_asked(&context->kind->abi, context->mirror) &&
-           !phase_suspend_asked(&context->kind->abi, change->desired);
-}
-
-// Whether the immutable fields are unchanged since the mirror was created.
+// Whether the immutable fields are the same as at the create.
 static bool immutable_is_same(const struct mirror_context *context) {
     const char *made_of = object_annotation(context->mirror, MARK_IMMUTABLE);
     return !made_of || strtoull(made_of, NULL, 16) == carry_immutable_hash(&context->kind->abi, context->workload);
@@ -244,18 +206,21 @@ bool mirror_is_complete(const struct mirror_context *context) {
     if (!immutable_is_same(context))
         return set_carry(context, false);
     AUTO_CHANGE change = {0};
-    wharf_result result = draft(context, &change);
-    result = result == WHARF_OK ? compare(context, &change) : result;
+    wharf_result result = draft_mirror(context, &change);
+    result = result == WHARF_OK ? make_diff(context, &change) : result;
     if (result == WHARF_RETRY) // not known now
         return false;
     return set_carry(context, result == WHARF_OK && json_size(change.diff) == 0);
 }
 
-static wharf_result finish(const struct mirror_context *context, struct change *change, enum piece piece,
-                           struct json **patch) {
+// resourceVersion is a precondition of patches with arrays, which a merge patch replaces whole; of resuming, since the
+// host resumes only its own suspension; and of fields that may change only in a suspended mirror.
+static wharf_result finish_patch(const struct mirror_context *context, struct change *change, enum piece piece,
+                                 struct json **patch) {
     AUTO_BUFFER(text, SIZE_MAX / 4);
     struct mirror_record *record = context->record;
-    bool bare = !piece_has_record(piece);
+    const wharf_kind *kind = &context->kind->abi;
+    bool bare = !piece_has_record(piece), was_suspended = phase_suspend_asked(kind, context->mirror);
     if (bare && json_size(change->diff) == 0)
         return WHARF_OK;
     if (!record_print(&change->after, &change->before, &text))
@@ -265,17 +230,18 @@ static wharf_result finish(const struct mirror_context *context, struct change *
         return result;
     if (record) {
         record->piece = (uint16_t)piece;
-        record->stops = stops(context, change);
+        record->stops = !was_suspended && phase_suspend_asked(kind, change->to);
         record->suspended_in_worker = change->held && !context->suspended_by_kueue;
+        free(TAKE(record->next));
         bool known = text.len > 0;
-        free(record->next);
         record->next = known ? buffer_take(&text, NULL) : NULL;
         if (known && !record->next)
             return WHARF_RETRY;
     }
     if (json_size(change->diff) == 0)
         return WHARF_OK;
-    if (!add_preconditions(context, change))
+    bool as_seen = change->has_array || (was_suspended && json_size(change->diff) > 1);
+    if (!mirror_set_precondition(change->diff, context->mirror, as_seen))
         return WHARF_RETRY;
     *patch = TAKE(change->diff);
     return WHARF_OK;
@@ -292,73 +258,62 @@ uint64_t mirror_patch_hash(const struct json *patch) {
     return hash ? hash : 1;
 }
 
-struct held_back {
-    struct buffer names;
-    bool any;
-};
-
-// Drops a patch that was rejected before.
-static void hold_back(const struct mirror_context *context, enum piece piece, struct held_back *held,
+// Drops a patch that the worker rejected before.
+static void hold_back(const struct mirror_context *context, struct change *change, enum piece piece,
                       struct json **patch) {
     if (!*patch || !rejections_has(context->record->refused, mirror_patch_hash(*patch)))
         return;
-    held->any = true;
-    piece_name(&context->kind->abi, piece, &held->names);
-    json_free(*patch);
-    *patch = NULL;
+    change->any_rejected = true;
+    piece_name(&context->kind->abi, piece, &change->rejected);
+    json_free(TAKE(*patch));
 }
 
 static wharf_result make_piece(const struct mirror_context *context, struct change *change, enum piece piece,
                                struct json **patch) {
     json_free(change->part);
     change->to = change->part = piece_cut(&context->kind->abi, context->mirror, change->desired, piece);
-    wharf_result result = change->part ? compare(context, change) : WHARF_RETRY;
-    return result == WHARF_OK ? finish(context, change, piece, patch) : result;
+    wharf_result result = change->part ? make_diff(context, change) : WHARF_RETRY;
+    return result == WHARF_OK ? finish_patch(context, change, piece, patch) : result;
 }
 
 // The first piece that the worker has not rejected.
-static wharf_result choose_piece(const struct mirror_context *context, struct change *change, struct held_back *held,
-                                 struct json **patch) {
+static wharf_result choose_piece(const struct mirror_context *context, struct change *change, struct json **patch) {
     const wharf_kind *kind = &context->kind->abi;
     wharf_result last = WHARF_OK;
-    bool resume = resumes(context, change);
+    bool resumes = phase_suspend_asked(kind, context->mirror) && !phase_suspend_asked(kind, change->desired);
     for (size_t i = 0; i < pieces_count(kind) && !*patch; i++) {
-        enum piece piece = pieces_at(kind, i, resume);
+        enum piece piece = pieces_at(kind, i, resumes);
         wharf_result result = make_piece(context, change, piece, patch);
         if (result == WHARF_RETRY)
             return result;
         last = result == WHARF_OK ? last : result;
-        hold_back(context, piece, held, patch);
+        hold_back(context, change, piece, patch);
     }
-    return *patch || held->any ? WHARF_OK : last;
+    return *patch || change->any_rejected ? WHARF_OK : last;
 }
 
-// The whole, or after a rejection a piece of it.
-static wharf_result choose(const struct mirror_context *context, struct change *change, struct json **patch) {
+// The whole, or after a rejection a piece.
+static wharf_result choose_patch(const struct mirror_context *context, struct change *change, struct json **patch) {
     struct mirror_record *record = context->record;
     if (!record)
-        return finish(context, change, PIECE_WHOLE, patch);
-    struct held_back held = {.any = false};
-    buffer_init(&held.names, HELD_MAX);
+        return finish_patch(context, change, PIECE_WHOLE, patch);
+    buffer_init(&change->rejected, HELD_MAX);
     wharf_result result = WHARF_REFUSED;
     if (!record->refused || record->refused->whole) {
-        result = finish(context, change, PIECE_WHOLE, patch);
-        hold_back(context, PIECE_WHOLE, &held, patch);
+        result = finish_patch(context, change, PIECE_WHOLE, patch);
+        hold_back(context, change, PIECE_WHOLE, patch);
     }
     if (result == WHARF_REFUSED)
-        result = choose_piece(context, change, &held, patch);
-    if (result == WHARF_OK && held.any && !*patch) {
-        free(record->next);
-        record->next = NULL;
-        record->held = strdup(held.names.len > 0 ? held.names.data : "the spec");
-        result = record->held ? WHARF_OK : WHARF_RETRY;
-    }
-    buffer_free(&held.names);
-    return result;
+        result = choose_piece(context, change, patch);
+    if (result != WHARF_OK || !change->any_rejected || *patch)
+        return result;
+    free(TAKE(record->next));
+    record->held = strdup(change->rejected.len > 0 ? change->rejected.data : "the spec");
+    return record->held ? WHARF_OK : WHARF_RETRY;
 }
 
-// Reports immutable fields that changed after the mirror was created.
-static wharf_result remark_immutable(const struct mirror_context *context) {
+// Reports changes of immutable fields.
+static wharf_result report_immutable(const struct mirror_context *context) {
     if (context->call->answer.message || immutable_is_same(context))
         return WHARF_OK;
     AUTO_BUFFER(fields, 4096);
@@ -367,8 +322,8 @@ static wharf_result remark_immutable(const struct mirror_context *context) {
     context->call->answer.reason = "NotCarried";
     context->call->answer.message =
         services_table()->format(&context->call->call,
-                                 "%s changed, which cannot be carried to an existing mirror (immutable fields): it "
-                                 "takes effect only in a new mirror",
+                                 "%s changed, which cannot be carried to an existing mirror (immutable fields): the "
+                                 "change takes effect only in a new mirror",
                                  fields.len ? fields.data : "a field of the spec");
     return WHARF_OK;
 }
@@ -376,19 +331,18 @@ static wharf_result remark_immutable(const struct mirror_context *context) {
 wharf_result mirror_patch(const struct mirror_context *context, struct json **patch) {
     *patch = NULL;
     AUTO_CHANGE change = {0};
-    wharf_result result = draft(context, &change);
+    wharf_result result = draft_mirror(context, &change);
     if (result == WHARF_OK)
-        result = compare(context, &change);
+        result = make_diff(context, &change);
     if (result == WHARF_OK && context->kind->abi.observed_generation)
         set_carry(context, json_size(change.diff) == 0 && immutable_is_same(context));
     if (result == WHARF_OK)
-        result = choose(context, &change, patch);
+        result = choose_patch(context, &change, patch);
     if (result == WHARF_OK)
-        result = remark_immutable(context);
-    if (result == WHARF_OK)
-        return result;
-    json_free(*patch);
-    *patch = NULL;
-    mirror_record_cleanup(context->record);
+        result = report_immutable(context);
+    if (result != WHARF_OK) {
+        json_free(TAKE(*patch));
+        mirror_record_cleanup(context->record);
+    }
     return result;
 }

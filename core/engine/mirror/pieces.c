@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/mirror/pieces.h"
+#include "core/engine/mirror/carry.h"
 
 #include "core/base/memory.h"
-#include "core/engine/mirror/carry.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/json/pointer.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-// Others would be the answer to any piece: no rights, no namespace.
+// Other reasons would be the answer to any piece: no rights, no namespace.
 static bool is_about_content(enum reason reason) {
     return reason == REASON_INVALID || reason == REASON_FORBIDDEN || reason == REASON_BAD_REQUEST;
 }
@@ -72,7 +68,7 @@ enum piece pieces_at(const wharf_kind *kind, size_t i, bool resumes) {
     return (enum piece)(PIECE_SUSPEND + (first + i) % pieces_count(kind));
 }
 
-// Where a value of another type is in the way, the piece does not have it.
+// If a value of another type is in the way, the piece does not have the value.
 static void take_at(struct json *part, const struct json *desired, const char *pointer) {
     const struct json *value = pointer ? pointer_find(desired, pointer) : NULL;
     if (value && !json_equal(pointer_find(part, pointer), value))
@@ -81,32 +77,24 @@ static void take_at(struct json *part, const struct json *desired, const char *p
         pointer_remove(part, pointer);
 }
 
-// The record of the piece itself follows.
+// Without the record: the record of the piece follows.
 static bool is_taken(const char *key, bool private_only) {
     return strcmp(key, MARK_CARRIED) != 0 && (!private_only || mirror_key_is_private(key));
 }
 
 static bool take_map(struct json *part, const struct json *desired, const char *name, bool private_only) {
-    struct json *metadata = carry_member(part, "metadata"), *map = metadata ? carry_member(metadata, name) : NULL;
+    struct json *map = carry_metadata(part, name);
     const struct json *from = json_path(desired, "metadata", name, NULL);
     for (struct json *m = map ? json_first(map) : NULL, *next; m; m = next) {
         next = json_next(m);
         if (!json_get(from, json_key(m)) && is_taken(json_key(m), private_only))
             json_remove_child(map, m);
     }
-    for (const struct json *m = json_is(from, JSON_OBJECT) ? json_first(from) : NULL; map && m; m = json_next(m))
+    for (const struct json *m = carry_first(desired, name); map && m; m = json_next(m))
         if (is_taken(json_key(m), private_only) && !json_equal(json_get(map, json_key(m)), m) &&
             !json_set(map, json_key(m), json_copy(m)))
             return false;
     return map;
-}
-
-static bool take_spec(struct json *part, const struct json *desired) {
-    for (const struct json *m = json_first(desired); m; m = json_next(m))
-        if (strcmp(json_key(m), "metadata") != 0 && strcmp(json_key(m), "status") != 0 &&
-            !json_set(part, json_key(m), json_copy(m)))
-            return false;
-    return true;
 }
 
 struct piece_fields {
@@ -121,7 +109,7 @@ static bool take_value(void *ctx, const char *pointer, struct json *value) {
     return true;
 }
 
-// Values that are there, and values that are to go.
+// Values of the desired mirror, and values to remove.
 static bool take_field(struct json *part, const struct json *mirror, const struct json *desired, const char *pattern) {
     struct piece_fields taking = {part, desired};
     return pointer_each(desired, pattern, take_value, &taking) && pointer_each(mirror, pattern, take_value, &taking);
@@ -139,7 +127,7 @@ struct json *piece_cut(const wharf_kind *kind, const struct json *mirror, const 
         ok = take_map(part, desired, "labels", piece == PIECE_RECORD) &&
              take_map(part, desired, "annotations", piece == PIECE_RECORD);
     else
-        ok = piece == PIECE_SPEC ? take_spec(part, desired)
+        ok = piece == PIECE_SPEC ? carry_rest(desired, part)
                                  : take_field(part, mirror, desired, kind->carried[piece - PIECE_FIELD].pointer);
     if (piece >= PIECE_SPEC)
         take_at(part, mirror, kind->suspend);

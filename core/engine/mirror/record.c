@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/mirror/record.h"
+#include "core/engine/mirror/carry.h"
 
 #include "core/base/memory.h"
-#include "core/base/text.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define VERSION "v2:"
 #define DIGITS 8 // of a hash, 6 bits each
@@ -101,6 +97,14 @@ static const char *read_flags(const char *text, struct record *record) {
     return text;
 }
 
+// Drops the oldest pointers after the first `before`, so that at most RECORD_GONE_MAX of the others are left.
+static void keep_newest(struct record_set *gone, size_t before) {
+    size_t added = gone->count - before, over = added > RECORD_GONE_MAX ? added - RECORD_GONE_MAX : 0;
+    if (over > 0)
+        memmove(gone->items + before, gone->items + before + over, RECORD_GONE_MAX * sizeof *gone->items);
+    gone->count -= over;
+}
+
 static const char *next_part(const char *text) {
     return *text == ':' ? text + 1 : text;
 }
@@ -119,11 +123,7 @@ static bool read_one(struct record *record, const char *text, bool all, bool lat
     size_t before = record->gone.count;
     if (!text || !read_hashes(next_part(text), &record->gone))
         return false;
-    size_t over = record->gone.count - before > RECORD_GONE_MAX ? record->gone.count - before - RECORD_GONE_MAX : 0;
-    if (over > 0) // not written by the host
-        memmove(record->gone.items + before, record->gone.items + before + over,
-                RECORD_GONE_MAX * sizeof *record->gone.items);
-    record->gone.count -= over;
+    keep_newest(&record->gone, before); // more were not written by the host
     return true;
 }
 
@@ -172,7 +172,7 @@ bool record_covers(const struct record *record, const struct record *other) {
            knows_all(record, &other->carried) && knows_all(record, &other->gone);
 }
 
-// The last RECORD_GONE_MAX pointers that were carried `before` and no longer are.
+// The newest RECORD_GONE_MAX pointers of `before` that the host no longer carries.
 static bool add_gone(struct record *record, const struct record *before) {
     struct record_set *gone = &record->gone;
     size_t first = before->gone.count > RECORD_GONE_MAX ? before->gone.count - RECORD_GONE_MAX : 0;
@@ -189,10 +189,7 @@ static bool add_gone(struct record *record, const struct record *before) {
             return false;
         added++;
     }
-    size_t over = gone->count > RECORD_GONE_MAX ? gone->count - RECORD_GONE_MAX : 0;
-    if (over > 0)
-        memmove(gone->items, gone->items + over, RECORD_GONE_MAX * sizeof *gone->items);
-    gone->count -= over;
+    keep_newest(gone, 0);
     return true;
 }
 

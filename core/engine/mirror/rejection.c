@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/mirror/rejection.h"
-
+// A cluster that answers and rejects the host: its credentials, or a right that a kind needs. When the rejection ends,
+// the host tries the workloads again at once that had this rejection.
 #include "core/engine/clusters/cluster_state.h"
+#include "core/engine/engine_internal.h"
 #include "core/engine/history/attempt_history.h"
-#include "core/engine/part.h"
-#include "core/engine/queue.h"
 #include "core/engine/report/report.h"
-
-#include <stdio.h>
-#include <string.h>
 
 #define ADVICE "; run \"wharf join\" for the worker again, or renew the credentials and rights of its kubeconfig"
 
-// The workload's mirror was rejected there for lack of credentials or rights.
+// The worker rejected the workload's mirror for lack of credentials or rights.
 static bool is_excluded(const struct engine *engine, const struct entry *entry, const struct mirror *mirror) {
     const struct attempt *last = attempt_history_newest(entry);
     while (last && strcmp(last->cluster, engine->clusters[mirror->facts.cluster].name) != 0)
@@ -21,7 +17,7 @@ static bool is_excluded(const struct engine *engine, const struct entry *entry, 
            (strcmp(last->reason, "Forbidden") == 0 || strcmp(last->reason, "Unauthorized") == 0);
 }
 
-static void retry(struct engine *engine, size_t cluster, size_t kind) {
+static void retry_excluded(struct engine *engine, size_t cluster, size_t kind) {
     size_t cursor = 0;
     for (struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));) {
         struct mirror *mirror = entry_mirror(e, (uint32_t)cluster);
@@ -43,7 +39,7 @@ static void on_contact(struct engine *engine, const struct engine_event *event) 
                  cluster == ENGINE_MANAGEMENT ? "" : ADVICE);
     for (size_t k = 0; k < engine->n_kinds && event->contact.state == CONTACT_GOOD; k++)
         if (cluster != ENGINE_MANAGEMENT && cluster_contact(engine, cluster) == CONTACT_REJECTED)
-            retry(engine, cluster, k);
+            retry_excluded(engine, cluster, k);
 }
 
 static void on_denied(struct engine *engine, const struct engine_event *event) {
@@ -54,8 +50,8 @@ static void on_denied(struct engine *engine, const struct engine_event *event) {
         report_log(engine, LOG_WARN, event->cluster, event->kind, "%s", stats->denied);
         return;
     }
-    report_log(engine, LOG_INFO, event->cluster, event->kind, "the host has the rights that were denied");
-    retry(engine, event->cluster, event->kind);
+    report_log(engine, LOG_INFO, event->cluster, event->kind, "the host now has the rights that the worker denied");
+    retry_excluded(engine, event->cluster, event->kind);
 }
 
 static void on_event(struct engine *engine, struct engine_event *event) {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/mirror/seal.h"
+#include "core/engine/mirror/mirror.h"
+
 #include "core/base/text.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/params.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define HMAC_LEN ((size_t)32)
 #define ID_HEX 8
@@ -16,23 +14,13 @@
 
 struct key {
     EVP_MAC_CTX *mac;    // initialised with the key; reset for each seal
-    char id[ID_HEX + 1]; // distinguishes keys without revealing them
+    char id[ID_HEX + 1]; // distinguishes keys, and reveals nothing
 };
 
 struct seal_keys {
     size_t n;
     struct key keys[];
 };
-
-// Initialising without a key resets the state to the key set before.
-static bool begin(EVP_MAC_CTX *mac) {
-    return EVP_MAC_init(mac, NULL, 0, NULL) == 1;
-}
-
-static bool finish(EVP_MAC_CTX *mac, unsigned char out[HMAC_LEN]) {
-    size_t len = 0;
-    return EVP_MAC_final(mac, out, &len, HMAC_LEN) == 1 && len == HMAC_LEN;
-}
 
 static bool add(EVP_MAC_CTX *mac, const void *bytes, size_t len) {
     return len == 0 || EVP_MAC_update(mac, bytes, len) == 1;
@@ -44,21 +32,29 @@ static bool add_number(EVP_MAC_CTX *mac, uint32_t number) {
     return add(mac, bytes, sizeof bytes);
 }
 
-// Prefixed with its length, so that different lists of texts never produce the same input.
-static bool add_text(EVP_MAC_CTX *mac, const char *text) {
-    size_t len = strlen(text);
-    return len <= UINT32_MAX && add_number(mac, (uint32_t)len) && add(mac, text, len);
+// The HMAC of texts, and of a number unless NULL. The length of each text comes first, so that different lists of texts
+// never produce the same input. EVP_MAC_init without a key resets the state to the key set before.
+static bool compute(EVP_MAC_CTX *mac, const char *const *texts, size_t n, const uint32_t *number,
+                    unsigned char out[HMAC_LEN]) {
+    size_t written = 0;
+    bool ok = EVP_MAC_init(mac, NULL, 0, NULL) == 1;
+    for (size_t i = 0; ok && i < n; i++) {
+        size_t len = strlen(texts[i]);
+        ok = len <= UINT32_MAX && add_number(mac, (uint32_t)len) && add(mac, texts[i], len);
+    }
+    return ok && (!number || add_number(mac, *number)) && EVP_MAC_final(mac, out, &written, HMAC_LEN) == 1 &&
+           written == HMAC_LEN;
 }
 
 static bool make_id(struct key *key) {
     unsigned char hmac[HMAC_LEN];
-    bool ok = begin(key->mac) && add_text(key->mac, "wharf.dev/seal key id") && finish(key->mac, hmac);
+    bool ok = compute(key->mac, (const char *const[]){"wharf.dev/seal key id"}, 1, NULL, hmac);
     if (ok)
         text_hex(hmac, ID_HEX / 2, key->id);
     return ok;
 }
 
-static bool take_key(EVP_MAC *hmac, const void *bytes, size_t len, struct key *key) {
+static bool init_key(EVP_MAC *hmac, const void *bytes, size_t len, struct key *key) {
     char digest[] = "SHA256";
     OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string("digest", digest, 0), OSSL_PARAM_construct_end()};
     key->mac = EVP_MAC_CTX_new(hmac);
@@ -76,7 +72,7 @@ struct error *seal_keys_new(const void *const *keys, const size_t *lens, size_t 
     bool ok = hmac;
     for (size_t i = 0; ok && i < n; i++) {
         made->n = i + 1;
-        ok = take_key(hmac, keys[i], lens[i], &made->keys[i]);
+        ok = init_key(hmac, keys[i], lens[i], &made->keys[i]);
     }
     EVP_MAC_free(hmac);
     if (!ok) {
@@ -89,7 +85,7 @@ struct error *seal_keys_new(const void *const *keys, const size_t *lens, size_t 
 
 void seal_keys_free(struct seal_keys *keys) {
     for (size_t i = 0; keys && i < keys->n; i++)
-        EVP_MAC_CTX_free(keys->keys[i].mac); // libcrypto wipes the key in it
+        EVP_MAC_CTX_free(keys->keys[i].mac); // libcrypto wipes the key
     free(keys);
 }
 
@@ -98,13 +94,10 @@ bool seal_keys_any(const struct seal_keys *keys) {
 }
 
 static bool make_with(const struct key *key, const struct seal_subject *s, char out[SEAL_TEXT_MAX]) {
+    const char *const texts[] = {"wharf.dev/seal v1", s->origin, s->kind, s->namespace_, s->name, s->uid, s->cluster};
     unsigned char hmac[HMAC_LEN];
     char hex[2 * HMAC_LEN + 1];
-    bool ok = begin(key->mac) && add_text(key->mac, "wharf.dev/seal v1") && add_text(key->mac, s->origin) &&
-              add_text(key->mac, s->kind) && add_text(key->mac, s->namespace_) && add_text(key->mac, s->name) &&
-              add_text(key->mac, s->uid) && add_text(key->mac, s->cluster) && add_number(key->mac, s->attempt) &&
-              finish(key->mac, hmac);
-    if (!ok)
+    if (!compute(key->mac, texts, sizeof texts / sizeof texts[0], &s->attempt, hmac))
         return false;
     text_hex(hmac, sizeof hmac, hex);
     snprintf(out, SEAL_TEXT_MAX, PREFIX "%s:%s", key->id, hex);

@@ -4,35 +4,22 @@
 
 #include "core/adapter/phase.h"
 #include "core/base/memory.h"
-#include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/clusters/unknown.h"
+#include "core/engine/clusters/missing_worker.h"
 #include "core/engine/engine.h"
 #include "core/engine/history/attempt_history.h"
-#include "core/engine/history/changes.h"
-#include "core/engine/kueue/kueue.h"
-#include "core/engine/kueue/kueue_status.h"
-#include "core/engine/limits/limit.h"
-#include "core/engine/limits/orphans.h"
-#include "core/engine/limits/pause.h"
-#include "core/engine/mirror/mirror.h"
-#include "core/engine/observe/observe_parts.h"
-#include "core/engine/observe/restored.h"
-#include "core/engine/observe/stale_version.h"
-#include "core/engine/part.h"
-#include "core/engine/placement/completions.h"
-#include "core/engine/placement/placement_rules.h"
-#include "core/engine/queue.h"
+#include "core/engine/limits/limits.h"
+#include "core/engine/placement/placing.h"
 #include "core/engine/report/report.h"
-#include "core/engine/request/call.h"
-#include "core/engine/status/final_status.h"
-#include "core/engine/status/retry.h"
+#include "core/engine/request/command.h"
+#include "core/engine/shard/shard.h"
 #include "core/engine/status/rival.h"
+#include "core/engine/status/status.h"
 #include "core/engine/unstarted/unstarted.h"
 #include "core/json/pointer.h"
 
-#include <stdlib.h>
-#include <string.h>
+#define RESTORES_FREE 3 // of the annotations, before the throttle
+#define SHOWN_MAX 64    // bytes of a value in a message
 
 bool observe_is_stale(struct engine *engine, struct doc *doc, bool stub, const struct object *object) {
     if (!doc->text.own)
@@ -52,30 +39,26 @@ static void set_phase(struct engine *engine, struct entry *entry, bool had, uint
 }
 
 static void read_phase(struct engine *engine, struct entry *entry, const struct json *object, bool had) {
-    struct adapter_call call;
+    struct workload_facts *w = &entry->workload->facts;
+    AUTO_CALL call;
     call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
     wharf_phase phase;
-    wharf_result result = adapter_phase(&call, object, &phase);
-    if (result != WHARF_OK) {
+    if (adapter_phase(&call, object, &phase) != WHARF_OK) {
         engine->stats.kinds[entry->kind].adapter_errors++;
         phase = (wharf_phase){.phase = WHARF_ACTIVE};
     }
-    bool finished = phase.phase == WHARF_SUCCEEDED || phase.phase == WHARF_FAILED;
-    if (finished && !entry->workload->facts.finished) {
+    bool finished = phase_is_final(phase.phase), ends = finished && !w->finished;
+    if (ends) {
         // Retention starts at the end of the workload, by a remote clock: at the latest now.
-        int64_t age_ns = phase.since_ns > 0 ? engine->now.wall_ns - phase.since_ns : 0;
-        if (age_ns < 0)
-            age_ns = 0;
-        entry->workload->facts.retain_until_ns =
-            clock_after(engine->now.mono_ns - age_ns, engine->settings.mirror_retention_ns);
+        int64_t age_ns = phase.since_ns > 0 ? clock_later(engine->now.wall_ns - phase.since_ns, 0) : 0;
+        w->retain_until_ns = clock_after(engine->now.mono_ns - age_ns, engine->settings.mirror_retention_ns);
     }
-    bool was_finished = entry->workload->facts.finished;
-    entry->workload->facts.finished = finished;
+    w->finished = finished;
     if (finished)
         final_status_drop(entry);
-    if (!finished)
-        entry->workload->facts.ended = entry->workload->facts.foreign_end = entry->workload->facts.end_untold = false;
-    if (finished && !was_finished && rival_believes_end(engine, entry, phase.phase, had)) {
+    else
+        w->ended = w->foreign_end = w->end_untold = false;
+    if (ends && rival_believes_end(engine, entry, phase.phase, had)) {
         attempt_history_finished(engine, entry, &phase);
         if (had) {
             completions_finished(engine, entry);
@@ -83,56 +66,165 @@ static void read_phase(struct engine *engine, struct entry *entry, const struct 
         }
     }
     set_phase(engine, entry, had, (uint8_t)phase.phase, true);
-    adapter_call_end(&call);
+}
+
+static uint32_t annotated_cluster(const struct engine *engine, const struct json *object) {
+    const char *name = object_annotation(object, MARK_CLUSTER);
+    if (!name)
+        return 0;
+    for (size_t c = 1; c < engine->n_clusters; c++)
+        if (text_equal(engine->clusters[c].name, name))
+            return (uint32_t)c;
+    return DECIDE_UNKNOWN_CLUSTER;
+}
+
+// The value of a label or annotation, shortened for a message.
+static void copy_shown(const char *value, char out[SHOWN_MAX]) {
+    text_copy(out, SHOWN_MAX, value ? value : "nothing");
+}
+
+static bool is_over(const struct entry *entry, const struct mirror *placed) {
+    return entry->workload->facts.finished &&
+           !decide_is_disputed(&entry->workload->facts, placed ? &placed->facts : NULL);
+}
+
+// The host has to restore the annotations. True: a new case, to report.
+static bool begin_restore(const struct engine *engine, struct workload_facts *w, bool was) {
+    w->misplaced = true;
+    if (!was)
+        throttle_next(&w->restores, engine->now.mono_ns, RESTORES_FREE);
+    return !was;
+}
+
+// The label repeats the annotation, for selectors. The same patch restores both, with the same delays; if the label
+// does not last, only the annotation. Workloads placed before the label existed have none.
+static void check_label(struct engine *engine, struct entry *entry, const struct json *object, uint32_t cluster,
+                        bool was) {
+    struct workload_facts *w = &entry->workload->facts;
+    const char *label = object_label(object, MARK_CLUSTER);
+    const struct mirror *m = facts_placed_mirror(entry);
+    if (!m || !m->facts.proven || cluster != w->cluster || is_over(entry, m))
+        return;
+    const char *name = engine->clusters[m->facts.cluster].name;
+    bool right = text_equal(label, name);
+    bool restored = !right && (label || entry->workload->labelled);
+    entry->workload->labelled |= right;
+    if (!restored || (!was && throttle_is_hot(&w->restores, engine->now.mono_ns, RESTORES_FREE)))
+        return;
+    char shown[SHOWN_MAX];
+    copy_shown(label, shown);
+    if (begin_restore(engine, w, was))
+        report_event(engine, entry, true, "LabelRestored", "Place",
+                     "another writer changed label " MARK_CLUSTER
+                     " to %s, which does not move the mirror: the host restores %s",
+                     shown, name);
+}
+
+static bool is_requested(const struct workload *w, uint32_t cluster, uint32_t attempt) {
+    return cluster == w->requested_cluster && attempt == w->requested_attempt;
+}
+
+static void check_annotations(struct engine *engine, struct entry *entry, const struct json *object, uint32_t cluster,
+                              uint32_t attempt) {
+    struct workload_facts *w = &entry->workload->facts;
+    bool was = w->misplaced;
+    w->misplaced = false;
+    if (!shard_is_held(engine, entry) || !shard_is_fresh(engine, entry)) // another host moves the workload, or did
+        return;
+    const struct mirror *m = facts_placed_mirror(entry);
+    if ((cluster == w->cluster && attempt == w->attempt) || is_requested(entry->workload, cluster, attempt) ||
+        is_over(entry, m)) {
+        check_label(engine, entry, object, cluster, was);
+        return;
+    }
+    if (!m || !m->facts.proven)
+        return;
+    char name[SHOWN_MAX], number[SHOWN_MAX];
+    copy_shown(object_annotation(object, MARK_CLUSTER), name);
+    copy_shown(object_annotation(object, MARK_ATTEMPT), number);
+    if (begin_restore(engine, w, was))
+        report_event(engine, entry, true, "AnnotationsRestored", "Place",
+                     "another writer changed " MARK_CLUSTER " to %s and " MARK_ATTEMPT
+                     " to %s, which does not move the mirror: the host restores cluster %s, attempt %u",
+                     name, number, engine->clusters[m->facts.cluster].name, m->facts.attempt);
+}
+
+static void read_unknown(struct engine *engine, struct entry *entry, const struct json *object, bool was_unknown) {
+    const char *name =
+        entry->workload->facts.cluster == DECIDE_UNKNOWN_CLUSTER ? object_annotation(object, MARK_CLUSTER) : NULL;
+    if (name && !was_unknown)
+        missing_worker_begin(engine, entry);
+    missing_worker_count(engine, entry, name);
+}
+
+static void keep_unknown(const struct engine *engine, struct entry *entry, uint32_t cluster, uint32_t attempt) {
+    struct workload_facts *w = &entry->workload->facts;
+    bool requested = attempt && is_requested(entry->workload, cluster, attempt);
+    bool none = w->clean_attempt == w->attempt || w->gone_attempt == w->attempt;
+    if (cluster == DECIDE_UNKNOWN_CLUSTER || requested || none || w->finished)
+        return;
+    w->earlier_until_ns =
+        clock_later(w->earlier_until_ns, clock_after(w->unknown_since_ns, engine->settings.worker_lost_timeout_ns));
+}
+
+// The placement by the annotations, or the known one while the host has to restore the annotations.
+static void read_placement(struct engine *engine, struct entry *entry, const struct json *object, bool was_unknown) {
+    struct workload_facts *w = &entry->workload->facts;
+    uint32_t cluster = annotated_cluster(engine, object), attempt = mirror_attempt(object);
+    if (cluster == 0 || attempt == 0)
+        cluster = attempt = 0;
+    check_annotations(engine, entry, object, cluster, attempt);
+    if (w->misplaced) {
+        cluster = w->cluster;
+        attempt = w->attempt;
+    }
+    w->record_unsure = false;
+    if (was_unknown)
+        keep_unknown(engine, entry, cluster, attempt);
+    w->cluster = cluster;
+    w->attempt = attempt;
+}
+
+// The host has to compare the mirrors with a changed workload.
+static void read_changes(struct entry *entry, const struct json *object) {
+    struct workload *w = entry->workload;
+    uint64_t hash = mirror_carry_hash(object, false);
+    if (hash == w->carry_hash)
+        return;
+    w->carry_hash = hash;
+    if (w->refusals > 0)
+        w->facts.not_before_ns = 0; // the adapter may accept the changed workload
+    for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m)) {
+        m->facts.update_due = true;
+        m->carry = CARRY_UNKNOWN;
+        m->noop_patch_hash = 0;
+        m->dropping_reported = false;
+        m->facts.update_at_ns = 0;
+    }
 }
 
 static void read_workload(struct engine *engine, struct entry *entry, const struct json *object, bool had) {
-    const struct kind *kind = engine->kinds[entry->kind];
+    struct workload *w = entry->workload;
     EACH_PART(part, seen) part->seen(engine, entry, object, had);
-    text_copy(entry->workload->uid, sizeof entry->workload->uid, object_uid(object));
-    entry->workload->generation = object_generation(object);
-    entry->workload->facts.being_deleted = object_is_being_deleted(object);
-    bool resumed = entry->workload->facts.suspended;
-    entry->workload->facts.suspended = phase_suspend_asked(&kind->abi, object);
-    if (resumed && !entry->workload->facts.suspended)
+    text_copy(w->uid, sizeof w->uid, object_uid(object));
+    w->generation = object_generation(object);
+    w->facts.being_deleted = object_is_being_deleted(object);
+    bool was_suspended = w->facts.suspended;
+    w->facts.suspended = phase_suspend_asked(&engine->kinds[entry->kind]->abi, object);
+    if (was_suspended && !w->facts.suspended)
         unstarted_resumed(engine, entry);
-    uint32_t cluster = observe_annotated_cluster(engine, object), attempt = mirror_attempt(object);
-    if (cluster == 0 || attempt == 0)
-        cluster = attempt = 0;
-    observe_check_annotations(engine, entry, object, cluster, attempt);
-    if (entry->workload->facts.misplaced) {
-        cluster = entry->workload->facts.cluster;
-        attempt = entry->workload->facts.attempt;
-    }
-    entry->workload->facts.record_unsure = false;
-    bool was_unknown = had && entry->workload->facts.cluster == DECIDE_UNKNOWN_CLUSTER;
-    if (was_unknown)
-        observe_keep_unknown(engine, entry, cluster, attempt);
-    entry->workload->facts.cluster = cluster;
-    entry->workload->facts.attempt = attempt;
-    if (attempt > 0 || entry->workload->facts.suspended || entry->workload->facts.being_deleted)
-        entry->workload->ready_ns = attempt == 1 ? entry->workload->ready_ns : 0; // counted at the create of the mirror
-    else if (entry->workload->ready_ns == 0)
-        entry->workload->ready_ns = engine->received_ns;
+    bool was_unknown = had && w->facts.cluster == DECIDE_UNKNOWN_CLUSTER;
+    read_placement(engine, entry, object, was_unknown);
+    if (w->facts.attempt > 0 || w->facts.suspended || w->facts.being_deleted)
+        w->ready_ns = w->facts.attempt == 1 ? w->ready_ns : 0; // counted at the create of the mirror
+    else if (w->ready_ns == 0)
+        w->ready_ns = engine->received_ns;
     read_phase(engine, entry, object, had);
-    observe_read_unknown(engine, entry, object, was_unknown);
-    bool counts =
-        !entry->workload->facts.finished && !entry->workload->facts.being_deleted && cluster != DECIDE_UNKNOWN_CLUSTER;
-    cluster_count_active(engine, entry, counts ? cluster : 0);
-    uint64_t hash = mirror_carry_hash(object, false);
-    if (hash != entry->workload->carry_hash) {
-        entry->workload->carry_hash = hash;
-        if (entry->workload->refusals > 0)
-            entry->workload->facts.not_before_ns = 0; // the changed workload may be accepted
-        for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m)) {
-            m->facts.update_due = true;
-            m->carry = CARRY_UNKNOWN;
-            m->noop_patch_hash = 0;
-            m->dropping_reported = false;
-            m->facts.update_at_ns = 0;
-        }
-    }
-    entry->workload->facts.status_due = true;
+    read_unknown(engine, entry, object, was_unknown);
+    bool counts = !w->facts.finished && !w->facts.being_deleted && w->facts.cluster != DECIDE_UNKNOWN_CLUSTER;
+    cluster_count_active(engine, entry, counts ? w->facts.cluster : 0);
+    read_changes(entry, object);
+    w->facts.status_due = true;
 }
 
 // The workload is gone or no longer delegated.
@@ -167,22 +259,22 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
         object_free(object);
         return;
     }
-    if (had && observe_is_stale(engine, &entry->workload->doc, entry->workload->stub, object)) {
+    struct workload *w = entry->workload;
+    if (had && observe_is_stale(engine, &w->doc, w->stub, object)) {
         stale_version_listed(engine, entry, object);
         object_free(object);
         return;
     }
-    entry->workload->listed_older = false;
-    bool restored = strcmp(entry->workload->doc.version, STORE_VERSION_NONE) == 0;
-    bool had_finished = had && entry->workload->facts.finished && (restored || entry->workload->facts.ended);
+    w->listed_older = false;
+    bool restored = strcmp(w->doc.version, STORE_VERSION_NONE) == 0;
     struct shared_text text = {0};
-    if (had_finished)
+    if (had && w->facts.finished && (restored || w->facts.ended))
         text = entry_take_text(&engine->store, entry);
-    entry->workload->facts.too_large = entry->workload->stub = object->too_large;
+    w->facts.too_large = w->stub = object->too_large;
     entry_set_object(&engine->store, entry, object);
-    read_workload(engine, entry, doc_tree(&engine->store, &entry->workload->doc), had);
-    if (!had && entry->workload->facts.attempt > 1) // by an earlier process, in an unknown worker
-        entry->workload->facts.given_up = DECIDE_GIVEN_UP_SEVERAL;
+    read_workload(engine, entry, doc_tree(&engine->store, &w->doc), had);
+    if (!had && w->facts.attempt > 1) // by an earlier process, in an unknown worker
+        w->facts.given_up = DECIDE_GIVEN_UP_SEVERAL;
     restored_finished(engine, entry, &text, restored);
     rival_observed(engine, entry, had && !restored);
     for (struct mirror *m = entry_mirrors(entry); m && !had; m = mirror_next(m))
@@ -193,26 +285,23 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
 // Rule 1: the host drops objects that are not delegated to it.
 static void seen_workload(struct engine *engine, size_t kind, struct object *object) {
     const struct kind *k = engine->kinds[kind];
+    const char *uid = object_uid(object->value);
     rival_seen(engine, object->value);
     const char *space = object_namespace(object->value), *name = object_name(object->value);
     const char *manager = json_string(pointer_find(object->value, k->abi.managed_by));
-    bool ours = manager && strcmp(manager, k->managed_by) == 0 && strlen(object_uid(object->value)) < STORE_UID_MAX;
+    bool ours = text_equal(manager, k->managed_by) && strlen(uid) < STORE_UID_MAX;
     struct entry *entry = store_get(&engine->store, kind, space, name);
-    if (ours && !entry && limit_refuses(engine, kind, object->value)) {
-        object_free(object);
-        return;
-    }
-    if (ours && !entry)
-        entry = store_make(&engine->store, kind, space, name);
     if (!ours)
-        limit_forget(engine, object_uid(object->value));
+        limit_forget(engine, uid);
+    else if (!entry && !limit_refuses(engine, kind, object->value))
+        entry = store_make(&engine->store, kind, space, name);
     if (ours && entry) {
         entry->epoch = cluster_watch(engine, ENGINE_MANAGEMENT, kind)->epoch;
         pause_owned(engine, kind);
         observe_workload(engine, entry, object);
         return;
     }
-    if (entry && entry->workload->facts.exists && strcmp(entry->workload->uid, object_uid(object->value)) == 0)
+    if (entry && entry->workload->facts.exists && strcmp(entry->workload->uid, uid) == 0)
         pause_disowned(engine, entry, manager);
     if (entry)
         end_workload(engine, entry);
@@ -227,7 +316,7 @@ void observe_seen(struct engine *engine, size_t cluster, size_t kind, struct obj
 }
 
 // A deletion event has the last state: the mirror may have finished meanwhile.
-static void take_last_state(struct engine *engine, struct entry *entry, struct mirror *m, struct object **object) {
+static void keep_last_state(struct engine *engine, struct entry *entry, struct mirror *m, struct object **object) {
     if (entry->workload->facts.finished || m->facts.finished ||
         observe_is_stale(engine, &m->doc, m->stub || m->reduced, *object) ||
         !final_status_reached(engine, entry, (*object)->value, NULL))
@@ -235,12 +324,11 @@ static void take_last_state(struct engine *engine, struct entry *entry, struct m
     m->stub = (*object)->too_large;
     free(m->reduced);
     m->reduced = TAKE((*object)->reduced);
-    mirror_set_object(&engine->store, entry, m, *object);
-    *object = NULL;
+    mirror_set_object(&engine->store, entry, m, TAKE(*object));
     m->facts.finished = true;
 }
 
-void observe_gone(struct engine *engine, size_t cluster, size_t kind, struct object *object) {
+static void on_gone(struct engine *engine, size_t cluster, size_t kind, struct object *object) {
     const struct json *value = object->value;
     struct entry *entry = store_get(&engine->store, kind, object_namespace(value), object_name(value));
     if (cluster == ENGINE_MANAGEMENT)
@@ -254,11 +342,11 @@ void observe_gone(struct engine *engine, size_t cluster, size_t kind, struct obj
         bool known = m && strcmp(m->uid, object_uid(value)) == 0;
         if (known && m->facts.present) {
             bool certain = object_is_being_deleted(value);
-            take_last_state(engine, entry, m, &object);
+            keep_last_state(engine, entry, m, &object);
             observe_mirror_gone(engine, entry, m, certain);
-        } else if (known)
+        } else if (known) {
             m->outdated = m->facts.busy;
-        else if (m && m->facts.unsure) { // possibly the unsure object
+        } else if (m && m->facts.unsure) { // possibly the unsure object
             m->facts.not_before_ns = 0;
             queue_entry(engine, entry);
         }
@@ -266,7 +354,7 @@ void observe_gone(struct engine *engine, size_t cluster, size_t kind, struct obj
     object_free(object);
 }
 
-void observe_listed(struct engine *engine, size_t cluster, size_t kind) {
+static void on_listed(struct engine *engine, size_t cluster, size_t kind) {
     uint32_t epoch = cluster_watch(engine, cluster, kind)->epoch;
     size_t cursor = 0;
     for (struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));) {
@@ -281,9 +369,9 @@ void observe_listed(struct engine *engine, size_t cluster, size_t kind) {
 
 static void on_event(struct engine *engine, struct engine_event *event) {
     if (event->type == EVENT_LISTED)
-        observe_listed(engine, event->cluster, event->kind);
+        on_listed(engine, event->cluster, event->kind);
     else if (event->type == EVENT_GONE)
-        observe_gone(engine, event->cluster, event->kind, TAKE(event->object));
+        on_gone(engine, event->cluster, event->kind, TAKE(event->object));
     else if (event->object)
         observe_seen(engine, event->cluster, event->kind, TAKE(event->object));
 }

@@ -1,29 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects seen in workers.
-#include "core/engine/observe/observe_parts.h"
+#include "core/engine/observe/observe.h"
 
 #include "core/adapter/phase.h"
 #include "core/base/memory.h"
 #include "core/engine/clusters/cluster_state.h"
+#include "core/engine/engine_internal.h"
 #include "core/engine/fence/fence.h"
 #include "core/engine/history/attempt_history.h"
-#include "core/engine/kueue/kueue_status.h"
-#include "core/engine/limits/orphans.h"
-#include "core/engine/limits/pause.h"
-#include "core/engine/mirror/finalizer.h"
-#include "core/engine/mirror/mirror.h"
-#include "core/engine/mirror/unresumed.h"
-#include "core/engine/placement/completions.h"
-#include "core/engine/queue.h"
+#include "core/engine/kueue/kueue.h"
+#include "core/engine/limits/limits.h"
+#include "core/engine/mirror/mirror_parts.h"
+#include "core/engine/placement/placing.h"
 #include "core/engine/report/report.h"
-#include "core/engine/status/final_status.h"
 #include "core/engine/status/status.h"
 #include "core/engine/unstarted/unstarted.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#define UNSEALED_REPORTED 8 // per cluster, before the log line is throttled
+#define UNSEALED_REPORTED 8 // log lines per cluster without a delay
 
 // The marks of one object do not change, but an unproven mirror may have had wrong ones before.
 static bool has_kept_marks(const struct mirror *m, const struct json *object) {
@@ -43,23 +36,23 @@ enum ownership observe_ownership(const struct engine *engine, size_t cluster, si
         return OWNERSHIP_UID;
     if (!seal_keys_any(engine->seals))
         return OWNERSHIP_MARKS;
-    switch (mirror_seal(k, engine->seals, engine->clusters[cluster].name, object)) {
-    case SEAL_VALID:
-    case SEAL_OLD_KEY:
+    enum seal_verdict verdict = mirror_seal(k, engine->seals, engine->clusters[cluster].name, object);
+    if (verdict == SEAL_VALID || verdict == SEAL_OLD_KEY)
         return OWNERSHIP_SEAL;
-    case SEAL_MISSING: // may have been created without a key
-        if (!known && engine->now.mono_ns < engine->observe.adopt_until_ns &&
-            !cluster_watch(engine, cluster, kind)->listed)
-            return OWNERSHIP_MARKS;
-        return otherwise;
-    default:
-        return otherwise;
-    }
+    bool adopts = engine->now.mono_ns < engine->observe.adopt_until_ns && !cluster_watch(engine, cluster, kind)->listed;
+    return verdict == SEAL_MISSING && !known && adopts ? OWNERSHIP_MARKS : otherwise; // made without a key
+}
+
+// The mirror of the present attempt, in the worker of the placement.
+static bool is_current(const struct entry *entry, const struct mirror *m) {
+    const struct workload_facts *w = &entry->workload->facts;
+    return m->facts.of_workload && m->facts.attempt == w->attempt && m->facts.cluster == w->cluster;
 }
 
 static void read_mirror(struct engine *engine, struct entry *entry, struct mirror *m, const struct json *object,
                         enum ownership ownership, bool same) {
-    // The proof includes the marks: an object that was gone may come back, from a copy of etcd, with others.
+    struct workload *w = entry->workload;
+    // The proof includes the marks: an object that was gone may come back, from a copy of etcd, with other marks.
     bool kept = same && (ownership == OWNERSHIP_UID || has_kept_marks(m, object));
     m->facts.being_deleted = object_is_being_deleted(object);
     m->released = text_equal(object_annotation(object, MARK_RELEASE), "true");
@@ -67,21 +60,21 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
     if (ownership != OWNERSHIP_UID) {
         text_copy(m->workload_uid, sizeof m->workload_uid, object_label(object, MARK_UID));
         m->facts.attempt = mirror_attempt(object);
-    } else { // changed marks will be restored
+    } else { // the next update restores changed marks
         if (!same)
-            text_copy(m->workload_uid, sizeof m->workload_uid, entry->workload->uid);
+            text_copy(m->workload_uid, sizeof m->workload_uid, w->uid);
         m->facts.update_due = true;
     }
     m->unmarked = ownership == OWNERSHIP_UID;
     m->facts.proven = (kept && m->facts.proven) || ownership == OWNERSHIP_SEAL;
     observe_set_of_workload(entry, m);
     // A mirror known as gone or not created may come back with a copy of etcd.
-    if (m->facts.of_workload && m->facts.attempt == entry->workload->facts.attempt &&
-        m->facts.cluster == entry->workload->facts.cluster)
-        entry->workload->facts.gone_attempt = entry->workload->facts.clean_attempt = 0;
+    if (is_current(entry, m))
+        w->facts.gone_attempt = w->facts.clean_attempt = 0;
+    unresumed_read(engine, entry, m, object);
     uint64_t hash = mirror_carry_hash(object, true);
     // A change that waited for the suspended mirror to stop may be possible now.
-    if (hash != m->carry_hash || phase_suspend_asked(&engine->kinds[entry->kind]->abi, object)) {
+    if (hash != m->carry_hash || m->facts.suspended) {
         m->carry_hash = hash;
         m->facts.update_due = true;
         m->carry = CARRY_UNKNOWN;
@@ -89,15 +82,14 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
     attempt_history_read_mirror(m, object);
     m->facts.finalizer = finalizer_is_on(object);
     fence_read_mirror(engine, m, object);
-    unresumed_read(engine, entry, m, object);
-    m->had_status = m->had_status || json_first(json_get(object, "status"));
     wharf_phase phase;
     bool has_status = json_first(json_get(object, "status"));
+    m->had_status |= has_status;
     m->facts.finished = has_status && final_status_reached(engine, entry, object, &phase);
     unstarted_observe(engine, entry, m, has_status ? &phase : NULL, same);
     if (m->has_run && !m->facts.finished)
         completions_started(engine, entry, m->facts.cluster);
-    if (!m->facts.finished && m->facts.of_workload && m->facts.attempt == entry->workload->facts.final_attempt)
+    if (!m->facts.finished && m->facts.of_workload && m->facts.attempt == w->facts.final_attempt)
         final_status_drop(entry);
     m->facts.unsure = m->facts.may_exist = false;
     if (!m->facts.marks_stripped) {
@@ -105,16 +97,28 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
         m->refusals = 0;
     }
     m->seen_ns = engine->received_ns;
-    if (!entry->workload->facts.exists)
-        return;
-    status_mirror_changed(entry->workload);
+    if (w->facts.exists)
+        status_mirror_changed(w);
 }
 
-// `known`: the former status was reduced, too.
+// Another object has the name of the known one.
+static void forget_object(struct mirror *m) {
+    m->carry = CARRY_UNKNOWN;
+    m->patched_source = 0;
+    m->facts.marks_stripped = m->suspension_reported = m->had_status = m->was_of_workload = m->facts.queued = false;
+    m->noop_patch_hash = 0;
+    rejections_end(&m->refused);
+    m->facts.update_at_ns = 0;
+    kueue_status_drop(&m->kueue_status);
+    free(TAKE(m->record));
+    m->created_ns = m->started_ns = 0;
+}
+
+// `known`: the former status was a reduced one, too.
 static void report_reduced(struct engine *engine, struct entry *entry, const struct mirror *m, bool known) {
     if (m->reduced && !known && m->facts.of_workload)
         report_event(engine, entry, true, "StatusTooLarge", "CopyStatus",
-                     "not all of its status in cluster %s is copied: %s", engine->clusters[m->facts.cluster].name,
+                     "the host copies only a part of the status in cluster %s: %s", mirror_cluster(engine, m),
                      m->reduced);
 }
 
@@ -129,21 +133,8 @@ void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m
         engine->stats.clusters[m->facts.cluster].mirrors++;
     if (m->uncompared) // another writer may have changed missing fields since
         m->noop_patch_hash = 0;
-    if (!same) {
-        m->carry = CARRY_UNKNOWN;
-        m->patched_source = 0;
-        m->facts.marks_stripped = false;
-        m->noop_patch_hash = 0;
-        m->suspension_reported = false;
-        rejections_end(&m->refused);
-        m->facts.update_at_ns = 0;
-        kueue_status_drop(&m->kueue_status);
-        m->facts.queued = false;
-        free(m->record);
-        m->record = NULL;
-        m->had_status = m->was_of_workload = false;
-        m->created_ns = m->started_ns = 0;
-    }
+    if (!same)
+        forget_object(m);
     if (had && !same)
         m->outdated = m->facts.busy;
     m->facts.too_large = m->stub = object->too_large;
@@ -167,34 +158,32 @@ static void drop_mirror_doc(struct engine *engine, struct entry *entry, struct m
         mirror_set_object(&engine->store, entry, m, NULL);
     m->facts.finished = false;
     engine->stats.clusters[m->facts.cluster].mirrors--;
-    engine->stats.clusters[m->facts.cluster].unproven -= m->unproven_reported;
-    m->unproven_reported = false;
+    engine->stats.clusters[m->facts.cluster].quarantined -= m->quarantine_reported;
+    m->quarantine_reported = false;
 }
 
 void observe_mirror_gone(struct engine *engine, struct entry *entry, struct mirror *m, bool certain) {
-    bool wanted = entry->workload->facts.exists && !entry->workload->facts.being_deleted &&
-                  !entry->workload->facts.finished && m->facts.of_workload &&
-                  m->facts.attempt == entry->workload->facts.attempt &&
-                  m->facts.cluster == entry->workload->facts.cluster;
+    struct workload_facts *w = &entry->workload->facts;
+    bool wanted = w->exists && !w->being_deleted && !w->finished && is_current(entry, m);
     bool was_being_deleted = m->facts.being_deleted;
     drop_mirror_doc(engine, entry, m, wanted);
     m->facts.being_deleted = m->facts.update_due = false;
     m->outdated = m->facts.busy; // the answer in flight may be older
     m->facts.unsure = wanted && !certain && !was_being_deleted;
     if (wanted && !m->facts.unsure)
-        entry->workload->facts.gone_attempt = entry->workload->facts.attempt;
-    if (entry->workload->facts.exists)
-        entry->workload->facts.status_due = true;
+        w->gone_attempt = w->attempt;
+    if (w->exists)
+        w->status_due = true;
     m->failures = 0;
     queue_entry(engine, entry);
 }
 
-// The key may be newer than the mirror.
+// A mirror without a seal may be older than the key.
 static const char *advice_of(const struct json *object) {
     return object_annotation(object, MARK_SEAL)
-               ? "no valid seal: it is not changed; delete it there if it is forged"
-               : "no seal: if this host created it before there was a key, start once with seal.adoptUnsealed: true; "
-                 "delete it there if it is forged";
+               ? "no valid seal: the host does not change the object; delete a forged one there"
+               : "no seal: if this host created the object before there was a key, start once with seal.adoptUnsealed: "
+                 "true; delete a forged one there";
 }
 
 // Marks of the host without a valid seal.
@@ -206,7 +195,7 @@ static void report_unsealed(struct engine *engine, size_t cluster, size_t kind, 
         text_equal(object_label(object, MARK_UID), entry->workload->uid)) {
         entry->workload->unsealed_reported = true;
         report_event(engine, entry, true, "NameConflict", "Observe",
-                     "cluster %s has a foreign object of this name with the marks of its mirror and %s",
+                     "cluster %s has a foreign object of this name with the marks of the mirror and %s",
                      engine->clusters[cluster].name, advice_of(object));
     }
     if (engine->now.mono_ns < log->next_ns)
@@ -218,8 +207,7 @@ static void report_unsealed(struct engine *engine, size_t cluster, size_t kind, 
 
 void observe_seen_mirror(struct engine *engine, size_t cluster, size_t kind, struct object *object) {
     const struct json *value = object->value;
-    const char *space = object_namespace(value), *name = object_name(value);
-    struct entry *entry = store_get(&engine->store, kind, space, name);
+    struct entry *entry = store_get(&engine->store, kind, object_namespace(value), object_name(value));
     struct mirror *m = entry ? entry_mirror(entry, cluster) : NULL;
     enum ownership ownership = observe_ownership(engine, cluster, kind, m, value);
     bool name_only = false, unknown = ownership != OWNERSHIP_NONE && (!entry || !entry->workload->facts.exists);
@@ -227,13 +215,11 @@ void observe_seen_mirror(struct engine *engine, size_t cluster, size_t kind, str
         object_free(object);
         return;
     }
-    if (unknown && !finalizer_is_on(value)) // the finalizers matter
+    if (unknown && !finalizer_is_on(value)) // finalizers must stay known
         object = orphans_by_name(engine, cluster, kind, object, &name_only);
     value = object->value;
-    space = object_namespace(value);
-    name = object_name(value);
     if (ownership != OWNERSHIP_NONE && !entry)
-        entry = store_make(&engine->store, kind, space, name);
+        entry = store_make(&engine->store, kind, object_namespace(value), object_name(value));
     if (ownership != OWNERSHIP_NONE && !m && entry)
         m = entry_make_mirror(entry, cluster);
     if (ownership != OWNERSHIP_NONE && m) {

@@ -1,110 +1,108 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a placement into the annotations of the workload.
-#include "core/engine/act.h"
+#include "core/engine/engine_internal.h"
 
 #include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/clusters/unknown.h"
-#include "core/engine/decide/decide_unstarted.h"
-#include "core/engine/facts.h"
+#include "core/engine/clusters/missing_worker.h"
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/kueue/kueue.h"
-#include "core/engine/mirror/act_update.h"
 #include "core/engine/mirror/mirror.h"
-#include "core/engine/queue.h"
+#include "core/engine/mirror/mirror_parts.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
-#include "core/engine/status/repeat.h"
+#include "core/engine/status/status.h"
 #include "core/engine/unstarted/unstarted.h"
 
-#include <stdio.h>
-
-// The mirror exists already: it is recorded in the annotations, not placed.
+// The mirror exists already: the annotations record the mirror, and the host places nothing.
 static bool is_there(const struct entry *entry, const struct action *action) {
     const struct mirror *mirror = entry_mirror(entry, action->cluster);
     return mirror && mirror->facts.present && mirror->facts.of_workload && mirror->facts.attempt == action->attempt;
 }
 
-// For its story.
-static enum outcome why_it_leaves(const struct engine *engine, const struct entry *entry) {
-    if (entry->workload->unstarted && entry->workload->unstarted->withdrawn_attempt &&
-        entry->workload->unstarted->withdrawn_attempt == entry->workload->facts.attempt)
+// The outcome of the present attempt, for the history.
+static enum outcome outcome_of(const struct engine *engine, const struct entry *entry) {
+    const struct workload_facts *w = &entry->workload->facts;
+    const struct unstarted_facts *unstarted = entry->workload->unstarted;
+    if (unstarted && unstarted->withdrawn_attempt && unstarted->withdrawn_attempt == w->attempt)
         return OUTCOME_WITHDRAWN;
-    if (entry->workload->facts.attempt == 0 || entry->workload->facts.gone_attempt == entry->workload->facts.attempt)
-        return entry->workload->facts.drained_attempt &&
-                       entry->workload->facts.drained_attempt == entry->workload->facts.attempt
-                   ? OUTCOME_DRAINED
-                   : OUTCOME_DELETED;
+    if (w->attempt == 0 || w->gone_attempt == w->attempt)
+        return w->drained_attempt && w->drained_attempt == w->attempt ? OUTCOME_DRAINED : OUTCOME_DELETED;
     return facts_worker_is_lost(engine, entry) ? OUTCOME_LOST : OUTCOME_REPLACED;
 }
 
-// Its worker may be removed and added again before the next mirror is created.
+// An operator may remove and add the worker before the create of the next mirror.
 static void note_given_up(const struct engine *engine, struct entry *entry, const struct action *action) {
-    if (entry->workload->facts.attempt == 0 || entry->workload->facts.attempt == action->attempt ||
-        !facts_worker_is_lost(engine, entry))
+    struct workload_facts *w = &entry->workload->facts;
+    if (w->attempt == 0 || w->attempt == action->attempt || !facts_worker_is_lost(engine, entry))
         return;
     const char *name = facts_worker_name(engine, entry);
     uint32_t hash = name ? decide_name_hash(name) : DECIDE_GIVEN_UP_SEVERAL;
-    bool other = entry->workload->facts.given_up && entry->workload->facts.given_up != hash;
-    entry->workload->facts.given_up = other ? DECIDE_GIVEN_UP_SEVERAL : hash;
+    w->given_up = w->given_up && w->given_up != hash ? DECIDE_GIVEN_UP_SEVERAL : hash;
+}
+
+static bool send_placement(struct engine *engine, struct entry *entry, const struct action *action) {
+    const char *name = engine->clusters[action->cluster].name;
+    const struct mirror *mirror = entry_mirror(entry, action->cluster);
+    AUTO_TEXT body = text_format("{\"metadata\":{\"uid\":\"%s\",\"resourceVersion\":\"%s\",\"annotations\":"
+                                 "{\"" MARK_CLUSTER "\":\"%s\",\"" MARK_ATTEMPT "\":\"%u\"},"
+                                 "\"labels\":{\"" MARK_CLUSTER "\":\"%s\"}}}",
+                                 entry->workload->uid, doc_version(&engine->store, &entry->workload->doc), name,
+                                 action->attempt, name);
+    struct request_in_flight request = {.type = REQUEST_PLACE,
+                                        .body = body,
+                                        .body_len = body ? strlen(body) : 0,
+                                        .attempt = action->attempt,
+                                        .was_clean = !mirror || !mirror->doc.text.own};
+    if (!body)
+        queue_retry_soon(engine, &entry->workload->facts.not_before_ns);
+    return body && command_send_about(engine, entry, NULL, &request);
+}
+
+static void report_placement(struct engine *engine, struct entry *entry, const struct action *action, bool again) {
+    const struct workload_facts *w = &entry->workload->facts;
+    if (action->attempt == w->attempt)
+        return;
+    if (action->attempt == 1 || w->attempt == 0) {
+        engine->stats.placements += !again;
+        return;
+    }
+    engine->stats.replacements += !again;
+    if (!again && repeat_placed(engine, entry)) // too frequent
+        return;
+    if (w->cluster == DECIDE_UNKNOWN_CLUSTER)
+        missing_worker_rescheduled(engine, entry, action);
+    else
+        report_rescheduled(engine, entry, action);
 }
 
 // Rule 4: uid and resourceVersion are preconditions.
 bool act_place(struct engine *engine, struct entry *entry, const struct action *action) {
+    struct workload *w = entry->workload;
     if (action->attempt > MIRROR_ATTEMPT_MAX) {
         report_event(engine, entry, true, "TooManyAttempts", "Place",
-                     MARK_ATTEMPT " is %u, the maximum: it is not placed again until the annotation is lowered",
-                     entry->workload->facts.attempt);
-        entry->workload->facts.not_before_ns = engine->now.mono_ns + 10 * CLOCK_MINUTE;
+                     MARK_ATTEMPT
+                     " is %u, the maximum: the host does not place the workload again until the annotation "
+                     "is lowered",
+                     w->facts.attempt);
+        w->facts.not_before_ns = engine->now.mono_ns + 10 * CLOCK_MINUTE;
         return true;
     }
-    if (entry->workload->facts.attempt == 0 && !is_there(entry, action) &&
+    if (w->facts.attempt == 0 && !is_there(entry, action) &&
         (!act_accepts(engine, entry) || !kueue_permits(engine, entry)))
         return true;
-    char body[640];
-    const char *name = engine->clusters[action->cluster].name;
-    int len =
-        snprintf(body, sizeof body,
-                 "{\"metadata\":{\"uid\":\"%s\",\"resourceVersion\":\"%s\",\"annotations\":{\"" MARK_CLUSTER
-                 "\":\"%s\",\"" MARK_ATTEMPT "\":\"%u\"},\"labels\":{\"" MARK_CLUSTER "\":\"%s\"}}}",
-                 entry->workload->uid, doc_version(&engine->store, &entry->workload->doc), name, action->attempt, name);
-    if (len < 0 || (size_t)len >= sizeof body) {
-        queue_retry_soon(engine, &entry->workload->facts.not_before_ns);
+    if (!send_placement(engine, entry, action))
         return true;
-    }
-    entry->busy =
-        command_send(engine, entry,
-                     &(struct command_spec){.type = REQUEST_PLACE,
-                                            .verb = VERB_MERGE_PATCH,
-                                            .body = body,
-                                            .body_len = (size_t)len,
-                                            .attempt = action->attempt,
-                                            .was_clean = !entry_mirror(entry, action->cluster) ||
-                                                         !entry_mirror(entry, action->cluster)->doc.text.own});
-    if (!entry->busy) {
-        queue_retry_soon(engine, &entry->workload->facts.not_before_ns);
-        return true;
-    }
-    if (action->attempt != entry->workload->facts.attempt)
-        attempt_history_leaves(entry, why_it_leaves(engine, entry));
+    if (action->attempt != w->facts.attempt)
+        attempt_history_leaves(entry, outcome_of(engine, entry));
     note_given_up(engine, entry, action);
-    // A write that was rejected is repeated: that is the same placement.
-    bool again = entry->workload->requested_attempt == action->attempt;
-    entry->workload->requested_cluster = (uint32_t)action->cluster;
-    entry->workload->requested_attempt = action->attempt;
-    entry->workload->placement.had_choice = action->had_choice;
-    if (action->attempt > 1 && entry->workload->facts.attempt && entry->workload->facts.attempt != action->attempt) {
-        engine->stats.replacements += !again;
-        bool hot = !again && repeat_placed(engine, entry);
-        if (!hot && entry->workload->facts.cluster == DECIDE_UNKNOWN_CLUSTER)
-            unknown_placed_again(engine, entry, action);
-        else if (!hot)
-            report_rescheduled(engine, entry, action);
-    } else if (action->attempt != entry->workload->facts.attempt) {
-        engine->stats.placements += !again;
-    }
+    bool again = w->requested_attempt == action->attempt; // the same placement, after a rejected write
+    w->requested_cluster = (uint32_t)action->cluster;
+    w->requested_attempt = action->attempt;
+    w->placement.had_choice = action->had_choice;
+    report_placement(engine, entry, action, again);
     unstarted_placed(engine, entry, action->cluster);
-    // Counted immediately, so that a burst of placements spreads over the workers.
+    // Counts immediately, so a burst of placements spreads over the workers.
     cluster_count_active(engine, entry, (uint32_t)action->cluster);
     capacity_placed(engine, entry, action->cluster);
     return true;

@@ -4,9 +4,6 @@
 #include "core/base/selector.h"
 #include "core/base/text.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define ALLOW '+'
 #define DENY '-'
 #define SELECT '='
@@ -14,17 +11,6 @@
 static const char *next_line(const char *line) {
     line += strcspn(line, "\n");
     return line + (*line == '\n');
-}
-
-static const char *selector_of(const char *rule) {
-    for (const char *line = rule; line && *line; line = next_line(line))
-        if (*line == SELECT)
-            return line + 1;
-    return NULL;
-}
-
-bool namespaces_select(const char *rule) {
-    return selector_of(rule);
 }
 
 // The configuration has checked the selector; without memory no namespace matches.
@@ -40,18 +26,20 @@ static bool is_selected(const char *text, const char *labels) {
 
 enum namespaces_verdict namespaces_judge(const char *rule, const struct namespaces_subject *subject) {
     bool any_allowed = false, allowed = false;
+    const char *selector = NULL;
     if (subject->len == 0)
         return NAMESPACES_PERMITTED;
     for (const char *line = rule; line && *line; line = next_line(line)) {
         bool matches = *line != SELECT && text_matches(line + 1, strcspn(line + 1, "\n"), subject->name, subject->len);
-        if (*line == DENY && matches)
+        if (*line == SELECT && !selector)
+            selector = line + 1;
+        else if (*line == DENY && matches)
             return NAMESPACES_DENIED;
         any_allowed |= *line == ALLOW;
         allowed |= *line == ALLOW && matches;
     }
     if (any_allowed && !allowed)
         return NAMESPACES_DENIED;
-    const char *selector = selector_of(rule);
     if (selector && !subject->labels_known)
         return NAMESPACES_UNDECIDED;
     return !selector || is_selected(selector, subject->labels) ? NAMESPACES_PERMITTED : NAMESPACES_DENIED;

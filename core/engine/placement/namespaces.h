@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Namespaces with workloads that may be placed: overall, and by worker. A workload that was placed before a rule
-// changed stays until its end. A rule is a text with one pattern a line: "+team-*" allows, "-kube-*" denies; and one
+// Permitted namespaces of workloads: overall, and by worker. A workload with an earlier placement stays until the end
+// after a change of the rule. A rule is a text with one pattern a line: "+team-*" allows, "-kube-*" denies; and one
 // line "=env in (a,b)" with a selector of the namespace's labels. A denial always wins; if a pattern allows namespaces,
 // the rule denies all others; a selector denies every namespace that does not match.
 #pragma once
@@ -11,7 +11,7 @@
 enum namespaces_verdict {
     NAMESPACES_PERMITTED,
     NAMESPACES_DENIED,
-    NAMESPACES_UNDECIDED // its labels are unknown yet
+    NAMESPACES_UNDECIDED // for lack of the namespace's labels
 };
 
 struct namespaces_subject {
@@ -23,5 +23,3 @@ struct namespaces_subject {
 
 // `rule` NULL or "": all.
 enum namespaces_verdict namespaces_judge(const char *rule, const struct namespaces_subject *subject);
-// Whether the rule needs the labels of namespaces.
-bool namespaces_select(const char *rule);

@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/placement/placement.h"
 
-#include "core/base/clock.h"
 #include "core/engine/decide/decide_parts.h"
-#include "core/engine/decide/decide_unstarted.h"
 #include "core/engine/placement/namespaces.h"
-
-#include <string.h>
 
 static int compare(uint64_t a, uint64_t b) {
     return a < b ? -1 : a > b;
-}
-
-// 0 is after all others.
-static int compare_order(const struct worker_facts *a, const struct worker_facts *b) {
-    return compare(a->order - 1U, b->order - 1U);
 }
 
 // In thousandths of a workload.
@@ -26,22 +17,16 @@ static uint64_t load_of(const struct worker_facts *w, int64_t now_ns) {
 static int compare_workers(enum placement_policy policy, const struct worker_facts *a, const struct worker_facts *b,
                            int64_t now_ns) {
     int by = 0;
-    switch (policy) {
-    case PLACEMENT_LEAST_ACTIVE:
+    if (policy == PLACEMENT_LEAST_ACTIVE)
         by = compare(load_of(a, now_ns), load_of(b, now_ns));
-        break;
-    case PLACEMENT_ORDERED:
-        by = compare_order(a, b);
-        break;
-    case PLACEMENT_WEIGHTED: // least share, with this workload
+    else if (policy == PLACEMENT_WEIGHTED) // least share, with this workload
         by = compare((load_of(a, now_ns) + 1000) * b->weight, (load_of(b, now_ns) + 1000) * a->weight);
-        by = by ? by : compare(b->weight, a->weight);
-        break;
-    case PLACEMENT_BIN_PACK:
+    else if (policy == PLACEMENT_BIN_PACK)
         by = compare(b->active, a->active);
-        by = by ? by : compare_order(a, b);
-        break;
-    }
+    if (by == 0 && policy == PLACEMENT_WEIGHTED)
+        by = compare(b->weight, a->weight);
+    else if (by == 0 && policy != PLACEMENT_LEAST_ACTIVE) // 0 is after all others
+        by = compare(a->order - 1U, b->order - 1U);
     return by ? by : strcmp(a->name, b->name);
 }
 
@@ -73,7 +58,7 @@ bool placement_permits(const struct decide_facts *f, size_t cluster, int64_t *ne
 }
 
 // `again`: also workers that did not start the mirror.
-static size_t choose(const struct decide_facts *f, bool again, int64_t *next_ns, size_t *candidates) {
+static size_t choose_once(const struct decide_facts *f, bool again, int64_t *next_ns, size_t *candidates) {
     size_t best = DECIDE_UNPLACED;
     *candidates = 0;
     for (size_t c = 1; c < f->n_clusters; c++) {
@@ -91,8 +76,9 @@ static size_t choose(const struct decide_facts *f, bool again, int64_t *next_ns,
 }
 
 static size_t choose_in_rounds(const struct decide_facts *f, int64_t *next_ns, size_t *candidates) {
-    size_t best = choose(f, false, next_ns, candidates);
-    return best == DECIDE_UNPLACED && decide_round_begins(f, next_ns) ? choose(f, true, next_ns, candidates) : best;
+    size_t best = choose_once(f, false, next_ns, candidates);
+    return best == DECIDE_UNPLACED && decide_round_begins(f, next_ns) ? choose_once(f, true, next_ns, candidates)
+                                                                      : best;
 }
 
 size_t placement_choose(const struct decide_facts *f, int64_t *next_ns) {
@@ -100,27 +86,28 @@ size_t placement_choose(const struct decide_facts *f, int64_t *next_ns) {
     return choose_in_rounds(f, next_ns, &candidates);
 }
 
-bool placement_is_settling(const struct decide_facts *f) {
-    for (size_t c = 1; c < f->n_clusters && !f->settle_time_is_over; c++)
-        if (!f->workers[c].settled)
+bool placement_in_startup_grace(const struct decide_facts *f) {
+    for (size_t c = 1; c < f->n_clusters && !f->startup_grace_is_over; c++)
+        if (!f->workers[c].state_known)
             return true;
     return false;
 }
 
-int64_t placement_unsettled_until_ns(const struct decide_facts *f) {
+int64_t placement_state_unknown_until_ns(const struct decide_facts *f) {
     int64_t until_ns = 0;
     const struct workload_facts *workload = f->workload;
     bool any = workload->clean_attempt != workload->attempt || workload->given_up == DECIDE_GIVEN_UP_SEVERAL;
     for (size_t c = 1; c < f->n_clusters; c++) {
         const struct worker_facts *w = &f->workers[c];
-        if (!w->settled && (any || (workload->given_up && w->name_hash == workload->given_up)) &&
-            w->lost_since_ns <= CLOCK_NEVER - f->lost_timeout_ns)
-            until_ns = clock_later(until_ns, w->lost_since_ns + f->lost_timeout_ns);
+        int64_t lost_ns = clock_after(w->lost_since_ns, f->lost_timeout_ns);
+        if (!w->state_known && (any || (workload->given_up && w->name_hash == workload->given_up)) &&
+            lost_ns != CLOCK_NEVER)
+            until_ns = clock_later(until_ns, lost_ns);
     }
     return until_ns;
 }
 
-// The reason why no worker can be chosen now.
+// Why no worker is a candidate now.
 static struct action nowhere(const struct decide_facts *f, int64_t next_ns) {
     if (f->view && f->view->lacks_capacity)
         return action_wait_until(next_ns, WAITING_CAPACITY, 0);
@@ -129,18 +116,18 @@ static struct action nowhere(const struct decide_facts *f, int64_t next_ns) {
     for (const struct mirror_facts *m = f->mirrors; m; m = m->next)
         if (m->present && f->workers[m->cluster].connected)
             return action_blocked(WAITING_PREDECESSOR, m->cluster);
-    return action_blocked(f->view && f->view->waits_for_limit ? WAITING_ROOM : WAITING_NO_WORKER, 0);
+    return action_blocked(f->view && f->view->waits_for_limit ? WAITING_MAX_ACTIVE : WAITING_NO_WORKER, 0);
 }
 
 struct action placement_move(const struct decide_facts *f, const char *why) {
     const struct workload_facts *w = f->workload;
     enum namespaces_verdict verdict = namespaces_judge(f->namespaces, &f->namespace_);
     if (verdict != NAMESPACES_PERMITTED)
-        return action_blocked(verdict == NAMESPACES_DENIED ? WAITING_NAMESPACE : WAITING_SETTLING, 0);
+        return action_blocked(verdict == NAMESPACES_DENIED ? WAITING_NAMESPACE : WAITING_STARTUP_GRACE, 0);
     if (!f->placing)
         return action_blocked(WAITING_STOPPING, 0);
-    if (placement_is_settling(f))
-        return action_blocked(WAITING_SETTLING, 0);
+    if (placement_in_startup_grace(f))
+        return action_blocked(WAITING_STARTUP_GRACE, 0);
     if (w->attempt && w->clean_attempt != w->attempt && w->places.at_ns > f->now_ns)
         return action_wait_until(w->places.at_ns, WAITING_REPEATED, 0);
     int64_t next_ns = CLOCK_NEVER;

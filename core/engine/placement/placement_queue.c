@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/placement/placement_queue.h"
+#include "core/engine/placement/placing.h"
 
 #define MISSES_MAX 64             // failed tries, after which the next round waits
 #define ROUND_NS (100 * CLOCK_MS) // between such rounds

@@ -1,124 +1,270 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/placement/placement_rules.h"
+// The rules of the configuration, and the view of one workload.
+#include "core/engine/capacity/capacity.h"
+#include "core/engine/clusters/cluster_state.h"
+#include "core/engine/placement/placing.h"
+#include "core/engine/shard/shard.h"
 
-#include "core/base/text.h"
-#include "core/engine/engine_internal.h"
-#include "core/engine/placement/namespace_labels.h"
+#include <stdio.h>
 
-#include <stdlib.h>
-#include <string.h>
-
-struct parsed_rule {
-    struct selector namespaces, workers;
+struct placement_rules {
+    size_t n;
+    bool limited; // not every worker may get every workload, or the policy is not the default
+    struct parsed_rule {
+        struct placement_rule rule; // owns kinds and namespaces; the selectors are NULL
+        struct selector namespaces, workers;
+    } list[]; // [n], and the rule for all others
 };
 
-struct placement_settings {
-    struct placement_options options; // its rules are `rules`
-    struct placement_rule *rules;     // n_rules, and `otherwise`; texts are owned
-    struct parsed_rule *parsed;       // of rules
-};
-
-void placement_settings_free(struct placement_settings *settings) {
-    if (!settings)
-        return;
-    for (size_t i = 0; settings->rules && i <= settings->options.n_rules; i++) {
-        struct placement_rule *rule = &settings->rules[i];
-        free((char *)rule->kinds);
-        free((char *)rule->namespaces);
-        free((char *)rule->namespace_selector);
-        free((char *)rule->worker_selector);
+static void free_rules(struct placement_rules *rules) {
+    for (size_t i = 0; rules && i <= rules->n; i++) {
+        free((char *)rules->list[i].rule.kinds);
+        free((char *)rules->list[i].rule.namespaces);
+        selector_clear(&rules->list[i].namespaces);
+        selector_clear(&rules->list[i].workers);
     }
-    for (size_t i = 0; settings->parsed && i <= settings->options.n_rules; i++) {
-        selector_clear(&settings->parsed[i].namespaces);
-        selector_clear(&settings->parsed[i].workers);
-    }
-    free(settings->rules);
-    free(settings->parsed);
-    free(settings);
+    free(rules);
 }
 
-static bool copy_text(const char *from, const char **to) {
-    *to = from ? strdup(from) : NULL;
-    return !from || *to;
-}
-
-static bool copy_rule(const struct placement_rule *from, struct placement_rule *to) {
-    *to = *from;
-    to->kinds = to->namespaces = to->namespace_selector = to->worker_selector = NULL;
-    return copy_text(from->kinds, &to->kinds) && copy_text(from->namespaces, &to->namespaces) &&
-           copy_text(from->namespace_selector, &to->namespace_selector) &&
-           copy_text(from->worker_selector, &to->worker_selector);
-}
-
-static struct error *parse(const char *text, const char *what, struct selector *out) {
+static struct error *parse_selector(const char *text, const char *key, struct selector *out) {
     struct error *error = text ? selector_parse(text, out) : NULL;
-    return error_wrap(error, "%s", what);
+    return error_wrap(error, "%s", key);
 }
 
-static struct error *fill(const struct placement_options *options, struct placement_settings *settings) {
+static struct error *parse_rule(const struct placement_rule *from, struct parsed_rule *to) {
+    to->rule = *from;
+    to->rule.namespace_selector = to->rule.worker_selector = NULL;
+    to->rule.kinds = from->kinds ? strdup(from->kinds) : NULL;
+    to->rule.namespaces = from->namespaces ? strdup(from->namespaces) : NULL;
+    if ((from->kinds && !to->rule.kinds) || (from->namespaces && !to->rule.namespaces))
+        return error_no_memory();
+    struct error *error = parse_selector(from->worker_selector, "workerSelector", &to->workers);
+    return error ? error : parse_selector(from->namespace_selector, "namespaceSelector", &to->namespaces);
+}
+
+struct error *placement_set_rules(struct engine *engine, const struct placement_options *options) {
+    const struct placement_rule *otherwise = &options->otherwise;
     size_t n = options->n_rules;
-    settings->options = *options;
-    settings->rules = calloc(n + 1, sizeof *settings->rules);
-    settings->parsed = calloc(n + 1, sizeof *settings->parsed);
-    if (!settings->rules || !settings->parsed)
+    struct placement_rules *rules = calloc(1, sizeof *rules + (n + 1) * sizeof *rules->list);
+    if (!rules)
         return error_no_memory();
     struct error *error = NULL;
-    for (size_t i = 0; i <= n && !error; i++) {
-        const struct placement_rule *from = i < n ? &options->rules[i] : &options->otherwise;
-        if (!copy_rule(from, &settings->rules[i]))
-            return error_no_memory();
-        error = parse(from->worker_selector, "workerSelector", &settings->parsed[i].workers);
-        if (!error && i < n)
-            error = parse(from->namespace_selector, "namespaceSelector", &settings->parsed[i].namespaces);
-    }
-    settings->options.rules = settings->rules;
-    settings->options.otherwise = settings->rules[n];
+    rules->n = n;
+    rules->limited = n > 0 || otherwise->worker_selector || otherwise->policy != PLACEMENT_LEAST_ACTIVE;
+    for (size_t i = 0; i <= n && !error; i++)
+        error = parse_rule(i < n ? &options->rules[i] : otherwise, &rules->list[i]);
+    free_rules(error ? rules : engine->placement.rules);
+    if (!error)
+        engine->placement.rules = rules;
     return error;
 }
 
-struct error *placement_settings_new(const struct placement_options *options, struct placement_settings **out) {
-    struct placement_settings *settings = calloc(1, sizeof *settings);
-    struct error *error = settings ? fill(options, settings) : error_no_memory();
-    if (error)
-        placement_settings_free(settings);
-    *out = error ? NULL : settings;
-    return error;
-}
-
-const struct placement_options *placement_settings_options(const struct placement_settings *settings) {
-    return &settings->options;
-}
-
-static bool is_of_kind(const struct placement_rule *rule, const struct kind *kind) {
-    return !rule->kinds || pattern_list_matches(rule->kinds, kind->plural_group) ||
-           pattern_list_matches(rule->kinds, kind->abi.kind);
+void placement_drop_rules(struct engine *engine) {
+    free_rules(engine->placement.rules);
+    engine->placement.rules = NULL;
 }
 
 const struct placement_rule *placement_rule_of(const struct engine *engine, const struct entry *entry, bool *known,
                                                const struct selector **workers) {
-    const struct placement_settings *settings = engine->placement.rules;
-    size_t n = settings->options.n_rules, i = 0;
+    const struct placement_rules *rules = engine->placement.rules;
+    const struct kind *kind = engine->kinds[entry->kind];
+    size_t i = 0;
     bool labels_known = true;
-    char space[254];
-    if (n > 0)
-        entry_namespace(entry, space);
-    for (; i < n; i++) {
-        const struct placement_rule *rule = &settings->rules[i];
-        if (!is_of_kind(rule, engine->kinds[entry->kind]) ||
-            (rule->namespaces && !pattern_list_matches(rule->namespaces, space)))
-            continue;
-        if (!rule->namespace_selector)
-            break;
+    char namespace_[254];
+    if (rules->n > 0)
+        entry_namespace(entry, namespace_);
+    for (; i < rules->n; i++) {
+        const struct placement_rule *rule = &rules->list[i].rule;
         const char *labels = NULL;
-        labels_known = namespace_labels_of(engine->placement.namespace_labels, space, &labels);
+        if ((rule->kinds && !pattern_list_matches(rule->kinds, kind->plural_group) &&
+             !pattern_list_matches(rule->kinds, kind->abi.kind)) ||
+            (rule->namespaces && !pattern_list_matches(rule->namespaces, namespace_)))
+            continue;
+        if (rules->list[i].namespaces.n_terms > 0)
+            labels_known = namespace_labels_of(engine, entry, &labels);
         if (!labels_known)
-            i = n;
-        if (!labels_known || selector_is_met(&settings->parsed[i].namespaces, labels))
+            i = rules->n;
+        if (!labels_known || selector_is_met(&rules->list[i].namespaces, labels))
             break;
     }
     if (known)
         *known = labels_known;
     if (workers)
-        *workers = &settings->parsed[i].workers;
-    return &settings->rules[i];
+        *workers = &rules->list[i].workers;
+    return &rules->list[i].rule;
+}
+
+bool placement_waits_when_lost(const struct engine *engine, const struct entry *entry) {
+    bool known = false;
+    return placement_rule_of(engine, entry, &known, NULL)->wait_when_lost || !known;
+}
+
+// Settings of workers ------------------------------------------------------------------------------------------
+
+void placement_workers_changed(struct engine *engine) {
+    engine->placement.workers_are_limited = false;
+    for (size_t c = 1; c < engine->n_clusters; c++)
+        engine->placement.workers_are_limited |=
+            engine->clusters[c].settings.max_active > 0 || engine->clusters[c].settings.max_kinds;
+    placement_queue_retry(engine);
+}
+
+// From a list like "jobs.batch=5,JobSet=2"; 0: no limit.
+static size_t limit_of_kind(const char *list, const struct kind *kind) {
+    const char *const names[] = {kind->plural_group, kind->abi.kind};
+    for (size_t i = 0; list && i < 2; i++) {
+        int64_t limit = 0;
+        char text[24];
+        if (labels_value(list, names[i], text, sizeof text) && text_to_int64(text, &limit) && limit > 0)
+            return (size_t)limit;
+    }
+    return 0;
+}
+
+void placement_worker_refresh(const struct engine *engine, size_t cluster, size_t kind) {
+    const struct worker_settings *settings = &engine->clusters[cluster].settings;
+    struct worker_facts *facts = &engine->workers[kind][cluster];
+    facts->weight = settings->weight ? settings->weight : 1;
+    facts->order = settings->order;
+    facts->max_active = settings->max_active;
+    facts->max_kind = limit_of_kind(settings->max_kinds, engine->kinds[kind]);
+}
+
+// The view -----------------------------------------------------------------------------------------------------
+
+bool placement_is_limited(const struct engine *engine, const struct entry *entry) {
+    return entry->workload->placement.has_placement_annotations || capacity_is_used(engine) ||
+           engine->placement.workers_are_limited || engine->placement.rules->limited;
+}
+
+static void exclude_all(struct placement_view *view, enum worker_obstacle obstacle) {
+    for (size_t c = 1; c < view->n_clusters; c++)
+        placement_exclude(view, c, obstacle, CLOCK_NEVER);
+}
+
+static void exclude_unmatched(const struct engine *engine, const struct selector *selector,
+                              struct placement_view *view) {
+    for (size_t c = 1; selector->n_terms > 0 && c < view->n_clusters; c++)
+        if (!cluster_is_vacant(engine, c) && !selector_is_met(selector, engine->clusters[c].settings.labels))
+            placement_exclude(view, c, OBSTACLE_SELECTOR, CLOCK_NEVER);
+}
+
+// wharf.dev/cluster-selector.
+static void read_selector(const struct engine *engine, const char *text, struct placement_view *view) {
+    struct error *error = selector_parse(text, &view->selector);
+    if (error) {
+        snprintf(view->problem, sizeof view->problem, "annotation " MARK_CLUSTER_SELECTOR ": %s", error_text(error));
+        error_free(error);
+        exclude_all(view, OBSTACLE_SELECTOR);
+        return;
+    }
+    exclude_unmatched(engine, &view->selector, view);
+}
+
+static size_t find_worker(const struct engine *engine, const char *name, size_t len) {
+    for (size_t c = 1; c < engine->n_clusters; c++)
+        if (!cluster_is_vacant(engine, c) && strlen(engine->clusters[c].name) == len &&
+            strncmp(engine->clusters[c].name, name, len) == 0)
+            return c;
+    return 0;
+}
+
+// wharf.dev/cluster-names. Ignores names that no worker has: the worker may join later.
+static void read_names(const struct engine *engine, const char *text, struct placement_view *view) {
+    uint32_t rank = 0;
+    view->pinned = true;
+    for (const char *at = text; *at;) {
+        at += strspn(at, ", ");
+        size_t len = strcspn(at, ", ");
+        size_t cluster = len > 0 ? find_worker(engine, at, len) : 0;
+        if (cluster && view->workers[cluster].rank == 0)
+            view->workers[cluster].rank = ++rank;
+        at += len;
+    }
+    if (rank == 0)
+        snprintf(view->problem, sizeof view->problem, "annotation " MARK_CLUSTER_NAMES ": %.80s is no worker", text);
+    for (size_t c = 1; c < view->n_clusters; c++)
+        if (view->workers[c].rank == 0)
+            placement_exclude(view, c, OBSTACLE_PINNED, CLOCK_NEVER);
+}
+
+bool placement_limit_of(const struct engine *engine, const struct entry *entry, size_t cluster, size_t *limit,
+                        size_t *active, size_t *kind) {
+    const struct worker_facts *facts = &engine->workers[entry->kind][cluster];
+    size_t own = entry->workload->active_in == cluster ? 1 : 0;
+    *limit = facts->max_kind;
+    *active = facts->active_kind - own;
+    if (facts->max_active == 0 || (*limit > 0 && *active >= *limit))
+        return true;
+    *limit = facts->max_active;
+    *active = facts->active - own;
+    *kind = cluster_unlisted_kind(engine); // the worker may have workloads of the kind
+    return *active >= *limit || *kind == engine->n_kinds;
+}
+
+static void exclude_full(const struct engine *engine, const struct entry *entry, struct placement_view *view) {
+    for (size_t c = 1; engine->placement.workers_are_limited && c < view->n_clusters; c++) {
+        size_t limit = 0, active = 0, kind = 0;
+        if (cluster_is_vacant(engine, c) || view->workers[c].obstacle != OBSTACLE_NONE ||
+            (placement_limit_of(engine, entry, c, &limit, &active, &kind) && (limit == 0 || active < limit)))
+            continue;
+        placement_exclude(view, c, OBSTACLE_FULL, CLOCK_NEVER);
+        view->waits_for_limit = true;
+    }
+}
+
+static void exclude_without_capacity(struct engine *engine, struct entry *entry, struct placement_view *view) {
+    uint32_t shard = shard_of(engine, entry);
+    for (size_t c = 1; capacity_is_used(engine) && c < view->n_clusters; c++) {
+        struct placement_option *option = &view->workers[c];
+        int64_t next_ns = CLOCK_NEVER;
+        const struct worker_facts *worker = &engine->workers[entry->kind][c];
+        if (option->obstacle != OBSTACLE_NONE || !worker->eligible || shard_is_in(worker->closed_shards, shard))
+            continue;
+        if (!capacity_fits(engine, entry, c, &next_ns)) {
+            placement_exclude(view, c, OBSTACLE_CAPACITY, next_ns);
+            view->lacks_capacity = true;
+        } else if (view->policy == PLACEMENT_BIN_PACK) {
+            option->fullness = capacity_fullness(engine, entry, c);
+        }
+    }
+}
+
+static void read_annotations(struct engine *engine, struct entry *entry, struct placement_view *view) {
+    const struct json *object = doc_tree(&engine->store, &entry->workload->doc);
+    const char *names = object_annotation(object, MARK_CLUSTER_NAMES);
+    const char *selector = object_annotation(object, MARK_CLUSTER_SELECTOR);
+    if (names)
+        read_names(engine, names, view);
+    if (selector)
+        read_selector(engine, selector, view);
+}
+
+bool placement_view_make(struct engine *engine, struct entry *entry, struct placement_view *out) {
+    *out = (struct placement_view){.n_clusters = engine->n_clusters};
+    out->workers = calloc(engine->n_clusters, sizeof *out->workers);
+    if (!out->workers ||
+        (entry->workload->placement.has_placement_annotations && !doc_tree(&engine->store, &entry->workload->doc))) {
+        placement_view_clear(out);
+        return false;
+    }
+    for (size_t c = 0; c < out->n_clusters; c++)
+        out->workers[c].until_ns = CLOCK_NEVER;
+    bool known = true;
+    const struct selector *workers = NULL;
+    out->policy = placement_rule_of(engine, entry, &known, &workers)->policy;
+    if (!known)
+        exclude_all(out, OBSTACLE_UNDECIDED);
+    if (entry->workload->placement.has_placement_annotations)
+        read_annotations(engine, entry, out);
+    exclude_unmatched(engine, workers, out);
+    exclude_full(engine, entry, out);
+    exclude_without_capacity(engine, entry, out);
+    return true;
+}
+
+void placement_view_clear(struct placement_view *view) {
+    free(view->workers);
+    selector_clear(&view->selector);
+    *view = (struct placement_view){.workers = NULL};
 }

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/placement/worker_reason.h"
 
 #include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/decide/decide_unstarted.h"
-#include "core/engine/facts.h"
+#include "core/engine/engine_internal.h"
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/placement/namespaces.h"
-#include "core/engine/placement/placement_rules.h"
-#include "core/engine/shard/shard_of.h"
+#include "core/engine/placement/placing.h"
+#include "core/engine/shard/shard.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #define REASONS_MAX 8 // workers, or reasons, in one sentence
 
@@ -36,7 +33,7 @@ static void fill_connection(const struct engine *engine, const struct entry *ent
     bool silent = cluster_contact(engine, cluster) == CONTACT_LOST;
     const char *problem = silent ? "" : engine->stats.clusters[cluster].watches[entry->kind].problem;
     if (!silent && watch->state == REFLECTOR_ABSENT)
-        fill(out, OBSTACLE_KIND, "does not serve the kind", "does not serve the kind; install its CRD%s%s",
+        fill(out, OBSTACLE_KIND, "does not serve the kind", "does not serve the kind; install the CRD%s%s",
              DETAILS(problem));
     else if (!silent && (watch->state == REFLECTOR_STARTING || (watch->state == REFLECTOR_CONNECTED && !watch->listed)))
         fill(out, OBSTACLE_CONNECTING, "connecting", "is still connecting");
@@ -92,24 +89,23 @@ static void fill_rejection(const struct engine *engine, const struct entry *entr
     out->until_ns = mirror->facts.excluded_until_ns;
 }
 
-// The mirror was withdrawn, or the worker had rejected it when the host gave up.
+// The host withdrew the mirror, or the worker had rejected the mirror when the host gave up.
 static void fill_tried(const struct engine *engine, const struct entry *entry, const struct mirror *mirror,
                        struct worker_reason *out) {
     const struct attempt *attempt = rejection_by(engine, entry, mirror->facts.cluster);
     bool rejected = attempt && !mirror->facts.tried;
     out->reason = rejected ? attempt->reason : NULL;
     fill(out, OBSTACLE_TRIED, rejected ? brief_of(out->reason) : "did not start", "%s",
-         attempt && attempt->message ? attempt->message : "did not start it in time");
+         attempt && attempt->message ? attempt->message : "did not start the mirror in time");
     if (!entry->workload->unstarted->gave_up)
         out->until_ns = entry->workload->unstarted->round_at_ns;
 }
 
 static void fill_policy(enum worker_policy policy, struct worker_reason *out) {
     fill(out, OBSTACLE_CLOSED, policy == WORKER_CORDONED ? "cordoned" : "drained", "%s",
-         policy == WORKER_CORDONED ? "is cordoned, so nothing new is placed there"
-         : policy == WORKER_DRAIN_MOVE
-             ? "is drained: its running workloads move to other workers"
-             : "is drained: its running workloads end there, and nothing new is placed there");
+         policy == WORKER_CORDONED     ? "is cordoned, so nothing new is placed there"
+         : policy == WORKER_DRAIN_MOVE ? "is drained: running workloads move to other workers"
+                                       : "is drained: running workloads finish there, and nothing new is placed there");
 }
 
 // Reasons that hold for all workloads of the kind.
@@ -130,7 +126,7 @@ static void find_of_worker(const struct engine *engine, const struct entry *entr
              "serves the kind as %.40s, the management cluster as %.40s", version_in(engine, entry, cluster),
              version_in(engine, entry, ENGINE_MANAGEMENT));
     else if (cluster_watch(engine, cluster, entry->kind)->paused & PAUSE_FULL)
-        fill(out, OBSTACLE_PAUSED, "paused", "is paused for the kind: it has too many mirrors without a workload");
+        fill(out, OBSTACLE_PAUSED, "paused", "is paused for the kind: too many mirrors without a workload are there");
     else if (cluster_contact(engine, cluster) == CONTACT_SUSPECT)
         fill(out, OBSTACLE_SUSPECT, "answers late", "answers late or not at all, so nothing new is placed there");
     else if (facts->closed)
@@ -160,10 +156,10 @@ static void fill_full(const struct engine *engine, const struct entry *entry, si
     char brief[sizeof out->brief];
     if (placement_limit_of(engine, entry, cluster, &limit, &active, &kind)) {
         snprintf(brief, sizeof brief, "full (%zu of %zu)", active, limit);
-        fill(out, OBSTACLE_FULL, brief, "is full: it has %zu workloads, and its maxActive is %zu", active, limit);
+        fill(out, OBSTACLE_FULL, brief, "is full: %zu workloads are there, and maxActive is %zu", active, limit);
     } else
         fill(out, OBSTACLE_FULL, "not counted yet",
-             "has maxActive, but its workloads are not counted yet: %.80s are not listed",
+             "has maxActive, but the count of workloads is incomplete: %.80s are not listed",
              engine->kinds[kind]->plural_group);
 }
 
@@ -191,7 +187,7 @@ static void find_of_workload(const struct engine *engine, const struct entry *en
     char lack[sizeof out->brief];
     struct namespaces_subject subject = facts_namespace(engine, entry);
     if (namespaces_judge(engine->clusters[cluster].settings.namespaces, &subject) != NAMESPACES_PERMITTED)
-        fill(out, OBSTACLE_NAMESPACE, "namespace not permitted", "does not take workloads of its namespace");
+        fill(out, OBSTACLE_NAMESPACE, "namespace not permitted", "does not accept workloads of the namespace");
     else if (mirror && mirror->facts.excluded_until_ns > now_ns)
         fill_rejection(engine, entry, mirror, out);
     else if (mirror && entry->workload->unstarted &&
@@ -202,10 +198,10 @@ static void find_of_workload(const struct engine *engine, const struct entry *en
     else if (capacity_lacks(engine, entry, cluster, lack, sizeof lack))
         fill(out, OBSTACLE_CAPACITY, lack, "%s: %s",
              problem ? "has unknown free capacity, so no workload that requests pods is placed there"
-                     : "has no room for it",
+                     : "lacks free capacity",
              problem ? problem : lack);
     else
-        fill(out, OBSTACLE_NONE, "fit", "%s", cluster == entry->workload->facts.cluster ? "has it" : "fits");
+        fill(out, OBSTACLE_NONE, "fit", "%s", cluster == entry->workload->facts.cluster ? "has the workload" : "fits");
 }
 
 void worker_reason_find(const struct engine *engine, const struct entry *entry, const struct placement_view *view,

@@ -6,8 +6,6 @@
 #include "core/engine/shard/shard.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char *const action_names[] = {
     [ACTION_NONE] = "none",     [ACTION_WAIT] = "wait",     [ACTION_PLACE] = "place",   [ACTION_CREATE] = "create",
@@ -15,7 +13,7 @@ static const char *const action_names[] = {
     [ACTION_VERIFY] = "verify", [ACTION_FORGET] = "forget", [ACTION_READ] = "read",     [ACTION_GIVE_UP] = "give-up",
 };
 
-// Takes the message; drops it when out of memory.
+// Takes the message; drops the message when out of memory.
 static void add_message(struct engine *engine, struct log_message message) {
     struct update *update = engine->update;
     if (message.text && array_reserve(&update->log, &update->cap_log, update->n_log + 1, sizeof *update->log))
@@ -25,23 +23,23 @@ static void add_message(struct engine *engine, struct log_message message) {
 }
 
 void report_log(struct engine *engine, enum log_level level, size_t cluster, size_t kind, const char *format, ...) {
+    struct log_message message = {.level = level, .cluster = cluster, .kind = kind};
     va_list args;
     va_start(args, format);
-    add_message(engine, (struct log_message){
-                            .level = level, .cluster = cluster, .kind = kind, .text = text_vformat(format, args)});
+    message.text = text_vformat(format, args);
     va_end(args);
+    add_message(engine, message);
 }
 
 void report_mirror(struct engine *engine, enum log_level level, const struct entry *entry, const struct mirror *mirror,
                    const char *format, ...) {
+    struct log_message message = {.level = level, .cluster = mirror->facts.cluster, .kind = entry->kind};
     va_list args;
     va_start(args, format);
-    add_message(engine, (struct log_message){.level = level,
-                                             .cluster = mirror->facts.cluster,
-                                             .kind = entry->kind,
-                                             .object = strdup(entry->key),
-                                             .text = text_vformat(format, args)});
+    message.text = text_vformat(format, args);
     va_end(args);
+    message.object = strdup(entry->key);
+    add_message(engine, message);
 }
 
 void report_decision(struct engine *engine, const struct entry *entry, const struct action *action) {
@@ -56,32 +54,11 @@ void report_decision(struct engine *engine, const struct entry *entry, const str
                                              .text = strdup("decided")});
 }
 
-// The Event's reference to the workload, in one block. False when out of memory.
-static bool describe(const struct engine *engine, const struct entry *entry, const char *reason,
-                     struct workload_event *event) {
-    const struct kind *kind = engine->kinds[entry->kind];
-    const char *version = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->version;
-    char space[254], api_version[320];
-    entry_namespace(entry, space);
-    snprintf(api_version, sizeof api_version, "%s%s%s", kind->abi.group, *kind->abi.group ? "/" : "",
-             version ? version : "v1");
-    event->memory = malloc(strlen(api_version) + strlen(space) + strlen(entry_name(entry)) +
-                           strlen(entry->workload->uid) + strlen(reason) + 5);
-    if (!event->memory)
-        return false;
-    char *at = event->memory;
-    event->reason = update_string(&at, reason, strlen(reason));
-    event->api_version = update_string(&at, api_version, strlen(api_version));
-    event->namespace_ = update_string(&at, space, strlen(space));
-    event->name = update_string(&at, entry_name(entry), strlen(entry_name(entry)));
-    event->uid = update_string(&at, entry->workload->uid, strlen(entry->workload->uid));
-    return true;
-}
-
 void report_event(struct engine *engine, struct entry *entry, bool warning, const char *reason, const char *action,
                   const char *format, ...) {
     struct update *update = engine->update;
-    if (!*entry->workload->uid || !shard_is_held(engine, entry)) // the holder of the shard reports
+    struct workload *w = entry->workload;
+    if (!*w->uid || !shard_is_held(engine, entry)) // the holder of the shard reports
         return;
     va_list args;
     va_start(args, format);
@@ -89,21 +66,32 @@ void report_event(struct engine *engine, struct entry *entry, bool warning, cons
     va_end(args);
     if (!text)
         return;
-    entry->workload->report.reported = true;
-    // The same note about the same workload is not repeated.
-    uint64_t wide = text_hash(TEXT_HASH, text);
-    uint32_t hash = (uint32_t)(wide ^ wide >> 32);
-    struct workload_event event = {.kind = entry->kind, .warning = warning, .action = action};
-    if (hash == entry->workload->report.last_note ||
-        !array_reserve(&update->events, &update->cap_events, update->n_events + 1, sizeof *update->events) ||
-        !describe(engine, entry, reason, &event))
+    w->report.reported = true;
+    uint32_t hash = decide_name_hash(text);
+    if (hash == w->report.last_note) // a repeat
         return;
-    event.text = TAKE(text);
-    update->events[update->n_events++] = event;
-    entry->workload->report.last_note = hash;
+    const struct kind *kind = engine->kinds[entry->kind];
+    const char *version = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->version;
+    char namespace_[254], api_version[320];
+    entry_namespace(entry, namespace_);
+    snprintf(api_version, sizeof api_version, "%s%s%s", kind->abi.group, *kind->abi.group ? "/" : "",
+             version ? version : "v1");
+    struct workload_event event = {.reason = reason,
+                                   .text = text,
+                                   .api_version = api_version,
+                                   .namespace_ = namespace_,
+                                   .name = entry_name(entry),
+                                   .uid = w->uid,
+                                   .action = action,
+                                   .kind = entry->kind,
+                                   .warning = warning};
+    if (!array_reserve(&update->events, &update->cap_events, update->n_events + 1, sizeof *update->events))
+        return;
+    struct workload_event *copy = struct_copy_with_texts(&event, sizeof event, WORKLOAD_EVENT_TEXTS);
+    if (!copy)
+        return;
+    copy->memory = copy;
+    update->events[update->n_events++] = *copy;
+    w->report.last_note = hash;
     engine->stats.events++;
-}
-
-bool report_was_made(const struct entry *entry) {
-    return entry->workload->report.reported || entry->workload->report.waiting_reported;
 }

@@ -13,12 +13,10 @@ void report_log(struct engine *engine, enum log_level level, size_t cluster, siz
 // A log line that names a mirror.
 void report_mirror(struct engine *engine, enum log_level level, const struct entry *entry, const struct mirror *mirror,
                    const char *format, ...) __attribute__((format(printf, 5, 6)));
-// Logs a decision with an effect, if decisions are logged.
+// Logs a decision with an effect, if the settings say so.
 void report_decision(struct engine *engine, const struct entry *entry, const struct action *action);
 
 // Reports another placement, in another worker or the same one.
 void report_rescheduled(struct engine *engine, struct entry *entry, const struct action *action);
 // Reports the end of a workload.
 void report_finished(struct engine *engine, struct entry *entry);
-
-bool report_was_made(const struct entry *entry); // since the workload began to wait

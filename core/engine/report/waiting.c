@@ -1,148 +1,213 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rule 8. Reports a wait of more than a minute: an Event on the workload, once per reason, and a metric.
 #include "core/engine/engine_internal.h"
-#include "core/engine/mirror/unresumed.h"
-#include "core/engine/part.h"
-#include "core/engine/placement/worker_reason.h"
-#include "core/engine/queue.h"
+#include "core/engine/mirror/mirror_parts.h"
+#include "core/engine/placement/placing.h"
 #include "core/engine/report/report.h"
 
 #define WAITING_REPORTED_NS (60 * CLOCK_SECOND)
 #define UNSCHEDULABLE_NS (10 * CLOCK_SECOND)
 
+static const struct {
+    const char *name, *text;
+} waitings[WAITINGS] = {
+    [WAITING_NOT] = {"nothing", "nothing"},
+    [WAITING_ANSWER] = {"answer", "a request is in flight"},
+    [WAITING_MANAGEMENT] = {"management", "the management cluster is unreachable"},
+    [WAITING_BACKOFF] = {"backoff", "a request failed; the host retries after a backoff"},
+    [WAITING_STARTUP_GRACE] = {"settling", "workers are still connecting"},
+    [WAITING_STOPPING] = {"stopping", "the host is stopping and places nothing new"},
+    [WAITING_NO_WORKER] = {"no-worker", "no worker is eligible; wharf explain has the reason of each"},
+    [WAITING_REFUSED] = {"refused", "every eligible worker has rejected the workload; the host retries with a backoff"},
+    [WAITING_WORKER] = {"worker", "the worker is unreachable; the host reschedules after workerLostTimeout"},
+    [WAITING_IDENTITY] =
+        {"identity",
+         "the host has refused or not identified yet the worker or the management cluster, and changes nothing there"},
+    [WAITING_STATUS] = {"status",
+                        "the management cluster does not serve the status subresource of the kind; check the CRD"},
+    [WAITING_UNKNOWN_WORKER] =
+        {"unknown-worker",
+         "the worker is not in the configuration; add the worker, or the host reschedules after workerLostTimeout"},
+    [WAITING_PREDECESSOR] =
+        {"predecessor",
+         "another object has the name of the mirror; the host creates the mirror once that object is gone"},
+    [WAITING_EARLIER] = {"earlier-mirror", "an earlier mirror must be gone before a new one is created"},
+    [WAITING_REPEATED] =
+        {"repeated",
+         "too many repetitions of the same change, so the host delays the change; another writer may undo the change"},
+    [WAITING_FINAL_STATUS] = {"final-status", "the mirror has finished, but the host cannot write the final status"},
+    [WAITING_PROOF] = {"proof", "the host cannot prove that a mirror is its own, and holds the mirror; delete it, or "
+                                "name it in the annotations"},
+    [WAITING_SIZE] = {"size", "the object exceeds maxObjectSize or maxObjectNodes, so the host ignores the object"},
+    [WAITING_DRAIN] = {"drain",
+                       "the worker is drained, but no other worker is eligible: the workload continues to run there"},
+    [WAITING_NAMESPACE] = {"namespace", "the host's configuration does not permit the namespace; see namespaces"},
+    [WAITING_MAX_ACTIVE] = {"room",
+                            "all permitted workers have reached maxActive: the workload waits until others finish"},
+    [WAITING_KEPT] = {"kept-worker",
+                      "the worker is unreachable, and the host does not reschedule (onWorkerLost: wait)"},
+    [WAITING_START] = {"start", "the mirror has not started yet; after pendingTimeout the host tries another worker"},
+    [WAITING_GAVE_UP] = {"gave-up",
+                         "no worker accepted the workload within giveUpAfter; the host tries again when annotation "
+                         "wharf.dev/retry is written, or a worker joins"},
+    [WAITING_QUEUED] = {"queued", "the Kueue of the worker has queued the mirror"},
+    [WAITING_KUEUE] = {"kueue", "the management cluster's Kueue has queued the workload"},
+    [WAITING_CHECK_REJECTED] = {"kueue-check",
+                                "an admission check of the queue in the management cluster has rejected the workload"},
+    [WAITING_CAPACITY] = {"capacity", "the requests of the workload fit into no worker"},
+    [WAITING_UNGUARDED] =
+        {"unguarded", "the worker is unreachable and no guard was seen there, so the mirror may still run; the host "
+                      "reschedules once the worker is back or has left the configuration"},
+    [WAITING_RESUME] = {"resume", "the mirror is still suspended, although the workload is not"},
+    [WAITING_ALSO_RUN] = {"also-run",
+                          "a controller in the management cluster also runs delegated workloads of the kind "
+                          "(Events AlsoRunHere): stop that controller for delegated workloads, or set "
+                          "hybrid: allow for the kind"},
+    [WAITING_CHANGES] = {"status-changes", "the status changes more than once a second; the host copies the newest "
+                                           "status within 30 s, the final status at once"},
+    [WAITING_BYTES] = {"status-bytes", "the statuses of the worker take more space in the management cluster than "
+                                       "rateLimit.statusBytes allows; the host copies the newest status later, the "
+                                       "final status at once"},
+    [WAITING_GONE] = {"deletion", "the mirror has a deletionTimestamp but still exists; check the finalizers"},
+};
+
+const char *waiting_name(enum waiting waiting) {
+    return waitings[waiting].name;
+}
+
+bool waiting_is_for_a_worker(enum waiting waiting) {
+    return waiting == WAITING_NO_WORKER || waiting == WAITING_REFUSED || waiting == WAITING_MAX_ACTIVE ||
+           waiting == WAITING_CAPACITY;
+}
+
+const char *waiting_text(enum waiting waiting) {
+    return waitings[waiting].text;
+}
+
 static uint64_t bit_of(uint8_t waiting) {
-    _Static_assert(WAITINGS <= 64, "struct entry has a bit for each");
+    _Static_assert(WAITINGS <= 64, "struct workload_report has a bit for each");
     return UINT64_C(1) << waiting;
 }
 
-static void count(struct engine *engine, const struct entry *entry, bool more) {
-    if ((entry->workload->report.waiting_reported & bit_of(entry->workload->waiting)) == 0)
-        return;
-    if (more)
-        engine->stats.waiting[entry->workload->waiting]++;
-    else
-        engine->stats.waiting[entry->workload->waiting]--;
+static void count(struct engine *engine, const struct workload *w, uint64_t change) {
+    if (w->report.waiting_reported & bit_of(w->waiting))
+        engine->stats.waiting[w->waiting] += change;
 }
 
-static void end_waiting(struct engine *engine, struct entry *entry) {
-    count(engine, entry, false);
-    entry->workload->waiting = WAITING_NOT;
-    entry->workload->report.waiting_reported = 0;
-    entry->workload->report.reported = entry->workload->report.unschedulable_reported = false;
-}
-
-static enum waiting waiting_of(const struct entry *entry) {
-    return (enum waiting)entry->workload->waiting;
+static void end_waiting(struct engine *engine, struct workload *w) {
+    count(engine, w, UINT64_MAX);
+    w->waiting = WAITING_NOT;
+    w->report.waiting_reported = 0;
+    w->report.reported = w->report.unschedulable_reported = false;
 }
 
 // The reason of each worker, in one Event.
 static void report_unschedulable(struct engine *engine, struct entry *entry) {
-    int64_t at_ns = entry->workload->waiting_since_ns + UNSCHEDULABLE_NS;
-    if (entry->workload->report.unschedulable_reported || !waiting_is_for_a_worker(waiting_of(entry)))
+    struct workload *w = entry->workload;
+    if (w->report.unschedulable_reported || !waiting_is_for_a_worker((enum waiting)w->waiting) ||
+        queue_is_early(engine, entry, w->waiting_since_ns + UNSCHEDULABLE_NS))
         return;
-    if (engine->now.mono_ns < at_ns) {
-        queue_wake(engine, entry, at_ns);
+    AUTO_BUFFER(text, 8192);
+    worker_reasons_put(engine, entry, engine->now.mono_ns, &text);
+    w->report.unschedulable_reported = true;
+    report_event(engine, entry, true, "Unschedulable", "Place", "%s",
+                 text.len > 0 ? text.data : "no worker accepts the workload");
+}
+
+// Whether another Event has reported the cause of the wait.
+static bool has_own_event(const struct workload *w) {
+    switch (w->waiting) {
+    case WAITING_BACKOFF:
+    case WAITING_REPEATED:
+        return w->report.reported;
+    case WAITING_WORKER:
+    case WAITING_KEPT:
+    case WAITING_UNGUARDED:
+        return w->loss_reported_ns;
+    case WAITING_BYTES:
+    case WAITING_QUEUED:
+    case WAITING_KUEUE:
+    case WAITING_CHECK_REJECTED:
+    case WAITING_START:
+    case WAITING_GAVE_UP:
+        return true;
+    default:
+        return waiting_is_for_a_worker((enum waiting)w->waiting);
+    }
+}
+
+static void report_waiting(struct engine *engine, struct entry *entry, const struct action *action) {
+    struct workload *w = entry->workload;
+    w->report.waiting_reported |= bit_of(w->waiting);
+    count(engine, w, 1);
+    if (has_own_event(w))
+        return;
+    if (w->waiting == WAITING_NAMESPACE) {
+        char namespace_[254];
+        entry_namespace(entry, namespace_);
+        report_event(engine, entry, true, "NamespaceDenied", "Place",
+                     "not placed: the host's configuration does not permit namespace %s (namespaces)", namespace_);
         return;
     }
     AUTO_BUFFER(text, 8192);
-    worker_reasons_put(engine, entry, engine->now.mono_ns, &text);
-    entry->workload->report.unschedulable_reported = true;
-    report_event(engine, entry, true, "Unschedulable", "Place", "%s",
-                 text.len > 0 ? text.data : "no worker accepts it");
-}
-
-static void tell_denied(struct engine *engine, struct entry *entry) {
-    char space[254];
-    entry_namespace(entry, space);
-    report_event(engine, entry, true, "NamespaceDenied", "Place",
-                 "it is not placed: the host's configuration does not permit namespace %s (namespaces)", space);
-}
-
-static void report(struct engine *engine, struct entry *entry, const struct action *action) {
-    entry->workload->report.waiting_reported |= bit_of(entry->workload->waiting);
-    count(engine, entry, true);
-    // Causes of a retry or delay were reported at their start; others have their own Events.
-    if ((entry->workload->waiting == WAITING_BACKOFF || entry->workload->waiting == WAITING_REPEATED) &&
-        entry->workload->report.reported)
-        return;
-    if (entry->workload->waiting == WAITING_BYTES) // reported for the worker
-        return;
-    if (entry->workload->waiting == WAITING_QUEUED || entry->workload->waiting == WAITING_KUEUE ||
-        entry->workload->waiting == WAITING_CHECK_REJECTED)
-        return;
-    if (waiting_is_for_a_worker(waiting_of(entry)) ||
-        ((entry->workload->waiting == WAITING_WORKER || entry->workload->waiting == WAITING_KEPT ||
-          entry->workload->waiting == WAITING_UNGUARDED) &&
-         entry->workload->loss_reported_ns) ||
-        entry->workload->waiting == WAITING_START || entry->workload->waiting == WAITING_GAVE_UP) // Events of their own
-        return;
-    if (entry->workload->waiting == WAITING_NAMESPACE) {
-        tell_denied(engine, entry);
-        return;
+    if (w->waiting == WAITING_RESUME)
+        unresumed_put(engine, entry, &text);
+    if (text.len == 0)
+        buffer_text(&text, waiting_text(action->waiting));
+    if (action->cluster != 0 && action->cluster < engine->n_clusters) {
+        const char *refused = engine->stats.clusters[action->cluster].refused;
+        buffer_printf(&text, " (cluster %s)", engine->clusters[action->cluster].name);
+        if (w->waiting == WAITING_IDENTITY && *refused)
+            buffer_printf(&text, ": %s", refused);
     }
-    bool somewhere = action->cluster != 0 && action->cluster < engine->n_clusters;
-    const char *refused = somewhere ? engine->stats.clusters[action->cluster].refused : "";
-    bool detail = entry->workload->waiting == WAITING_IDENTITY && *refused;
-    AUTO_BUFFER(resume, 8192);
-    if (entry->workload->waiting == WAITING_RESUME)
-        unresumed_put(engine, entry, &resume);
-    report_event(engine, entry, true, "Waiting", "Wait", "waiting for more than a minute: %s%s%s%s%s%s",
-                 resume.len > 0 ? resume.data : waiting_text(action->waiting), somewhere ? " (cluster " : "",
-                 somewhere ? engine->clusters[action->cluster].name : "", somewhere ? ")" : "", detail ? ": " : "",
-                 detail ? refused : "");
+    report_event(engine, entry, true, "Waiting", "Wait", "waiting for more than a minute: %s",
+                 text.len > 0 ? text.data : waiting_text(action->waiting));
 }
 
-static void count_unplaced(struct engine *engine, struct entry *entry, enum waiting waiting) {
-    const struct workload_facts *w = &entry->workload->facts;
+static void count_unplaced(struct engine *engine, struct workload *workload, enum waiting waiting) {
+    const struct workload_facts *w = &workload->facts;
+    struct workload_report *report = &workload->report;
     bool unplaced = w->exists && w->attempt == 0 && !w->finished && !w->suspended && !w->being_deleted;
-    if (unplaced == entry->workload->report.counted_unplaced &&
-        (!unplaced || waiting == entry->workload->report.unplaced))
-        return;
-    if (entry->workload->report.counted_unplaced)
-        engine->stats.unplaced[entry->workload->report.unplaced]--;
+    if (report->counted_unplaced)
+        engine->stats.unplaced[report->unplaced]--;
     if (unplaced)
         engine->stats.unplaced[waiting]++;
-    entry->workload->report.counted_unplaced = unplaced;
-    entry->workload->report.unplaced = (uint8_t)waiting;
+    report->counted_unplaced = unplaced;
+    report->unplaced = (uint8_t)waiting;
 }
 
 static void forget(struct engine *engine, struct entry *entry) {
-    if (!entry->workload->facts.exists)
+    struct workload *w = entry->workload;
+    if (!w->facts.exists)
         return;
-    end_waiting(engine, entry);
-    if (entry->workload->report.counted_unplaced)
-        engine->stats.unplaced[entry->workload->report.unplaced]--;
-    entry->workload->report.counted_unplaced = false;
-}
-
-static void update(struct engine *engine, struct entry *entry, const struct action *action) {
-    enum waiting waiting = action->waiting;
-    if (waiting == WAITING_ANSWER)
-        return;
-    if (waiting == WAITING_NOT || waiting == WAITING_STOPPING || !entry->workload->facts.exists ||
-        entry->workload->facts.finished) {
-        end_waiting(engine, entry);
-        return;
-    }
-    if (entry->workload->waiting == WAITING_NOT)
-        entry->workload->waiting_since_ns = engine->now.mono_ns;
-    if (entry->workload->waiting != waiting) {
-        count(engine, entry, false);
-        entry->workload->waiting = (uint8_t)waiting;
-        count(engine, entry, true);
-    }
-    report_unschedulable(engine, entry);
-    if (entry->workload->report.waiting_reported & bit_of(entry->workload->waiting))
-        return;
-    if (waiting == WAITING_NAMESPACE || engine->now.mono_ns >= entry->workload->waiting_since_ns + WAITING_REPORTED_NS)
-        report(engine, entry, action);
-    else
-        queue_wake(engine, entry, entry->workload->waiting_since_ns + WAITING_REPORTED_NS);
+    end_waiting(engine, w);
+    if (w->report.counted_unplaced)
+        engine->stats.unplaced[w->report.unplaced]--;
+    w->report.counted_unplaced = false;
 }
 
 static void after(struct engine *engine, struct entry *entry, const struct action *action) {
-    count_unplaced(engine, entry, action->waiting);
-    update(engine, entry, action);
+    struct workload *w = entry->workload;
+    enum waiting waiting = action->waiting;
+    count_unplaced(engine, w, waiting);
+    if (waiting == WAITING_ANSWER)
+        return;
+    if (waiting == WAITING_NOT || waiting == WAITING_STOPPING || !w->facts.exists || w->facts.finished) {
+        end_waiting(engine, w);
+        return;
+    }
+    if (w->waiting == WAITING_NOT)
+        w->waiting_since_ns = engine->now.mono_ns;
+    if (w->waiting != waiting) {
+        count(engine, w, UINT64_MAX);
+        w->waiting = (uint8_t)waiting;
+        count(engine, w, 1);
+    }
+    report_unschedulable(engine, entry);
+    if (w->report.waiting_reported & bit_of(w->waiting))
+        return;
+    if (waiting == WAITING_NAMESPACE || !queue_is_early(engine, entry, w->waiting_since_ns + WAITING_REPORTED_NS))
+        report_waiting(engine, entry, action);
 }
 
 const struct part part_report = {.name = "waiting", .stand_by = forget, .after = after, .workload_ends = forget};

@@ -1,31 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/request/call.h"
+#include "core/engine/request/command.h"
 
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/engine_internal.h"
-#include "core/engine/kueue/kueue_status.h"
-#include "core/engine/mirror/mirror.h"
+#include "core/engine/kueue/kueue.h"
 #include "core/engine/report/report.h"
-#include "core/engine/store/backoff.h"
-
-#include <string.h>
 
 #define REFUSED_BASE_NS (5 * CLOCK_SECOND) // for a workload rejected by the adapter or the host
 #define REFUSED_MAX_NS (10 * CLOCK_MINUTE)
 
+// The worker of the placement; the management cluster if there is none, or none in the configuration.
+static size_t worker_of(const struct entry *entry) {
+    uint32_t cluster = entry->workload->facts.cluster;
+    return cluster == DECIDE_UNKNOWN_CLUSTER ? ENGINE_MANAGEMENT : cluster;
+}
+
 void call_begin(const struct engine *engine, const struct entry *entry, wharf_mirror_state state,
                 struct adapter_call *call) {
-    bool known = entry->workload->facts.cluster && entry->workload->facts.cluster != DECIDE_UNKNOWN_CLUSTER;
     const struct kind *kind = engine->kinds[entry->kind];
     const char *version = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->version;
+    size_t worker = worker_of(entry);
     adapter_call_begin(call, &(struct call_context){
                                  .kind = &kind->abi,
                                  .given = kind->given,
                                  .adapter = kind->adapter ? kind->adapter->name : NULL,
                                  .now = engine->now,
-                                 .cluster = known ? engine->clusters[entry->workload->facts.cluster].name : NULL,
+                                 .cluster = worker ? engine->clusters[worker].name : NULL,
                                  .attempt = entry->workload->facts.attempt,
-                                 .version = version ? version : kind->abi.versions[0], // not known yet
+                                 .version = version ? version : kind->abi.versions[0], // an unknown version
                                  .object = entry->key,
                                  .mirror_state = state,
                                  .clock = engine->clock,
@@ -33,40 +35,44 @@ void call_begin(const struct engine *engine, const struct entry *entry, wharf_mi
                              });
 }
 
-struct mirror_context call_context(struct engine *engine, struct entry *entry, struct mirror *mirror,
-                                   struct adapter_call *call) {
-    size_t where = mirror                                                     ? mirror->facts.cluster
-                   : entry->workload->facts.cluster == DECIDE_UNKNOWN_CLUSTER ? ENGINE_MANAGEMENT
-                                                                              : entry->workload->facts.cluster;
+struct mirror_context call_begin_for_mirror(struct engine *engine, struct entry *entry, struct mirror *mirror,
+                                            wharf_mirror_state state, struct adapter_call *call) {
+    call_begin(engine, entry, state, call);
+    const struct workload_facts *w = &entry->workload->facts;
     return (struct mirror_context){.kind = engine->kinds[entry->kind],
                                    .origin = engine->origin,
                                    .call = call,
                                    .workload = doc_tree(&engine->store, &entry->workload->doc),
                                    .mirror = mirror ? doc_tree(&engine->store, &mirror->doc) : NULL,
-                                   .attempt = entry->workload->facts.attempt,
+                                   .carry = mirror ? &mirror->carry : NULL,
+                                   .attempt = w->attempt,
                                    .suspended_by_kueue = mirror && kueue_status_governs(entry, mirror),
                                    .had_status = mirror && mirror->had_status,
-                                   .unfinished = !entry->workload->facts.finished || entry->workload->facts.foreign_end,
+                                   .unfinished = !w->finished || w->foreign_end,
                                    .finalizer = engine->settings.mirror_finalizer,
                                    .seals = engine->seals,
-                                   .cluster = engine->clusters[where].name};
+                                   .cluster = engine->clusters[mirror ? mirror->facts.cluster : worker_of(entry)].name};
 }
 
-int64_t call_failed(struct engine *engine, struct entry *entry, wharf_result result, struct adapter_call *call,
-                    const char *action, uint16_t *refusals) {
+bool call_succeeded(struct engine *engine, struct entry *entry, wharf_result result, struct adapter_call *call,
+                    const char *action, uint16_t *refusals, int64_t *retry_at_ns) {
+    int64_t delay_ns = call->answer.retry_after_ms ? call->answer.retry_after_ms * CLOCK_MS : CLOCK_SECOND;
+    if (result == WHARF_OK) {
+        *refusals = 0;
+        return true;
+    }
     engine->stats.kinds[entry->kind].adapter_errors++;
     if (result == WHARF_REFUSED) {
         report_event(engine, entry, true, adapter_answer_reason(call, "Refused"), action, "%s",
                      adapter_answer_message(call, "the adapter rejected the workload without a reason"));
         if (*refusals < UINT16_MAX)
             (*refusals)++;
-        return engine->now.mono_ns + backoff_ns(engine, *refusals, REFUSED_BASE_NS, REFUSED_MAX_NS);
+        delay_ns = backoff_ns(engine, *refusals, REFUSED_BASE_NS, REFUSED_MAX_NS);
     }
-    uint32_t retry_after_ms = call->answer.retry_after_ms;
-    return engine->now.mono_ns + (retry_after_ms ? retry_after_ms * CLOCK_MS : CLOCK_SECOND);
+    *retry_at_ns = engine->now.mono_ns + delay_ns;
+    return false;
 }
 
-// A successful call may have a message.
 void call_report_message(struct engine *engine, struct entry *entry, struct adapter_call *call, const char *action) {
     bool made = strcmp(action, "CreateMirror") == 0;
     if (call->answer.message)

@@ -3,10 +3,6 @@
 
 #include "core/base/memory.h"
 #include "core/engine/engine.h"
-#include "core/engine/facts.h"
-#include "core/engine/queue.h"
-
-#include <stdlib.h>
 
 #define NO_CLUSTER SIZE_MAX
 #define MANY 8                     // requests in flight
@@ -54,16 +50,20 @@ static enum work_class class_of(const struct engine *engine, const struct entry 
     }
 }
 
+static struct pace *pace_of(const struct engine *engine, size_t cluster) {
+    return engine->clusters[cluster].request;
+}
+
 static bool has_room(struct engine *engine, size_t cluster) {
-    return window_has_room(&engine->clusters[cluster].request->window, engine->now.mono_ns);
+    return window_has_room(&pace_of(engine, cluster)->window, engine->now.mono_ns);
 }
 
 bool pacing_has_spare(struct engine *engine, size_t cluster) {
-    return engine->clusters[cluster].request->queue.count == 0 && has_room(engine, cluster);
+    return pace_of(engine, cluster)->queue.count == 0 && has_room(engine, cluster);
 }
 
 bool pacing_is_calm(struct engine *engine, size_t cluster) {
-    int64_t pressed_ns = engine->clusters[cluster].request->pressed_ns;
+    int64_t pressed_ns = pace_of(engine, cluster)->pressed_ns;
     return pacing_has_spare(engine, cluster) && (pressed_ns == 0 || engine->now.mono_ns - pressed_ns >= CALM_NS);
 }
 
@@ -73,15 +73,16 @@ bool pacing_admits(struct engine *engine, struct entry *entry, const struct acti
     bool here = action->type == ACTION_PLACE || action->type == ACTION_STATUS || action->type == ACTION_READ ||
                 action->type == ACTION_GIVE_UP;
     size_t cluster = here ? ENGINE_MANAGEMENT : action->cluster;
+    struct pace *pace = pace_of(engine, cluster);
     if (pacing_has_spare(engine, cluster) || (engine->request.turn_of == cluster && has_room(engine, cluster)))
         return true;
     struct mirror *mirror = here ? NULL : entry_make_mirror(entry, cluster);
     struct fair_node *node = here ? &entry->node : mirror ? &mirror->node : NULL;
-    if (!node || !fair_queue_put(&engine->clusters[cluster].request->queue, node, entry,
-                                 class_of(engine, entry, action, mirror), entry->kind, entry->key, entry->name_at - 1U))
-        return true; // without memory it does not wait
-    window_was_full(&engine->clusters[cluster].request->window);
-    engine->clusters[cluster].request->pressed_ns = engine->now.mono_ns;
+    if (!node || !fair_queue_put(&pace->queue, node, entry, class_of(engine, entry, action, mirror), entry->kind,
+                                 entry->key, entry->name_at - 1U))
+        return true; // without memory the entry does not wait
+    window_was_full(&pace->window);
+    pace->pressed_ns = engine->now.mono_ns;
     node->renewed = true;
     if (here)
         entry->busy = true;
@@ -92,18 +93,19 @@ bool pacing_admits(struct engine *engine, struct entry *entry, const struct acti
 
 struct entry *pacing_next(struct engine *engine) {
     for (size_t c = 0; c < engine->n_clusters; c++) {
-        if (!engine->clusters[c].request || engine->clusters[c].request->queue.count == 0 || !has_room(engine, c))
+        struct pace *pace = pace_of(engine, c);
+        if (!pace || pace->queue.count == 0 || !has_room(engine, c))
             continue;
         engine->request.turn_of = c;
-        engine->clusters[c].request->pressed_ns = engine->now.mono_ns;
-        return fair_queue_next(&engine->clusters[c].request->queue);
+        pace->pressed_ns = engine->now.mono_ns;
+        return fair_queue_next(&pace->queue);
     }
     engine->request.turn_of = NO_CLUSTER;
     return NULL;
 }
 
 void pacing_sent(struct engine *engine, size_t cluster) {
-    struct pace *pace = engine->clusters[cluster].request;
+    struct pace *pace = pace_of(engine, cluster);
     window_sent(&pace->window);
     if (pace->window.in_flight >= MANY)
         pace->pressed_ns = engine->now.mono_ns;
@@ -125,14 +127,13 @@ static enum window_outcome outcome_of(const struct response *response) {
 
 void pacing_answered(struct engine *engine, size_t cluster, enum window_verb verb, const struct response *response,
                      int64_t round_trip_ns) {
-    window_answered(&engine->clusters[cluster].request->window, verb, outcome_of(response), round_trip_ns,
-                    engine->now.mono_ns);
+    window_answered(&pace_of(engine, cluster)->window, verb, outcome_of(response), round_trip_ns, engine->now.mono_ns);
 }
 
 void pacing_count(struct engine *engine) {
     for (size_t c = 0; c < engine->n_clusters; c++) {
         struct stats_cluster *stats = &engine->stats.clusters[c];
-        const struct pace *pace = engine->clusters[c].request;
+        const struct pace *pace = pace_of(engine, c);
         if (!pace)
             continue;
         stats->window = (uint64_t)pace->window.limit;
@@ -145,35 +146,31 @@ void pacing_count(struct engine *engine) {
 size_t pacing_waiting(const struct engine *engine) {
     size_t count = 0;
     for (size_t c = 0; c < engine->n_clusters; c++)
-        count += engine->clusters[c].request ? engine->clusters[c].request->queue.count : 0;
+        count += pace_of(engine, c) ? pace_of(engine, c)->queue.count : 0;
     return count;
 }
 
 int64_t pacing_due_ns(struct engine *engine) {
     int64_t wake_ns = CLOCK_NEVER, now_ns = engine->now.mono_ns;
     for (size_t c = 0; c < engine->n_clusters; c++) {
-        const struct pace *pace = engine->clusters[c].request;
+        const struct pace *pace = pace_of(engine, c);
         if (pace && pace->queue.count > 0)
             wake_ns = clock_earlier(wake_ns, has_room(engine, c) ? now_ns : window_next_ns(&pace->window, now_ns));
     }
     return wake_ns;
 }
 
-// Of the worker, or of all clusters.
-static double qps_of(const struct engine *engine, size_t cluster) {
+void pacing_refresh_rate(struct engine *engine, size_t cluster) {
     const struct worker_settings *own = &engine->clusters[cluster].settings;
-    return own->qps > 0 ? own->qps : engine->settings.qps;
-}
-
-static double burst_of(const struct engine *engine, size_t cluster) {
-    const struct worker_settings *own = &engine->clusters[cluster].settings;
-    return own->qps > 0 ? own->burst : engine->settings.burst;
+    bool is_set = own->qps > 0; // else the limit of all clusters applies
+    window_set_rate(&pace_of(engine, cluster)->window, is_set ? own->qps : engine->settings.qps,
+                    is_set ? own->burst : engine->settings.burst, engine->now.mono_ns);
 }
 
 void pacing_join(struct engine *engine, size_t cluster, struct pace *pace) {
     engine->clusters[cluster].request = pace;
-    window_init(&pace->window, engine->request.window_max, qps_of(engine, cluster), burst_of(engine, cluster),
-                engine->now.mono_ns);
+    window_init(&pace->window, engine->request.window_max, 0, 0, engine->now.mono_ns);
+    pacing_refresh_rate(engine, cluster);
     fair_queue_init(&pace->queue, engine->seed);
 }
 
@@ -184,11 +181,6 @@ void pacing_leave(struct engine *engine, size_t cluster) {
     free(pace);
 }
 
-void pacing_refresh_rate(struct engine *engine, size_t cluster) {
-    window_set_rate(&engine->clusters[cluster].request->window, qps_of(engine, cluster), burst_of(engine, cluster),
-                    engine->now.mono_ns);
-}
-
 void pacing_begin_engine(struct engine *engine, unsigned window_max) {
     engine->request.turn_of = NO_CLUSTER;
     engine->request.window_max = window_max;
@@ -196,17 +188,6 @@ void pacing_begin_engine(struct engine *engine, unsigned window_max) {
 
 void pacing_step_ends(struct engine *engine) {
     engine->request.turn_of = NO_CLUSTER;
-    window_charge(&engine->clusters[ENGINE_MANAGEMENT].request->window,
+    window_charge(&pace_of(engine, ENGINE_MANAGEMENT)->window,
                   (double)(engine->update->n_events - engine->events_before));
-}
-
-void engine_each_waiter(const struct engine *engine, void (*visit)(void *ctx, const struct engine_waiter *waiter),
-                        void *ctx) {
-    for (size_t c = 0; c < engine->n_clusters; c++)
-        for (int work = 0; engine->clusters[c].request && work < WORK_CLASSES; work++) {
-            const struct flow *first = engine->clusters[c].request->queue.classes[work].turn, *flow = first;
-            for (bool more = first; more; flow = flow->next, more = flow != first)
-                for (const struct fair_node *node = flow->first; node; node = node->next)
-                    visit(ctx, &(struct engine_waiter){c, node->entry->kind, (enum work_class)work, node->entry->key});
-        }
 }

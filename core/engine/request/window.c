@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/request/window.h"
-
-#include "core/base/clock.h"
+#include "core/engine/request/pacing.h"
 
 #include <math.h>
 
 #define SAMPLE_MIN 4  // answers before a change of the window
-#define TOLERANCE 1.5 // times the shortest: latency varies by this much without a queue
+#define TOLERANCE 1.5 // times the shortest round trip: latency varies by this factor without a queue
 #define AGING 64      // samples until the shortest round trip has nearly adapted to longer ones
 
 void window_init(struct window *window, unsigned max, double qps, double burst, int64_t now_ns) {
@@ -90,9 +88,9 @@ static void ease(struct window *window, int64_t sent_ns, int64_t now_ns) {
     window->eased_ns = now_ns;
 }
 
-// As Netflix's Gradient2Limit: of the present window, what the server takes without a queue, and its square root, which
-// may wait there; half of the way to it is taken. Up to the floor it grows by one, however long the answers take.
-static void decide(struct window *window) {
+// As Netflix's Gradient2Limit: the part of the window that the server handles without a queue, and the square root of
+// the window, which may wait there. The window moves half of the way, and up to the floor grows by at least one.
+static void adjust(struct window *window) {
     double ratio = TOLERANCE * (double)window->least_sum_ns / (double)window->taken_ns;
     double limit = window->limit, wanted = (ratio < 1 ? ratio : 1) * limit + sqrt(limit);
     double least = limit >= WINDOW_FLOOR ? WINDOW_FLOOR : limit + (window->full ? 1 : 0);
@@ -101,7 +99,7 @@ static void decide(struct window *window) {
     set_limit(window, limit > least ? limit : least);
 }
 
-// Without a request that waits, a round trip is the server's own time: it shows that a server has become slower.
+// While no request waits, a longer round trip shows that the server has become slower.
 static void learn(struct window *window, int64_t *least_ns, int64_t round_trip_ns) {
     if (*least_ns == 0 || round_trip_ns < *least_ns)
         *least_ns = round_trip_ns;
@@ -122,5 +120,5 @@ void window_answered(struct window *window, enum window_verb verb, enum window_o
     window->taken_ns += round_trip_ns;
     window->least_sum_ns += window->least_ns[verb];
     if (window->answers >= SAMPLE_MIN && window->answers >= (uint32_t)window->limit)
-        decide(window);
+        adjust(window);
 }

@@ -1,20 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rule 11. Whoever may write holds the lease of what it writes. Workloads are divided into shards by a hash of their
-// kind, namespace and name (not of their uid: an object in a worker belongs to one shard, also when its workload is
-// created anew under its name). Entries of shards that this host does not hold are kept up to date and not acted on.
+// Rule 11. A host needs the Lease of a shard for writes to the shard's workloads. A hash of kind, namespace and name
+// determines the shard (not the uid: a mirror stays in one shard even if a new workload has the old name).
+// For the other shards the host keeps the entries up to date, and takes no action.
 //
-// A host that takes a shard over may have an older view than the last holder's last writes. Writes to the workload
-// carry its resourceVersion and are rejected then. Before anything is written in a worker, the workload is read once in
-// the new term, unless a write of it has been accepted in that term; what was known of own writes is forgotten, as
-// after a restart.
+// A host that takes a shard over may not have seen the last holder's last writes. Writes to the workload carry the
+// resourceVersion, so the server rejects such writes then. Before a write in a worker, the host reads the workload once
+// in the new term, unless the server has accepted a write of the workload in that term. The host forgets its own
+// writes, as after a restart.
 #pragma once
 
-#include "core/engine/shard/shard_of.h"
+#include "core/engine/engine_internal.h"
 
-#define SHARD_MARGIN_NS (CLOCK_SECOND / 2) // nothing is sent when less than that is left of the lease
+#define SHARD_MARGIN_NS (CLOCK_SECOND / 2) // the host sends nothing with less time left of the lease
+
+struct shard {
+    int64_t until_ns;
+    uint32_t term, opened; // opened: the last term in which the shard was open
+    bool open;
+};
+
+uint32_t shard_of(const struct engine *engine, const struct entry *entry);
+uint64_t shard_mask(const struct engine *engine); // shards that this host holds; bit 0 without shards
+uint64_t shard_all(const struct engine *engine);  // all shards; bit 0 without shards
 
 uint32_t shard_term(const struct engine *engine, const struct entry *entry);
-// Whether this host may write for it now.
+// Whether this host may write for the entry now.
 bool shard_is_held(const struct engine *engine, const struct entry *entry);
-// Whether its workload was read, or written, in the present term.
+// Whether the host has read or written the workload in the present term.
 bool shard_is_fresh(const struct engine *engine, const struct entry *entry);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which shard a workload is in, by its kind, namespace and name. Its mirror has the same ones, so the guard of a worker
-// can tell it from the mirror alone.
+// The shard of a workload, by kind, namespace and name. The mirror has the same ones, so the guard of a worker needs
+// only the mirror.
 #pragma once
 
 #include "core/base/text.h"
 
 #define SHARDS_MAX 64 // bits of a mask
 
-// `key`: "namespace/name". Of any number of shards, see shard_hash_at.
+// `key`: "namespace/name". The hash does not depend on the number of shards, see shard_hash_at.
 static inline uint64_t shard_hash(const char *plural_group, const char *key) {
     return text_hash(text_hash(text_hash(TEXT_HASH, plural_group), "/"), key);
 }
 
-// The same of "namespace_/name".
+// The same for "namespace_/name".
 static inline uint64_t shard_hash_of(const char *plural_group, const char *namespace_, const char *name) {
     return text_hash(text_hash(shard_hash(plural_group, namespace_), "/"), name);
 }

@@ -3,30 +3,81 @@
 
 #include "core/adapter/phase.h"
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/facts.h"
 #include "core/engine/history/attempt_history.h"
-#include "core/engine/part.h"
-#include "core/engine/queue.h"
 #include "core/engine/report/report.h"
-#include "core/engine/request/call.h"
 #include "core/engine/request/command.h"
 #include "core/engine/shard/shard.h"
-#include "core/engine/status/final_status.h"
-#include "core/engine/status/repeat.h"
-#include "core/engine/status/rival_state.h"
-#include "core/engine/status/writer.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "core/engine/status/status.h"
 
 #define FREE_QUESTIONS 2
-#define FRESH_NS (10 * CLOCK_SECOND) // a write so much older than this host's last one is not the one in question
+#define FRESH_NS (10 * CLOCK_SECOND) // an older write, before this host's last one, does not explain the status
+#define AGAIN_NS CLOCK_MINUTE        // between checks of a workload that waits for the end of the signs
 
+// 0: no status.
 static uint32_t status_hash(const struct json *object) {
     const struct json *status = json_get(object, "status");
-    uint64_t hash = json_is(status, JSON_OBJECT) && json_size(status) > 0 ? json_hash(status) : 0;
-    return (uint32_t)(hash ^ hash >> 32);
+    return json_is(status, JSON_OBJECT) && json_size(status) > 0 ? repeat_fold(json_hash(status)) : 0;
+}
+
+// Made on demand. NULL: out of memory.
+static struct rival *rival_of(struct entry *entry) {
+    struct workload_status *status = &entry->workload->status;
+    if (!status->rival)
+        status->rival = calloc(1, sizeof *status->rival);
+    return status->rival;
+}
+
+static void suspect(struct entry *entry) {
+    struct rival *rival = rival_of(entry);
+    if (rival)
+        rival->suspected = true;
+}
+
+void rival_suspect_twin(struct entry *entry) {
+    struct rival *rival = rival_of(entry);
+    if (rival)
+        rival->twin = true;
+}
+
+bool rival_describe(const struct entry *entry, char out[RIVAL_TEXT]) {
+    const struct rival *rival = entry->workload->status.rival;
+    if (!rival || !rival->runs)
+        return false;
+    const char *made = rival->object, *who = *rival->who ? rival->who : "an unknown writer";
+    snprintf(out, RIVAL_TEXT, "a controller in the management cluster %s %.*s",
+             *made ? "made" : "wrote its status:", RIVAL_OBJECT, *made ? made : who);
+    return true;
+}
+
+static uint64_t space_of(const struct entry *entry) {
+    char space[254];
+    entry_namespace(entry, space);
+    return text_hash(TEXT_HASH, space);
+}
+
+static struct also_run *signs_of(const struct engine *engine, const struct entry *entry) {
+    return &cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->also_run;
+}
+
+// New workloads of the kind wait for a while, in the namespace of the sign; after signs in two namespaces, in all, so
+// that one author alone cannot delay the others.
+static void add_sign(const struct engine *engine, const struct entry *entry) {
+    struct also_run *signs = signs_of(engine, entry);
+    if (signs->until_ns <= engine->now.mono_ns)
+        *signs = (struct also_run){.space = space_of(entry)};
+    signs->everywhere |= signs->space != space_of(entry);
+    signs->until_ns = clock_after(engine->now.mono_ns, RIVAL_REST_NS);
+}
+
+// When the host may place a new workload; 0: now.
+static int64_t signs_until_ns(const struct engine *engine, const struct entry *entry) {
+    const struct rival *rival = entry->workload->status.rival;
+    if (engine->kinds[entry->kind]->hybrid)
+        return 0;
+    if (rival && (rival->runs || rival->suspected) && entry->workload->facts.attempt == 0)
+        return clock_after(engine->now.mono_ns, AGAIN_NS);
+    const struct also_run *signs = signs_of(engine, entry);
+    return signs->everywhere || (signs->until_ns > 0 && signs->space == space_of(entry)) ? signs->until_ns : 0;
 }
 
 static bool is_disputed(const struct entry *entry) {
@@ -35,7 +86,7 @@ static bool is_disputed(const struct entry *entry) {
 }
 
 static void ask(struct engine *engine, struct entry *entry) {
-    struct rival *rival = rival_make(entry);
+    struct rival *rival = rival_of(entry);
     if (!rival || rival->asking)
         return;
     if (rival->questions.at_ns > engine->now.mono_ns) {
@@ -48,41 +99,41 @@ static void ask(struct engine *engine, struct entry *entry) {
         queue_wake(engine, entry, engine->now.mono_ns + CLOCK_SECOND);
 }
 
-// A sign of it: the controller runs this workload.
-static void mark(struct engine *engine, struct entry *entry) {
+// A sign: the controller runs this workload.
+static void mark_run(struct engine *engine, struct entry *entry) {
     struct rival *rival = entry->workload->status.rival;
     rival->seen_ns = engine->now.mono_ns;
-    rival_sign(engine, entry);
+    add_sign(engine, entry);
     engine->stats.kinds[entry->kind].also_run += !rival->runs;
     rival->runs = true;
     queue_entry(engine, entry);
 }
 
-// A status that is neither known nor of a write in flight. While the outcome of a write is unknown, it may be that one;
-// of a suspended workload, Kueue writes the status too.
+// A status that is neither known nor of a write in flight. A write with an unknown outcome may explain the status, and
+// Kueue writes the status of suspended workloads.
 static void judge_status(struct engine *engine, struct entry *entry, uint32_t hash) {
-    if (hash == entry->workload->status.status_seen || entry->busy)
+    struct workload *w = entry->workload;
+    if (hash == w->status.status_seen || entry->busy)
         return;
-    entry->workload->status.status_seen = hash;
-    entry->workload->status.status_is_own = false;
-    if (entry->workload->unsure || entry->workload->facts.suspended || entry->workload->facts.finished ||
-        !shard_is_held(engine, entry))
+    w->status.status_seen = hash;
+    w->status.status_is_own = false;
+    if (w->unsure || w->facts.suspended || w->facts.finished || !shard_is_held(engine, entry))
         return;
-    struct rival *rival = rival_make(entry);
-    if (rival && rival->runs)
-        mark(engine, entry);
-    else if (rival)
-        rival->suspected = true;
+    if (w->status.rival && w->status.rival->runs)
+        mark_run(engine, entry);
+    else
+        suspect(entry);
 }
 
 static void unmark(struct engine *engine, struct entry *entry) {
-    if (entry->workload->status.rival)
-        engine->stats.kinds[entry->kind].also_run -= entry->workload->status.rival->runs;
-    free(entry->workload->status.rival);
+    struct rival *rival = entry->workload->status.rival;
+    if (rival)
+        engine->stats.kinds[entry->kind].also_run -= rival->runs;
+    free(rival);
     entry->workload->status.rival = NULL;
 }
 
-// What was not placed, and runs here, would run twice: it waits until it has finished here, is deleted, or is retried.
+// An unplaced workload that runs here would run twice: it waits for the end here, a deletion, or a retry.
 static void unmark_if_rested(struct engine *engine, struct entry *entry) {
     const struct rival *rival = entry->workload->status.rival;
     const struct workload_facts *w = &entry->workload->facts;
@@ -101,15 +152,16 @@ static void report_run(struct engine *engine, struct entry *entry) {
     if (rival->told)
         return;
     rival->told = true;
-    report_event(
-        engine, entry, true, "AlsoRunHere", "Observe",
-        "a controller in the management cluster runs it too, although it is delegated: %s%s; %s%s%s",
-        *rival->object ? "it made " : "its status was written by ", *rival->object ? rival->object : rival->who,
-        kind->hybrid ? "this is permitted for " : "stop that controller for delegated objects: new workloads of ",
-        kind->plural_group, kind->hybrid ? "" : " wait until then");
+    report_event(engine, entry, true, "AlsoRunHere", "Observe",
+                 "a controller in the management cluster runs the delegated workload too: %s%s; %s%s%s",
+                 *rival->object ? "it made " : "the writer of the status is ",
+                 *rival->object ? rival->object : rival->who,
+                 kind->hybrid ? "the configuration permits this for "
+                              : "stop that controller for delegated objects: new workloads of ",
+                 kind->plural_group, kind->hybrid ? "" : " wait until then");
 }
 
-// The controller of an object in the management cluster.
+// The delegated workload that controls an object in the management cluster.
 static struct entry *owner_of(const struct engine *engine, const struct json *object) {
     const struct json *owner = object_controller(object);
     const char *kind = owner ? json_string(json_get(owner, "kind")) : NULL;
@@ -121,10 +173,8 @@ static struct entry *owner_of(const struct engine *engine, const struct json *ob
             continue;
         struct entry *entry =
             store_get(&engine->store, k, object_namespace(object), json_string_or(json_get(owner, "name"), ""));
-        return entry && entry->workload->facts.exists &&
-                       text_equal(json_string(json_get(owner, "uid")), entry->workload->uid)
-                   ? entry
-                   : NULL;
+        bool same = entry && text_equal(json_string(json_get(owner, "uid")), entry->workload->uid);
+        return same && entry->workload->facts.exists ? entry : NULL;
     }
     return NULL;
 }
@@ -134,27 +184,25 @@ void rival_seen(struct engine *engine, const struct json *object) {
     if (!entry || entry->workload->facts.being_deleted || object_is_being_deleted(object) ||
         (entry->workload->facts.finished && !is_disputed(entry)))
         return;
-    struct rival *rival = rival_make(entry);
+    struct rival *rival = rival_of(entry);
     if (!rival)
         return;
     snprintf(rival->object, sizeof rival->object, "%.60s %.130s", json_string_or(json_get(object, "kind"), "object"),
              object_name(object));
-    mark(engine, entry);
+    mark_run(engine, entry);
     report_run(engine, entry);
 }
 
 void rival_observed(struct engine *engine, struct entry *entry, bool had) {
-    uint32_t hash = status_hash(doc_tree(&engine->store, &entry->workload->doc));
+    struct workload *w = entry->workload;
+    uint32_t hash = status_hash(doc_tree(&engine->store, &w->doc));
     if (had) {
         judge_status(engine, entry, hash);
         return;
     }
-    entry->workload->status.status_seen = hash;
-    bool runs = hash && entry->workload->facts.attempt == 0 && !entry->workload->facts.suspended &&
-                entry->workload->phase == WHARF_ACTIVE;
-    struct rival *rival = runs ? rival_make(entry) : NULL;
-    if (rival)
-        rival->suspected = true;
+    w->status.status_seen = hash;
+    if (hash && w->facts.attempt == 0 && !w->facts.suspended && w->phase == WHARF_ACTIVE)
+        suspect(entry);
 }
 
 void rival_status_answered(struct entry *entry, const struct json *object) {
@@ -168,73 +216,65 @@ static bool is_own(struct engine *engine, struct entry *entry) {
 }
 
 // The mirror has come to the same end.
-static bool ends_so(struct engine *engine, struct entry *entry, struct mirror *placed, wharf_phase_kind end) {
+static bool has_end(struct engine *engine, struct entry *entry, struct mirror *placed, wharf_phase_kind end) {
     wharf_phase phase;
     const struct json *object = placed->facts.finished ? doc_tree(&engine->store, &placed->doc) : NULL;
     return object && final_status_reached(engine, entry, object, &phase) && phase.phase == end;
 }
 
 bool rival_believes_end(struct engine *engine, struct entry *entry, wharf_phase_kind end, bool had) {
+    struct workload_facts *w = &entry->workload->facts;
     struct mirror *placed = facts_placed_mirror(entry);
-    // The host's own final status is that of an earlier attempt, if the mirror runs. Its write has a precondition, so
-    // that no other writer's status is in it.
+    // While the mirror runs, the host's own final status is the status of an earlier attempt. The write had a
+    // precondition, so the status has nothing of another writer.
     bool own = is_own(engine, entry);
-    bool believed =
-        placed ? own || ends_so(engine, entry, placed, end) : own || !had || entry->workload->facts.attempt == 0;
-    entry->workload->facts.ended |= placed && own;
-    entry->workload->facts.end_untold = had && !believed;
+    bool believed = own || (placed ? has_end(engine, entry, placed, end) : !had || w->attempt == 0);
+    w->ended |= placed && own;
+    w->end_untold = had && !believed;
     return believed;
 }
 
 static void report_end(struct engine *engine, struct entry *entry, struct doc *doc) {
-    struct adapter_call call;
-    call_begin(engine, entry, WHARF_MIRROR_PRESENT, &call);
+    const struct workload *w = entry->workload;
+    AUTO_CALL call;
+    call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
     wharf_phase phase;
-    if (adapter_phase(&call, doc_tree(&engine->store, doc), &phase) == WHARF_OK && phase_is_final(phase.phase)) {
-        attempt_history_finished(engine, entry, &phase);
-        if (phase.phase == (wharf_phase_kind)entry->workload->phase)
-            report_finished(engine, entry);
-        else
-            report_event(engine, entry, true, "AlsoRunHere", "CopyStatus",
-                         "%s in %s (attempt %u), but its status here is that of another writer (%s), and cannot be "
-                         "taken back",
-                         phase.phase == WHARF_FAILED ? "failed" : "succeeded",
-                         engine->clusters[entry->workload->facts.cluster].name, entry->workload->facts.attempt,
-                         entry->workload->status.rival && *entry->workload->status.rival->who
-                             ? entry->workload->status.rival->who
-                             : "unknown");
-    }
-    adapter_call_end(&call);
-}
-
-// The end of its mirror is the workload's, whatever its status says.
-static void settle(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    struct workload_facts *w = &entry->workload->facts;
-    bool untold = entry->workload->facts.end_untold, foreign = w->foreign_end;
-    w->ended = true;
-    w->foreign_end = entry->workload->facts.end_untold = false;
-    if (!untold && !foreign)
+    if (adapter_phase(&call, doc_tree(&engine->store, doc), &phase) != WHARF_OK || !phase_is_final(phase.phase))
         return;
-    w->retain_until_ns = clock_after(engine->now.mono_ns, engine->settings.mirror_retention_ns);
-    queue_entry(engine, entry);
-    report_end(engine, entry, &mirror->doc);
+    attempt_history_finished(engine, entry, &phase);
+    if (phase.phase == (wharf_phase_kind)w->phase)
+        report_finished(engine, entry);
+    else
+        report_event(
+            engine, entry, true, "AlsoRunHere", "CopyStatus",
+            "%s in %s (attempt %u), but the status here is that of another writer (%s), and the host cannot change it",
+            phase.phase == WHARF_FAILED ? "failed" : "succeeded", engine->clusters[w->facts.cluster].name,
+            w->facts.attempt, w->status.rival && *w->status.rival->who ? w->status.rival->who : "unknown");
 }
 
-// The mirror has finished: its status is written, if the API takes it.
-static void settle_if_written(struct engine *engine, struct entry *entry, struct mirror *mirror) {
+// The mirror has finished, which ends the workload, whatever the status says. The host first writes the mirror's
+// status, if the API server accepts it.
+static void settle_end(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     struct workload_facts *w = &entry->workload->facts;
-    if (entry->workload->facts.end_untold && !w->foreign_end) {
-        w->foreign_end = true; // before it was known whose final status that is
+    if (w->end_untold && !w->foreign_end) {
+        w->foreign_end = true; // the writer of the final status is still unknown
         w->status_due = true;
         queue_entry(engine, entry);
     }
     bool refused = w->status_refusals >= DECIDE_STATUS_REFUSALS;
     if (w->foreign_end && (w->status_due || entry->busy) && !refused)
         return;
-    settle(engine, entry, mirror);
+    bool untold = w->end_untold || w->foreign_end;
+    w->ended = true;
+    w->foreign_end = w->end_untold = false;
+    if (!untold)
+        return;
+    w->retain_until_ns = clock_after(engine->now.mono_ns, engine->settings.mirror_retention_ns);
+    queue_entry(engine, entry);
+    report_end(engine, entry, &mirror->doc);
 }
 
-// Without a mirror: it is reported as its end if this host wrote it.
+// Without a mirror, the host reports the end if this host wrote the status.
 static void judge_end(struct engine *engine, struct entry *entry) {
     if (!is_own(engine, entry)) {
         ask(engine, entry);
@@ -251,14 +291,14 @@ static void check(struct engine *engine, struct entry *entry, const struct actio
         return;
     if (entry->workload->status.rival)
         unmark_if_rested(engine, entry);
-    bool suspected = entry->workload->status.rival &&
-                     (entry->workload->status.rival->suspected || entry->workload->status.rival->twin);
+    const struct rival *rival = entry->workload->status.rival;
+    bool suspected = rival && (rival->suspected || rival->twin);
     struct mirror *placed = w->finished && !w->ended ? facts_placed_mirror(entry) : NULL;
     if (placed && placed->facts.finished)
-        settle_if_written(engine, entry, placed);
+        settle_end(engine, entry, placed);
     else if (placed ? !w->foreign_end && !placed->facts.unsure : suspected)
         ask(engine, entry);
-    else if (!placed && entry->workload->facts.end_untold && !entry->busy)
+    else if (!placed && w->end_untold && !entry->busy)
         judge_end(engine, entry);
 }
 
@@ -269,38 +309,38 @@ static void report_foreign_end(struct engine *engine, struct entry *entry) {
         return;
     rival->told = rival->end_told = true;
     report_event(engine, entry, true, "AlsoRunHere", "CopyStatus",
-                 "its final status is of another writer (%s), which seems to run it in the management cluster%s%s%s; "
-                 "stop the other writer",
-                 *rival->who ? rival->who : "unknown", placed ? ": its mirror in " : "",
+                 "the final status is of another writer (%s), which seems to run the workload in the management "
+                 "cluster%s%s%s; stop the other writer",
+                 *rival->who ? rival->who : "unknown", placed ? ": the mirror in " : "",
                  placed ? engine->clusters[placed->facts.cluster].name : "",
-                 placed ? " has not finished, and is kept until then" : "");
+                 placed ? " has not finished, and stays until then" : "");
 }
 
-// The last write of the status, or one shortly before, is another's.
+// Another writer wrote the status last, or shortly before this host did.
 static bool is_fresh(const struct writers *writers) {
     int64_t own_ns = 0, other_ns = 0;
     return !clock_parse_rfc3339(writers->own_at, &own_ns) || !clock_parse_rfc3339(writers->other_at, &other_ns) ||
            other_ns >= own_ns - FRESH_NS;
 }
 
-// Any other writer counts: this host may have written since, of what it may change.
+// Any other writer counts, even before this host's last write, which may concern other fields.
 static void judge_final(struct engine *engine, struct entry *entry, const struct writers *writers) {
     struct workload_facts *w = &entry->workload->facts;
     const struct mirror *placed = facts_placed_mirror(entry);
-    if (placed && placed->facts.finished) // which settles it
+    if (placed && placed->facts.finished) // settle_end follows
         return;
     if (!writers->other && *writers->own_at) {
         w->ended = placed;
-        if (entry->workload->facts.end_untold)
+        if (w->end_untold)
             report_end(engine, entry, &entry->workload->doc);
-        entry->workload->facts.end_untold = false;
+        w->end_untold = false;
         return;
     }
-    if (!placed)
-        entry->workload->facts.end_untold = false;
     if (placed) {
         w->foreign_end = w->status_due = true;
-        mark(engine, entry);
+        mark_run(engine, entry);
+    } else {
+        w->end_untold = false;
     }
     report_foreign_end(engine, entry);
 }
@@ -318,13 +358,13 @@ static void writer_answered(struct engine *engine, struct entry *entry, const st
     rival->suspected = rival->twin = false;
     bool subresource = !(engine->kinds[entry->kind]->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE);
     struct writers writers = writer_read(response->value, true, subresource);
-    // One that wrote before it was placed here may have been its controller until then.
+    // A writer from before the placement may have been the workload's controller until then.
     bool other = writers.other && strcmp(writers.other_at, writers.recorded_at) >= 0;
     text_copy(rival->who, sizeof rival->who, writers.other ? writers.other : "");
     if (w->finished && !w->ended)
         judge_final(engine, entry, &writers);
     else if (other && is_fresh(&writers)) {
-        mark(engine, entry);
+        mark_run(engine, entry);
         report_run(engine, entry);
     } else if (twin) {
         repeat_other_host(engine, entry);
@@ -333,15 +373,11 @@ static void writer_answered(struct engine *engine, struct entry *entry, const st
 
 void rival_retried(struct engine *engine, struct entry *entry) {
     unmark(engine, entry);
-    cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->also_run = (struct also_run){.until_ns = 0};
-}
-
-static void forget(struct engine *engine, struct entry *entry) {
-    unmark(engine, entry);
+    *signs_of(engine, entry) = (struct also_run){.until_ns = 0};
 }
 
 static void facts(const struct engine *engine, const struct entry *entry, struct decide_facts *facts) {
-    facts->also_run_until_ns = rival_until_ns(engine, entry);
+    facts->also_run_until_ns = signs_until_ns(engine, entry);
 }
 
 static void answered(struct engine *engine, struct entry *entry, struct request_in_flight *request,
@@ -360,4 +396,4 @@ const struct part part_rival = {.name = "other writers",
                                 .after = check,
                                 .requests = PART_REQUEST(REQUEST_WRITER),
                                 .answered = answered,
-                                .workload_ends = forget};
+                                .workload_ends = unmark};

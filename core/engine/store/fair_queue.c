@@ -44,7 +44,7 @@ void fair_queue_free(struct fair_queue *queue) {
     }
 }
 
-// A new flow has its turn after all others.
+// A new flow comes after all others.
 static struct flow *make_flow(struct fair_queue *queue, enum work_class work, const char *key, size_t len) {
     struct fair_class *class = &queue->classes[work];
     struct flow *flow = calloc(1, sizeof *flow + len + 1);
@@ -106,7 +106,7 @@ void fair_queue_remove(struct fair_node *node) {
         free_flow(flow);
 }
 
-// Smooth weighted round robin: each class with entries earns its weight; the richest has its turn and pays for all.
+// Smooth weighted round robin: each class with entries earns the weight; the richest has a turn and pays for all.
 static struct fair_class *next_class(struct fair_queue *queue) {
     struct fair_class *best = NULL;
     int sum = 0;

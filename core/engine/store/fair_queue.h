@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entries that wait for the window of one cluster. The engine builds the request when the entry's turn comes. Classes
 // take turns by weight, so that none starves. Within a class the flows (a kind in a namespace) take turns, so that
-// many objects of one author do not delay those of another. A flow is first in, first out. placement_queue.c visits
-// waiting entries in the same turns, in rounds.
+// many objects of one author do not delay the objects of another. A flow is first in, first out. placement_queue.c
+// visits waiting entries in the same turns, in rounds.
 #pragma once
 
 #include "core/base/map.h"
@@ -19,9 +19,6 @@ enum work_class {
     WORK_REFRESH,      // changes of mirrors, reads
     WORK_CLASSES
 };
-
-struct entry;
-struct flow;
 
 // A place in the queue; part of the entry.
 struct fair_node {
@@ -55,7 +52,7 @@ struct fair_queue {
 void fair_queue_init(struct fair_queue *queue, uint64_t seed);
 void fair_queue_free(struct fair_queue *queue); // does not touch the nodes
 
-// Puts `node` into a class. A node that is already there keeps its place. False: out of memory, and no queue holds
+// Puts `node` into a class. A node that is already there keeps the place. False: out of memory, and no queue holds
 // the node.
 bool fair_queue_put(struct fair_queue *queue, struct fair_node *node, struct entry *entry, enum work_class work,
                     uint32_t kind, const char *namespace_, size_t namespace_len);
@@ -64,7 +61,7 @@ void fair_queue_remove(struct fair_node *node); // also a node in no queue
 // Removes the next entry; NULL: the queue is empty.
 struct entry *fair_queue_next(struct fair_queue *queue);
 
-// The next entry of a class that this round has not visited, in turns, without removing it. NULL: none is left. The
+// The next entry of a class that this round has not visited, in turns, without a removal. NULL: none is left. The
 // next round begins where this one ended.
 void fair_queue_begin_round(struct fair_queue *queue);
 struct entry *fair_queue_look(struct fair_queue *queue, enum work_class work);

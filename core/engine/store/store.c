@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/store/store.h"
 
-#include "core/engine/decide/decide_unstarted.h"
-
 #include "core/base/memory.h"
-#include "core/base/text.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define KEY_MAX 512 // a namespace has at most 63 characters, a name 253
 
-static struct error *make_slots(struct store *store) {
-    store->parsed = calloc(store->max_trees + 1, sizeof *store->parsed);
-    if (!store->parsed)
-        return error_no_memory();
-    for (uint32_t i = (uint32_t)store->max_trees; i > 0; i--) {
-        store->parsed[i].older = store->free;
-        store->free = i;
-    }
-    return NULL;
+// The slots are a ring through [0], from the most recently used to the least; free slots are at the end.
+static void link_slot(struct store *store, uint32_t slot, uint32_t newer) {
+    struct parsed *all = store->parsed;
+    uint32_t older = all[newer].older;
+    all[slot].newer = newer;
+    all[slot].older = older;
+    all[newer].older = all[older].newer = slot;
+}
+
+static void move_slot(struct store *store, uint32_t slot, uint32_t newer) {
+    struct parsed *all = store->parsed, *p = &all[slot];
+    if (slot == newer)
+        return;
+    all[p->newer].older = p->older;
+    all[p->older].newer = p->newer;
+    link_slot(store, slot, newer);
 }
 
 struct error *store_init(struct store *store, size_t n_kinds, size_t max_trees, uint64_t seed) {
@@ -29,7 +30,10 @@ struct error *store_init(struct store *store, size_t n_kinds, size_t max_trees, 
         return error_no_memory();
     for (size_t i = 0; i < n_kinds; i++)
         map_init(&store->maps[i], seed + i);
-    return make_slots(store);
+    store->parsed = calloc(max_trees + 1, sizeof *store->parsed);
+    for (uint32_t i = 1; store->parsed && i <= max_trees; i++)
+        link_slot(store, i, 0);
+    return store->parsed ? NULL : error_no_memory();
 }
 
 bool store_grow(struct store *store, size_t n_kinds, uint64_t seed) {
@@ -42,49 +46,24 @@ bool store_grow(struct store *store, size_t n_kinds, uint64_t seed) {
     return true;
 }
 
-static void unlink_slot(struct store *store, uint32_t slot) {
-    struct parsed *p = &store->parsed[slot];
-    if (p->newer)
-        store->parsed[p->newer].older = p->older;
-    else
-        store->newest = p->older;
-    if (p->older)
-        store->parsed[p->older].newer = p->newer;
-    else
-        store->oldest = p->newer;
-}
-
-static void link_newest(struct store *store, uint32_t slot) {
-    struct parsed *p = &store->parsed[slot];
-    p->newer = 0;
-    p->older = store->newest;
-    if (store->newest)
-        store->parsed[store->newest].newer = slot;
-    else
-        store->oldest = slot;
-    store->newest = slot;
-}
-
 static void drop_tree(struct store *store, uint32_t slot) {
     struct parsed *p = &store->parsed[slot];
-    if (!slot || !p->doc)
+    if (!p->doc)
         return;
-    unlink_slot(store, slot);
-    json_free(p->tree);
+    json_free(TAKE(p->tree));
     p->doc->slot = 0;
-    *p = (struct parsed){.older = store->free};
-    store->free = slot;
+    p->doc = NULL;
+    move_slot(store, slot, store->parsed->newer);
     store->trees--;
 }
 
 static void keep_tree(struct store *store, struct doc *doc, struct json *tree) {
-    if (!store->free)
-        drop_tree(store, store->oldest);
-    uint32_t slot = store->free;
-    store->free = store->parsed[slot].older;
-    store->parsed[slot] = (struct parsed){.doc = doc, .tree = tree};
+    uint32_t slot = store->parsed->newer;
+    drop_tree(store, slot);
+    store->parsed[slot].doc = doc;
+    store->parsed[slot].tree = tree;
     doc->slot = slot;
-    link_newest(store, slot);
+    move_slot(store, slot, 0);
     store->trees++;
 }
 
@@ -154,10 +133,7 @@ struct json *store_parse(const struct shared_text *text) {
 
 struct json *doc_tree(struct store *store, struct doc *doc) {
     if (doc->slot) {
-        if (store->newest != doc->slot) {
-            unlink_slot(store, doc->slot);
-            link_newest(store, doc->slot);
-        }
+        move_slot(store, doc->slot, 0);
         return store->parsed[doc->slot].tree;
     }
     struct json *tree = store_parse(&doc->text);
@@ -168,10 +144,9 @@ struct json *doc_tree(struct store *store, struct doc *doc) {
 
 bool store_begin_workload(struct entry *entry) {
     struct workload *workload = calloc(1, sizeof *workload);
-    if (!workload)
-        return false;
-    entry->workload = workload;
-    return true;
+    if (workload)
+        entry->workload = workload;
+    return workload;
 }
 
 void store_end_workload(struct store *store, struct entry *entry) {
@@ -198,39 +173,43 @@ void store_free(struct store *store) {
             free_entry(store, e);
         map_free(&store->maps[i]);
     }
-    free(store->maps);
-    free(store->parsed);
-    store->maps = NULL;
-    store->parsed = NULL;
+    free(TAKE(store->maps));
+    free(TAKE(store->parsed));
 }
 
-static void write_key(char *out, const char *namespace_, const char *name) {
-    char *end = mempcpy(out, namespace_, strlen(namespace_));
-    *end++ = '/';
-    memcpy(end, name, strlen(name) + 1);
+struct entry *store_next(const struct store *store, struct store_cursor *cursor) {
+    for (; cursor->kind < store->n_kinds; cursor->kind++, cursor->slot = 0) {
+        struct entry *entry = map_next(&store->maps[cursor->kind], &cursor->slot);
+        if (entry)
+            return entry;
+    }
+    return NULL;
+}
+
+// The length of the key; 0: too long.
+static size_t write_key(char key[KEY_MAX], const char *namespace_, const char *name) {
+    size_t namespace_len = strlen(namespace_), name_len = strlen(name), len = namespace_len + 1 + name_len;
+    if (len >= KEY_MAX)
+        return 0;
+    memcpy(key, namespace_, namespace_len);
+    key[namespace_len] = '/';
+    memcpy(key + namespace_len + 1, name, name_len + 1);
+    return len;
 }
 
 struct entry *store_get(const struct store *store, size_t kind, const char *namespace_, const char *name) {
     char key[KEY_MAX];
-    size_t space = strlen(namespace_), len = space + 1 + strlen(name);
-    if (len >= sizeof key)
-        return NULL;
-    write_key(key, namespace_, name);
-    return map_get(&store->maps[kind], key);
+    return write_key(key, namespace_, name) ? map_get(&store->maps[kind], key) : NULL;
 }
 
 struct entry *store_make(struct store *store, size_t kind, const char *namespace_, const char *name) {
-    struct entry *entry = store_get(store, kind, namespace_, name);
-    if (entry)
+    char key[KEY_MAX];
+    size_t len = write_key(key, namespace_, name);
+    struct entry *entry = len ? map_get(&store->maps[kind], key) : NULL;
+    if (entry || !len || !(entry = calloc(1, sizeof *entry + len + 1)))
         return entry;
-    size_t space = strlen(namespace_), len = space + 1 + strlen(name);
-    if (len >= KEY_MAX)
-        return NULL;
-    entry = calloc(1, sizeof *entry + len + 1);
-    if (!entry)
-        return NULL;
-    write_key(entry->key, namespace_, name);
-    entry->name_at = (uint16_t)(space + 1);
+    memcpy(entry->key, key, len + 1);
+    entry->name_at = (uint16_t)(strlen(namespace_) + 1);
     entry->kind = (uint32_t)kind;
     entry->workload = &store->none;
     timer_init(&entry->timer);
@@ -265,11 +244,8 @@ struct mirror *entry_mirror(const struct entry *entry, size_t cluster) {
 
 struct mirror *entry_make_mirror(struct entry *entry, size_t cluster) {
     struct mirror *m = entry_mirror(entry, cluster);
-    if (m)
+    if (m || !(m = calloc(1, sizeof *m)))
         return m;
-    m = calloc(1, sizeof *m);
-    if (!m)
-        return NULL;
     m->facts.cluster = (uint32_t)cluster;
     m->facts.next = entry->mirrors;
     entry->mirrors = &m->facts;
@@ -297,9 +273,38 @@ const char *entry_name(const struct entry *entry) {
 }
 
 void entry_namespace(const struct entry *entry, char out[254]) {
-    size_t len = entry->name_at - 1U;
-    if (len > 253)
-        len = 253;
+    size_t len = size_least(entry->name_at - 1U, 253);
     memcpy(out, entry->key, len);
     out[len] = '\0';
+}
+
+static const char *const outcome_names[OUTCOMES] = {
+    [OUTCOME_SUCCEEDED] = "Succeeded", [OUTCOME_FAILED] = "Failed",       [OUTCOME_REJECTED] = "Rejected",
+    [OUTCOME_DELETED] = "Deleted",     [OUTCOME_LOST] = "Lost",           [OUTCOME_DRAINED] = "Drained",
+    [OUTCOME_REPLACED] = "Replaced",   [OUTCOME_WITHDRAWN] = "Withdrawn",
+};
+
+const char *outcome_name(enum outcome outcome) {
+    return outcome_names[outcome];
+}
+
+static void drop_attempts(struct attempt **from) {
+    while (*from) {
+        struct attempt *attempt = *from;
+        *from = attempt->older;
+        free(attempt->message);
+        free(attempt);
+    }
+}
+
+void attempt_history_clear(struct attempt_history *history) {
+    drop_attempts(&history->newest);
+    history->leaving = OUTCOME_NONE;
+}
+
+void attempt_history_trim(struct attempt_history *history) {
+    struct attempt **at = &history->newest;
+    for (size_t i = 0; i < ATTEMPTS_MAX && *at; i++)
+        at = &(*at)->older;
+    drop_attempts(at);
 }

@@ -18,8 +18,19 @@ struct throttle {  // zero-initialised: nothing repeated yet
 };
 
 // Counts one more repetition at `now_ns` (monotonic) and returns when the next one may be made; `now_ns` for the first
-// `free` of them.
+// `free` repetitions.
 int64_t throttle_next(struct throttle *throttle, int64_t now_ns, uint32_t free);
 
-// Whether more than `free` repetitions were counted.
+// Whether the count exceeds `free`.
 bool throttle_is_hot(const struct throttle *throttle, int64_t now_ns, uint32_t free);
+
+// A count of starts within a sliding window, by default a minute: the starts in the present window, and a share of
+// in the window before.
+struct recent {
+    int64_t window_ns; // 0: a minute
+    int64_t begun_ns;
+    uint32_t now, before;
+};
+
+void recent_add(struct recent *recent, int64_t began_ns, int64_t now_ns);
+uint64_t recent_thousandths(const struct recent *recent, int64_t now_ns);

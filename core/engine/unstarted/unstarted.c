@@ -1,31 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/unstarted/unstarted.h"
 
+#include "core/adapter/owed_status.h"
 #include "core/adapter/phase.h"
-#include "core/engine/facts.h"
+#include "core/base/memory.h"
 #include "core/engine/history/attempt_history.h"
-#include "core/engine/part.h"
-#include "core/engine/placement/namespace_retry.h"
-#include "core/engine/placement/placement_rules.h"
-#include "core/engine/queue.h"
+#include "core/engine/mirror/mirror.h"
+#include "core/engine/placement/placing.h"
 #include "core/engine/report/report.h"
-#include "core/engine/request/call.h"
-#include "core/engine/store/backoff.h"
+#include "core/engine/request/command.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-// A mirror from an earlier process has waited since its creation, by a remote clock; the time since a suspension
-// there is unknown.
-static int64_t waits_since_ns(const struct engine *engine, const struct entry *entry, const struct mirror *mirror,
-                              const wharf_phase *phase) {
-    int64_t age_ns = engine->now.wall_ns - mirror->created_ns;
-    bool earlier =
-        entry->workload->facts.exists && entry->workload->placed_attempt != mirror->facts.attempt && mirror->created_ns;
+// A mirror from an earlier process has waited since the creation, by a remote clock; the mirror may have been suspended
+// later.
+static int64_t unstarted_since_ns(const struct engine *engine, const struct entry *entry, const struct mirror *mirror,
+                                  const wharf_phase *phase) {
+    const struct workload *w = entry->workload;
+    int64_t now_ns = engine->now.mono_ns, age_ns = engine->now.wall_ns - mirror->created_ns;
+    bool earlier = w->facts.exists && w->placed_attempt != mirror->facts.attempt && mirror->created_ns;
     bool never = (!phase || phase->phase == WHARF_PENDING) && !mirror->started_ns;
-    if (!earlier || !never || age_ns <= 0 || age_ns >= engine->now.mono_ns)
-        return engine->now.mono_ns;
-    return engine->now.mono_ns - age_ns;
+    return earlier && never && age_ns > 0 && age_ns < now_ns ? now_ns - age_ns : now_ns;
 }
 
 // Has run for long enough to forget earlier failures.
@@ -33,33 +26,30 @@ static bool has_run_long(const struct engine *engine, const struct unstarted_fac
     return facts->runs_since_ns && engine->now.mono_ns >= clock_after(facts->runs_since_ns, facts->timeout_ns);
 }
 
-// The mirror no longer runs.
-static void stopped(const struct engine *engine, struct entry *entry) {
-    if (!entry->workload->unstarted)
-        return;
-    if (has_run_long(engine, entry->workload->unstarted))
+static void end_run(const struct engine *engine, struct entry *entry) {
+    struct unstarted_facts *facts = entry->workload->unstarted;
+    if (facts && has_run_long(engine, facts))
         unstarted_drop(entry);
-    else
-        entry->workload->unstarted->runs_since_ns = 0;
+    else if (facts)
+        facts->runs_since_ns = 0;
 }
 
 void unstarted_observe(const struct engine *engine, struct entry *entry, struct mirror *mirror,
                        const wharf_phase *phase, bool same) {
     wharf_phase_kind kind = phase ? phase->phase : WHARF_PENDING;
-    if (!same) {
+    struct mirror_facts *m = &mirror->facts;
+    if (!same)
+        m->unstarted_since_ns = 0;
+    if (!same || kind == WHARF_SUSPENDED) // the pods no longer run
         mirror->has_run = false;
-        mirror->facts.unstarted_since_ns = 0;
-    }
-    if (kind == WHARF_SUSPENDED) // the pods no longer run
-        mirror->has_run = false;
-    else if (phase_is_final(kind) || (kind == WHARF_ACTIVE && !phase->not_started))
+    if (phase_is_final(kind) || (kind == WHARF_ACTIVE && !phase->not_started))
         mirror->has_run = true;
-    if (!mirror->has_run && mirror->facts.of_workload && mirror->facts.attempt == entry->workload->facts.attempt)
-        stopped(engine, entry);
+    if (!mirror->has_run && m->of_workload && m->attempt == entry->workload->facts.attempt)
+        end_run(engine, entry);
     if (mirror->has_run || mirror->stub)
-        mirror->facts.unstarted_since_ns = 0;
-    else if (mirror->facts.unstarted_since_ns == 0)
-        mirror->facts.unstarted_since_ns = waits_since_ns(engine, entry, mirror, phase);
+        m->unstarted_since_ns = 0;
+    else if (m->unstarted_since_ns == 0)
+        m->unstarted_since_ns = unstarted_since_ns(engine, entry, mirror, phase);
 }
 
 void unstarted_resumed(const struct engine *engine, struct entry *entry) {
@@ -69,23 +59,25 @@ void unstarted_resumed(const struct engine *engine, struct entry *entry) {
 }
 
 void unstarted_pod_report(struct entry *entry, const char *text) {
-    if (!entry->workload->unstarted)
-        return;
-    char *copy = strndup(text, ATTEMPT_MESSAGE_MAX);
+    char *copy = entry->workload->unstarted ? strndup(text, ATTEMPT_MESSAGE_MAX) : NULL;
     if (!copy)
         return;
     free(entry->workload->unstarted->pod_report);
     entry->workload->unstarted->pod_report = copy;
 }
 
-void unstarted_drop(struct entry *entry) {
-    if (!entry->workload->unstarted)
-        return;
+static void forget_tried(struct entry *entry) {
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
         m->facts.tried = false;
-    free(entry->workload->unstarted->pod_report);
-    free(entry->workload->unstarted);
-    entry->workload->unstarted = NULL;
+}
+
+void unstarted_drop(struct entry *entry) {
+    struct unstarted_facts *facts = TAKE(entry->workload->unstarted);
+    if (!facts)
+        return;
+    forget_tried(entry);
+    free(facts->pod_report);
+    free(facts);
 }
 
 // A worker rejected the workload, or did not start the mirror.
@@ -98,14 +90,15 @@ static bool has_failed(const struct entry *entry) {
     return false;
 }
 
-// Whether to count: an unstarted mirror or a rejection. The facts stay while a mirror has only just started.
-static bool is_concerned(struct engine *engine, struct entry *entry) {
+// Whether the workload needs facts: for an unstarted mirror or a rejection. The facts stay while a mirror has only just
+// started.
+static bool needs_facts(struct engine *engine, struct entry *entry) {
     const struct workload_facts *w = &entry->workload->facts;
     if (!w->exists || w->finished || w->being_deleted || w->suspended || decide_has_final_status(w))
         return false;
     const struct mirror *placed = facts_placed_mirror(entry);
     if (!placed || placed->facts.being_deleted) {
-        stopped(engine, entry);
+        end_run(engine, entry);
         return entry->workload->unstarted || has_failed(entry);
     }
     if (placed->facts.finished)
@@ -121,80 +114,71 @@ static bool is_concerned(struct engine *engine, struct entry *entry) {
     return true;
 }
 
-static struct unstarted_facts *make(struct engine *engine, struct entry *entry) {
-    struct unstarted_facts *facts = calloc(1, sizeof *facts);
-    const struct mirror *placed = facts_placed_mirror(entry);
-    if (!facts)
-        return NULL;
-    facts->since_ns =
-        placed && placed->facts.unstarted_since_ns ? placed->facts.unstarted_since_ns : engine->now.mono_ns;
-    entry->workload->unstarted = facts;
-    return facts;
-}
-
-// The mirror is known to be gone: the worker counts as tried.
+// The mirror is certainly gone: the worker counts as tried.
 static void note_tried(struct engine *engine, struct entry *entry) {
+    const struct workload_facts *w = &entry->workload->facts;
     struct unstarted_facts *facts = entry->workload->unstarted;
-    uint32_t attempt = entry->workload->facts.attempt, cluster = entry->workload->facts.cluster;
-    if (attempt == 0 || facts->withdrawn_attempt != attempt || entry->workload->facts.gone_attempt != attempt ||
-        cluster == DECIDE_UNKNOWN_CLUSTER || facts->noted_attempt == attempt)
+    if (w->attempt == 0 || facts->withdrawn_attempt != w->attempt || w->gone_attempt != w->attempt ||
+        w->cluster == DECIDE_UNKNOWN_CLUSTER || facts->noted_attempt == w->attempt)
         return;
-    struct mirror *mirror = entry_make_mirror(entry, cluster);
+    struct mirror *mirror = entry_make_mirror(entry, w->cluster);
     if (!mirror)
         return;
     attempt_history_follow(engine, entry);
-    facts->noted_attempt = attempt;
+    facts->noted_attempt = w->attempt;
     mirror->facts.tried = true;
-    namespace_retry_wait(engine, entry, cluster, NULL);
+    namespace_retry_wait(engine, entry, w->cluster, NULL);
     facts->round_at_ns =
         engine->now.mono_ns + backoff_ns(engine, facts->rounds + 1U, UNSTARTED_ROUND_NS, UNSTARTED_ROUND_MAX_NS);
 }
 
 static void check(struct engine *engine, struct entry *entry) {
-    if (!is_concerned(engine, entry)) {
+    const struct placement_rule *rule =
+        needs_facts(engine, entry) ? placement_rule_of(engine, entry, NULL, NULL) : NULL;
+    if (!rule || (rule->pending_timeout_ns <= 0 && rule->give_up_after_ns <= 0)) {
         unstarted_drop(entry);
         return;
     }
-    const struct placement_rule *rule = placement_rule_of(engine, entry, NULL, NULL);
-    int64_t give_up_ns = rule->give_up_after_ns;
-    if (rule->pending_timeout_ns <= 0 && give_up_ns <= 0) {
-        unstarted_drop(entry);
-        return;
+    struct unstarted_facts *facts = entry->workload->unstarted;
+    if (!facts) {
+        const struct mirror *placed = facts_placed_mirror(entry);
+        facts = entry->workload->unstarted = calloc(1, sizeof *facts);
+        if (!facts)
+            return;
+        facts->since_ns =
+            placed && placed->facts.unstarted_since_ns ? placed->facts.unstarted_since_ns : engine->now.mono_ns;
     }
-    struct unstarted_facts *facts = entry->workload->unstarted ? entry->workload->unstarted : make(engine, entry);
-    if (!facts)
-        return;
     facts->timeout_ns = rule->pending_timeout_ns;
     facts->give_up_at_ns =
-        give_up_ns > 0 && give_up_ns < CLOCK_NEVER - facts->since_ns ? facts->since_ns + give_up_ns : CLOCK_NEVER;
+        rule->give_up_after_ns > 0 ? clock_after(facts->since_ns, rule->give_up_after_ns) : CLOCK_NEVER;
     note_tried(engine, entry);
 }
 
 // "did not start within 5m: 0/4 nodes are available", with the worker's reason if known.
-static char *why_not(struct engine *engine, struct entry *entry, const struct mirror *mirror) {
-    struct adapter_call call;
+static char *reason_of(struct engine *engine, struct entry *entry, const struct mirror *mirror) {
+    AUTO_CALL call;
     char timeout[CLOCK_RFC3339_MAX];
     wharf_phase phase = {.size = sizeof phase};
     const struct json *object = doc_tree(&engine->store, &((struct mirror *)mirror)->doc);
     call_begin(engine, entry, WHARF_MIRROR_PRESENT, &call);
     if (object)
         adapter_phase(&call, object, &phase);
-    const char *said = entry->workload->unstarted->pod_report ? entry->workload->unstarted->pod_report
-                       : phase.message                        ? phase.message
-                                                              : phase.reason;
+    const char *reason = phase.message ? phase.message : phase.reason;
+    if (entry->workload->unstarted->pod_report)
+        reason = entry->workload->unstarted->pod_report;
     clock_duration_text(entry->workload->unstarted->timeout_ns, timeout);
-    char *why = text_format("did not start within %s%s%s", timeout, said ? ": " : "", said ? said : "");
+    char *text = text_format("did not start within %s%s%s", timeout, reason ? ": " : "", reason ? reason : "");
     adapter_call_end(&call);
-    return why;
+    return text;
 }
 
 bool unstarted_withdraw(struct engine *engine, struct entry *entry, struct mirror *mirror, struct buffer *out) {
     const char *version = doc_version(&engine->store, &mirror->doc);
     if (!entry->workload->unstarted || !*version || strcmp(version, STORE_VERSION_NONE) == 0) {
-        mirror->facts.unsure = true; // read its state first
+        mirror->facts.unsure = true; // the host reads the state first
         return false;
     }
-    // Foreground: the mirror disappears after its pods. A mirror that has started meanwhile has another version.
+    // Foreground: the mirror disappears after the pods. A mirror that has started meanwhile has another version.
     return buffer_printf(out,
                          "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"propagationPolicy\":\"Foreground\","
                          "\"preconditions\":{\"uid\":\"%s\",\"resourceVersion\":\"%s\"}}",
@@ -202,24 +186,26 @@ bool unstarted_withdraw(struct engine *engine, struct entry *entry, struct mirro
 }
 
 void unstarted_withdrawn(struct engine *engine, struct entry *entry, const struct mirror *mirror) {
-    AUTO_TEXT why = why_not(engine, entry, mirror);
-    entry->workload->unstarted->withdrawn_attempt = entry->workload->facts.attempt;
-    attempt_history_withdrawn(engine, entry, "DidNotStart", why ? why : "");
-    report_event(engine, entry, true, "Withdrawn", "DeleteMirror",
-                 "its mirror in cluster %s %s: it is deleted there (attempt %u), and tried elsewhere once it is gone",
-                 engine->clusters[mirror->facts.cluster].name, why ? why : "did not start in time",
-                 entry->workload->facts.attempt);
+    AUTO_TEXT reason = reason_of(engine, entry, mirror);
+    uint32_t attempt = entry->workload->facts.attempt;
+    entry->workload->unstarted->withdrawn_attempt = attempt;
+    attempt_history_withdrawn(engine, entry, "DidNotStart", reason ? reason : "");
+    report_event(
+        engine, entry, true, "Withdrawn", "DeleteMirror",
+        "the mirror in cluster %s %s: the host deletes the mirror (attempt %u), and tries another worker once the "
+        "mirror is gone",
+        engine->clusters[mirror->facts.cluster].name, reason ? reason : "did not start in time", attempt);
 }
 
 void unstarted_kept(struct entry *entry, struct mirror *mirror, enum reason reason) {
-    mirror->facts.unsure |= reason == REASON_CONFLICT; // possibly started: the newest state decides
+    mirror->facts.unsure |= reason == REASON_CONFLICT; // perhaps started: the newest state decides
     if (entry->workload->unstarted)
         entry->workload->unstarted->withdrawn_attempt = 0;
 }
 
 void unstarted_placed(struct engine *engine, struct entry *entry, size_t cluster) {
     struct unstarted_facts *facts = entry->workload->unstarted;
-    struct mirror *chosen = entry_mirror(entry, cluster);
+    const struct mirror *chosen = entry_mirror(entry, cluster);
     if (!facts)
         return;
     if (facts->gave_up) { // a worker that has joined
@@ -227,14 +213,63 @@ void unstarted_placed(struct engine *engine, struct entry *entry, size_t cluster
         facts->rounds = 0;
         facts->since_ns = engine->now.mono_ns;
     }
-    free(facts->pod_report);
-    facts->pod_report = NULL;
+    free(TAKE(facts->pod_report));
     if (!chosen || !chosen->facts.tried)
         return;
     if (facts->rounds < UINT16_MAX)
         facts->rounds++;
-    for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
-        m->facts.tried = false;
+    forget_tried(entry);
+}
+
+// Giving up ----------------------------------------------------------------------------------------------------
+
+// Whether the status means a failure. If not, the host does not write the status.
+static bool is_failed(struct adapter_call *call, const struct json *workload, const struct json *status) {
+    AUTO_JSON copy = json_copy(workload);
+    wharf_phase phase;
+    return copy && json_set(copy, "status", json_copy(status)) && adapter_phase(call, copy, &phase) == WHARF_OK &&
+           phase.phase == WHARF_FAILED;
+}
+
+// NULL: the kind has no such status, or the workload's state does not permit one.
+static struct json *status_of(const struct mirror_context *context, const char *message) {
+    if (!context->kind->abi.gave_up_status || !context->workload)
+        return NULL;
+    AUTO_JSON object = json_new_object();
+    const struct json *present = json_get(context->workload, "status");
+    if (!object || !json_set(object, "status", json_is(present, JSON_OBJECT) ? json_copy(present) : json_new_object()))
+        return NULL;
+    if (owed_gave_up(context->call, context->workload, message, object) != WHARF_OK ||
+        adapter_status(context->call, context->workload, NULL, object) != WHARF_OK)
+        return NULL;
+    const struct json *status = json_get(object, "status");
+    return is_failed(context->call, context->workload, status) ? json_detach(object, "status") : NULL;
+}
+
+bool unstarted_give_up(struct engine *engine, struct entry *entry) {
+    AUTO_BUFFER(message, 8192);
+    struct unstarted_facts *facts = entry->workload->unstarted;
+    char after[CLOCK_RFC3339_MAX];
+    clock_duration_text(facts->give_up_at_ns - facts->since_ns, after);
+    buffer_printf(&message, "not started within %s; ", after);
+    worker_reasons_put(engine, entry, engine->now.mono_ns, &message);
+    const char *text = message.len > 0 ? message.data : "no worker accepts the workload", *then = "";
+    AUTO_CALL call;
+    struct mirror_context context = call_begin_for_mirror(engine, entry, NULL, WHARF_MIRROR_NONE, &call);
+    AUTO_JSON status = message.len > 0 ? status_of(&context, text) : NULL;
+    AUTO_JSON patch = NULL;
+    uint64_t wanted = status ? json_hash(status) : 0;
+    bool written = status && mirror_status_patch(&context, status, &patch) == WHARF_OK && patch;
+    struct request_in_flight request = {
+        .type = REQUEST_STATUS, .patch_hash = mirror_patch_hash(patch), .wanted = wanted};
+    if (!written) {
+        facts->gave_up = true;
+        then = ". The host tries again when annotation " MARK_RETRY " is written, or a worker joins";
+    } else if (!command_send_patch(engine, entry, NULL, patch, request)) {
+        return true;
+    }
+    report_event(engine, entry, true, "GaveUp", "Place", "%s%s", text, then);
+    return true;
 }
 
 static void facts(const struct engine *engine, const struct entry *entry, struct decide_facts *facts) {

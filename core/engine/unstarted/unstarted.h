@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unstarted mirrors, and workloads that workers reject: durations, workers already tried, and reasons, for
-// decide_unstarted.c. The facts end once a mirror has run for pendingTimeout: one that is evicted earlier has not
-// succeeded. In memory only: a restarted host counts anew, except for a mirror that has never started.
+// decide_unstarted.c. The facts end once a mirror has run for pendingTimeout: an earlier eviction is no success. The
+// facts are in memory only, so a restarted host counts anew, except for a mirror that has never started.
 #pragma once
 
-#include "core/engine/decide/decide_unstarted.h"
 #include "core/engine/engine_internal.h"
 
 #define UNSTARTED_ROUND_NS (30 * CLOCK_SECOND) // between two rounds over all workers, doubling
@@ -13,7 +12,7 @@
 // A new state of the mirror. `phase` NULL: no status. `same`: the known object.
 void unstarted_observe(const struct engine *engine, struct entry *entry, struct mirror *mirror,
                        const wharf_phase *phase, bool same);
-// The workload was resumed: the mirror has the whole time again.
+// A client resumed the workload: the mirror has the whole time again.
 void unstarted_resumed(const struct engine *engine, struct entry *entry);
 // Stores a report about the mirror's pods.
 void unstarted_pod_report(struct entry *entry, const char *text);
@@ -26,5 +25,9 @@ bool unstarted_withdraw(struct engine *engine, struct entry *entry, struct mirro
 void unstarted_withdrawn(struct engine *engine, struct entry *entry, const struct mirror *mirror);
 // The delete certainly failed; CONFLICT: the mirror has changed since.
 void unstarted_kept(struct entry *entry, struct mirror *mirror, enum reason reason);
-// After the choice of a worker: begins another round if the worker was tried before.
+// After the choice of a worker: begins another round if the host has tried the worker before.
 void unstarted_placed(struct engine *engine, struct entry *entry, size_t cluster);
+
+// Reports that no worker has accepted the workload within giveUpAfter (ACTION_GIVE_UP): in the status, if the API of
+// the kind has words for a failure, and in an Event. True: another decision follows.
+bool unstarted_give_up(struct engine *engine, struct entry *entry);

@@ -1,28 +1,98 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/thread.h"
-#include "core/engine/clusters/identity.h"
+#include "core/engine/clusters/clusters.h"
+#include "core/engine/status/rival.h"
 #include "core/host/check/preflight_internal.h"
-
-#include "core/kube/api/api_resources.h"
+#include "core/json/pointer.h"
 #include "core/kube/api/requests.h"
 #include "core/kube/client/ask.h"
+#include "core/kube/object/span.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-void visit_problem(struct visit *visit, const char *sentence) {
-    problems_add(&visit->problems, "%s (%s): %s", visit->name, visit->server, sentence);
+void visit_problem(struct visit *visit, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    AUTO_TEXT sentence = text_vformat(format, args);
+    va_end(args);
+    problems_add(&visit->problems, "%s (%s): %s", visit->name, visit->server, sentence ? sentence : "out of memory");
 }
+
+bool visit_error(struct visit *visit, struct error *error) {
+    bool failed = error;
+    if (failed)
+        visit_problem(visit, "%s", error_text(error));
+    error_free(error);
+    return failed;
+}
+
+// Whether the management cluster's API of each kind has the field that delegates ------------------------------------
+
+// Kubernetes 1.30 and 1.31 have the field in their API even if the feature gate, off by default, drops the field.
+static bool is_gated(const struct visit *visit, const wharf_kind *abi) {
+    bool job = strcmp(abi->group, "batch") == 0 && strcmp(abi->plural, "jobs") == 0;
+    return job && visit->git_version &&
+           (text_has_prefix(visit->git_version, "v1.30.") || text_has_prefix(visit->git_version, "v1.31."));
+}
+
+static void check_field(struct visit *visit, const struct kind *kind, const char *version) {
+    const wharf_kind *abi = &kind->abi;
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
+    AUTO_TEXT path = schema_path(abi->group, version);
+    struct error *error = path ? ask_raw(visit->client, path, &response) : error_no_memory();
+    size_t len = 0;
+    AUTO_TEXT text = !error && response.reason == REASON_OK ? json_text(response.value, &len) : NULL;
+    error_free(error); // an unreadable document proves nothing
+    if (!text)
+        return;
+    struct schema_kind wanted = {abi->group, version, abi->kind};
+    enum schema_answer answer = schema_find(text, len, &wanted, abi->managed_by);
+    if (answer == SCHEMA_LACKS)
+        visit_problem(
+            visit,
+            "its API of %s/%s has no field %s: the server drops the field, so such objects run in the management "
+            "cluster itself; expected a later version (docs/kinds.md)",
+            kind->plural_group, version, abi->managed_by);
+    else if (answer == SCHEMA_HAS && is_gated(visit, abi))
+        problems_add(
+            &visit->warnings,
+            "%s (%s): Kubernetes %s drops %s of Jobs unless its feature gate JobManagedBy is on, which is off by "
+            "default and cannot be seen from here",
+            visit->name, visit->server, visit->git_version, abi->managed_by);
+}
+
+// Whether a controller in the management cluster writes the status of delegated objects -----------------------------
+
+#define LOOKED_AT "200" // objects of a kind
+
+static void check_rivals(struct visit *visit, const struct kind *kind, const char *version) {
+    const wharf_kind *abi = &kind->abi;
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
+    AUTO_TEXT path =
+        text_format("/%s%s/%s/%s?limit=" LOOKED_AT, *abi->group ? "apis/" : "api", abi->group, version, abi->plural);
+    struct error *error = path ? ask_raw(visit->client, path, &response) : error_no_memory();
+    bool listed = !error && response.reason == REASON_OK;
+    error_free(error); // without a right to list, check_rights reports the problem
+    for (const struct json *item = listed ? json_first(json_get(response.value, "items")) : NULL; item;
+         item = json_next(item)) {
+        struct writers writers = writer_read(item, true, !(abi->flags & WHARF_KIND_NO_STATUS_SUBRESOURCE));
+        bool delegated = text_equal(json_string(pointer_find(item, abi->managed_by)), kind->managed_by);
+        if (kind->hybrid || !delegated || !writers.other || strcmp(writers.other_at, writers.recorded_at) < 0)
+            continue;
+        problems_add(&visit->warnings,
+                     "%s (%s): %s wrote the status of %s %s/%s although it is delegated: a controller here seems to "
+                     "run it too; stop it for delegated objects (docs/kinds.md)",
+                     visit->name, visit->server, writers.other, kind->plural_group, object_namespace(item),
+                     object_name(item));
+        return;
+    }
+}
+
+// Clusters -----------------------------------------------------------------------------------------------------------
 
 // 401 and 403 still show that the server answers.
 static bool answers(struct visit *visit) {
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
-    struct error *error = ask_raw(visit->client, "/version", &response);
-    if (error) {
-        visit_problem(visit, error_text(error));
-        error_free(error);
+    if (visit_error(visit, ask_raw(visit->client, "/version", &response)))
         return false;
-    }
     if (response.reason == REASON_FORBIDDEN)
         return true;
     const char *version = json_string(json_get(response.value, "gitVersion"));
@@ -32,9 +102,9 @@ static bool answers(struct visit *visit) {
     if (response.reason == REASON_OK)
         visit_problem(visit, "found an answer to GET /version without gitVersion, expected a Kubernetes API server");
     else if (response.reason == REASON_UNAUTHORIZED)
-        VISIT_PROBLEM(visit, "does not accept the credentials: %s", response.message);
+        visit_problem(visit, "does not accept the credentials: %s", response.message);
     else
-        VISIT_PROBLEM(visit, "GET /version: %s", response.message);
+        visit_problem(visit, "GET /version: %s", response.message);
     return false;
 }
 
@@ -44,12 +114,12 @@ static void check_resource(struct visit *visit, const struct kind *kind, const c
     static const char *const verbs[] = {"get", "list", "watch", "create", "patch", "delete"};
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
         if (!api_resource_has_verb(resource, verbs[i]))
-            VISIT_PROBLEM(visit, "serves %s/%s without the verb %s, which wharf needs", kind->plural_group, version,
+            visit_problem(visit, "serves %s/%s without the verb %s, which wharf needs", kind->plural_group, version,
                           verbs[i]);
     AUTO_TEXT status = text_format("%s/status", kind->abi.plural);
     bool wanted = visit->management && (kind->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) == 0;
     if (status && wanted && !api_resources_find(document, status))
-        VISIT_PROBLEM(visit, "serves %s/%s without its status subresource, which adapter %s expects",
+        visit_problem(visit, "serves %s/%s without its status subresource, which adapter %s expects",
                       kind->plural_group, version, kind->adapter->name);
 }
 
@@ -58,16 +128,12 @@ enum served { SERVED_NO, SERVED_YES, SERVED_UNKNOWN };
 static enum served serves_version(struct visit *visit, const struct kind *kind, const char *version) {
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
     AUTO_TEXT path = api_resources_path(kind->abi.group, version);
-    struct error *error = !path ? error_no_memory() : ask_raw(visit->client, path, &response);
-    if (error) {
-        visit_problem(visit, error_text(error));
-        error_free(error);
+    if (visit_error(visit, !path ? error_no_memory() : ask_raw(visit->client, path, &response)))
         return SERVED_UNKNOWN;
-    }
     if (response.reason == REASON_NOT_FOUND || response.reason == REASON_KIND_NOT_FOUND)
         return SERVED_NO;
     if (response.reason != REASON_OK) {
-        VISIT_PROBLEM(visit, "GET %s: %s", path, response.message);
+        visit_problem(visit, "GET %s: %s", path, response.message);
         return SERVED_UNKNOWN;
     }
     const struct json *resource = api_resources_find(response.value, kind->abi.plural);
@@ -75,8 +141,8 @@ static enum served serves_version(struct visit *visit, const struct kind *kind, 
         return SERVED_NO;
     check_resource(visit, kind, version, response.value, resource);
     if (visit->management) {
-        visit_check_field(visit, kind, version);
-        visit_check_rivals(visit, kind, version);
+        check_field(visit, kind, version);
+        check_rivals(visit, kind, version);
     }
     return SERVED_YES;
 }
@@ -88,7 +154,7 @@ static void check_served(struct visit *visit, const struct kind *kind) {
             return;
         buffer_printf(&versions, "%s%s", i == 0 ? "" : ", ", kind->abi.versions[i]);
     }
-    VISIT_PROBLEM(visit, "does not serve %s, expected one of the versions that adapter %s knows: %s",
+    visit_problem(visit, "does not serve %s, expected one of the versions that adapter %s knows: %s",
                   kind->plural_group, kind->adapter->name, !versions.data ? "" : versions.data);
 }
 
@@ -115,14 +181,9 @@ static void check_cluster(struct visit *visit) {
 
 static void *run_visit(void *arg) {
     struct visit *visit = arg;
-    struct error *error = connection_open(visit->connection, NULL);
-    if (!error)
-        error = connection_client(visit->connection, visit->name, &visit->client);
-    if (!error)
+    if (!visit_error(visit, connection_open(visit->connection, NULL)) &&
+        !visit_error(visit, connection_client(visit->connection, visit->name, &visit->client)))
         check_cluster(visit);
-    else
-        visit_problem(visit, error_text(error));
-    error_free(error);
     client_free(visit->client);
     return NULL;
 }
@@ -133,107 +194,95 @@ static void compare_uids(struct visit *visits, size_t count) {
         for (size_t k = 0; k < i; k++) {
             if (!visits[i].uid || !text_equal(visits[i].uid, visits[k].uid))
                 continue;
-            VISIT_PROBLEM(&visits[i],
+            visit_problem(&visits[i],
                           "found the same cluster as %s (uid %s of namespace kube-system), expected another one",
                           visits[k].management ? "the management cluster" : visits[k].name, visits[i].uid);
             break;
         }
 }
 
-static void start_visit(struct visit *visit, const struct preflight *preflight, const char *name,
-                        struct cluster_connection *connection) {
+void visit_init(struct visit *visit, struct preflight *preflight, const struct worker_spec *spec,
+                struct cluster_connection *connection) {
     visit->preflight = preflight;
-    visit->name = name;
+    visit->spec = spec;
+    visit->name = spec->settings.name;
+    visit->management = spec == &preflight->config->management;
     visit->connection = connection;
     visit->server = connection->endpoint ? connection->endpoint->server : "";
-    visit->started = connection->endpoint && thread_start("check", 0, run_visit, visit, &visit->thread) == 0;
-    if (connection->endpoint && !visit->started)
-        visit_problem(visit, "cannot be checked: no thread could be started");
 }
 
-static void join_visits(struct visit *visits, size_t count) {
+// Checks clusters side by side, each with an initialized visit.
+static void run_visits(struct visit *visits, size_t count) {
+    for (struct visit *visit = visits; visit < visits + count; visit++) {
+        bool usable = visit->connection->endpoint;
+        visit->started = usable && thread_start("check", 0, run_visit, visit, &visit->thread) == 0;
+        if (usable && !visit->started)
+            visit_problem(visit, "cannot be checked: no thread could be started");
+    }
     for (size_t i = 0; i < count; i++)
         if (visits[i].started)
             pthread_join(visits[i].thread, NULL);
 }
 
-// The management cluster and the configuration's workers.
-static void check_configured(const struct preflight *preflight, struct source_items *found, struct visit *visits) {
-    const struct config *config = preflight->config;
-    visits[0].management = true;
-    visits[0].found = found;
-    start_visit(&visits[0], preflight, config->management.settings.name, &preflight->connections[0]);
-    for (size_t i = 0; i < config->n_workers; i++)
-        start_visit(&visits[i + 1], preflight, config->workers[i].settings.name, &preflight->connections[i + 1]);
-    join_visits(visits, config->n_workers + 1);
-}
-
 // `run` would refuse a cluster other than the one that joined.
-static void compare_joined(struct visit *visit, const struct worker_spec *spec) {
+static void compare_joined(struct visit *visit) {
+    const struct worker_spec *spec = visit->spec;
     if (spec->settings.uid && visit->uid && strcmp(spec->settings.uid, visit->uid) != 0)
-        VISIT_PROBLEM(
+        visit_problem(
             visit, "found uid %s of namespace kube-system, expected %s as in annotation " IDENTITY_ANNOTATION " of %s",
             visit->uid, spec->settings.uid, spec->origin_text);
 }
 
-// The workers of other sources; `specs` has the configuration's too, which are the first.
-static void check_others(const struct preflight *preflight, const struct worker_spec *specs, size_t count,
-                         struct cluster_connection *connections, struct visit *visits) {
-    for (size_t i = preflight->config->n_workers; i < count; i++) {
+// The workers of other sources than the configuration.
+static void check_others(struct preflight *preflight, const struct worker_spec *specs, size_t count,
+                         struct visit *visits) {
+    for (size_t i = 0; i < count; i++) {
         struct error *error =
-            connection_load(&connections[i], &specs[i], &preflight->config->credential_plugins, clock_now().wall_ns);
-        if (error)
-            problems_add(&visits[i + 1].problems, "%s: %s", specs[i].origin_text, error_text(error));
-        error_free(error);
-        start_visit(&visits[i + 1], preflight, specs[i].settings.name, &connections[i]);
+            connection_load(&visits[i].own, &specs[i], &preflight->config->credential_plugins, clock_now().wall_ns);
+        problems_add_error(&visits[i].problems, error_wrap(error, "%s", specs[i].origin_text));
+        visit_init(&visits[i], preflight, &specs[i], &visits[i].own);
     }
-    join_visits(visits + preflight->config->n_workers + 1, count - preflight->config->n_workers);
-    for (size_t i = preflight->config->n_workers; i < count; i++)
-        compare_joined(&visits[i + 1], &specs[i]);
+    run_visits(visits, count);
+    for (size_t i = 0; i < count; i++)
+        compare_joined(&visits[i]);
 }
 
-// Grows the arrays by the workers of other sources, and checks these workers.
-static struct error *check_found(struct preflight *preflight, struct source_items *found, struct visit **visits,
-                                 struct problems *problems) {
-    struct worker_spec *specs = NULL;
-    size_t count = 0, first = preflight->config->n_workers + 1;
-    struct error *error = preflight_merge(preflight, found, problems, &specs, &count);
-    struct cluster_connection *connections = calloc(count + 1, sizeof *connections);
-    struct visit *grown = error ? NULL : realloc(*visits, (count + 1) * sizeof **visits);
-    if (grown)
-        *visits = grown;
-    if (!error && (!grown || !connections))
-        error = error_no_memory();
-    if (!error) {
-        memset(grown + first, 0, (count + 1 - first) * sizeof *grown);
-        check_others(preflight, specs, count, connections, grown);
-        compare_uids(grown, count + 1);
-        preflight->n_workers = count;
+static void end_visits(struct preflight *preflight, struct visit *visits, size_t count, struct problems *problems) {
+    for (size_t i = 0; i < count; i++) {
+        problems_move(problems, &visits[i].problems);
+        problems_move(&preflight->warnings, &visits[i].warnings);
+        free(visits[i].uid);
+        free(visits[i].git_version);
+        connection_close(&visits[i].own);
     }
-    for (size_t i = 0; i < (error ? first : count + 1); i++) {
-        problems_move(problems, &(*visits)[i].problems);
-        problems_move(&preflight->warnings, &(*visits)[i].warnings);
-        free((*visits)[i].uid);
-        free((*visits)[i].git_version);
-    }
-    for (size_t i = 0; connections && i < count; i++)
-        connection_close(&connections[i]);
-    free(connections);
-    worker_specs_free(specs, count);
-    return error;
+    free(visits);
 }
 
 struct error *preflight_check(struct preflight *preflight, struct problems *problems) {
-    struct visit *visits = calloc(preflight->config->n_workers + 1, sizeof(*visits));
+    const struct config *config = preflight->config;
+    size_t first = config->n_workers + 1, count = first;
+    struct visit *visits = calloc(first, sizeof *visits);
     if (!visits)
         return error_no_memory();
-    struct source_items found[WORKER_SOURCES] = {{.source = SOURCE_CONFIG}};
-    for (size_t s = 0; s < WORKER_SOURCES; s++)
-        found[s].source = (enum worker_source)s;
-    check_configured(preflight, found, visits);
-    struct error *error = check_found(preflight, found, &visits, problems);
-    for (size_t s = 0; s < WORKER_SOURCES; s++)
-        source_items_free(&found[s]);
-    free(visits);
+    for (size_t i = 0; i < first; i++)
+        visit_init(&visits[i], preflight, i > 0 ? &config->workers[i - 1] : &config->management,
+                   &preflight->connections[i]);
+    run_visits(visits, first);
+    struct worker_spec *specs = NULL; // the configuration's first
+    size_t n_specs = 0;
+    struct error *error = preflight_merge(preflight, problems, &specs, &n_specs);
+    struct visit *grown = error ? NULL : realloc(visits, (n_specs + 1) * sizeof *visits);
+    if (grown) {
+        visits = grown;
+        count = n_specs + 1;
+        memset(visits + first, 0, (count - first) * sizeof *visits);
+        check_others(preflight, specs + config->n_workers, count - first, visits + first);
+        compare_uids(visits, count);
+        preflight->n_workers = n_specs;
+    } else if (!error) {
+        error = error_no_memory();
+    }
+    end_visits(preflight, visits, count, problems);
+    worker_specs_free(specs, n_specs);
     return error;
 }

@@ -7,7 +7,7 @@
 #include "core/base/problems.h"
 #include "core/config/config.h"
 #include "core/host/io/cluster_connection.h"
-#include "core/host/sources/source_items.h"
+#include "core/host/sources/sources.h"
 
 struct preflight {
     const struct config *config;
@@ -15,11 +15,12 @@ struct preflight {
     // The management cluster's, then each worker's in the order of the config; all are open, and skipped without an
     // endpoint.
     struct cluster_connection *connections;
-    const struct source_items *directory; // the workers of workersFrom.directory
-    char *const *namespaces;              // where to check the rights to write; none: in the whole cluster
+    struct source_items *directory; // the workers of workersFrom.directory
+    char *const *namespaces;        // where to check the rights to write; none: in the whole cluster
     size_t n_namespaces;
-    size_t n_workers;         // out: of all sources
-    struct problems warnings; // out: warnings; freed by the caller
+    size_t n_workers;                          // out: of all sources
+    struct problems warnings;                  // out: warnings; freed by the caller
+    struct source_items found[WORKER_SOURCES]; // internal: the Secrets and ClusterProfiles
 };
 
 // Checks all clusters in parallel, workers from Secrets and ClusterProfiles after the management cluster; a cluster

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The workers that the host would find, read once.
 #include "core/host/check/preflight_internal.h"
-#include "core/host/sources/source_folder.h"
-#include "core/host/sources/worker_objects.h"
-#include "core/host/sources/worker_source.h"
+#include "core/host/startup/seal_source.h"
 
 #include "core/kube/client/ask.h"
 #include "core/kube/object/object.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define PAGE "limit=50"
 #define PATH_MAX_LEN ((size_t)64 << 10)
@@ -26,16 +21,14 @@ static struct error *read_spec(const struct visit *visit, const struct source_li
     const struct config *config = visit->preflight->config;
     struct token_life life;
     bool usable = false;
-    struct error *error = listing->kind->read(object, &config->workers_from, spec);
-    if (error)
-        return error;
-    error = worker_spec_check(spec, &config->credential_plugins, clock_now().wall_ns, &life, &usable);
-    return error_wrap(error, "%s", listing->kind->part);
+    TRY(worker_source_read(listing->source, object, &config->workers_from, spec));
+    return error_wrap(worker_spec_check(spec, &config->credential_plugins, clock_now().wall_ns, &life, &usable), "%s",
+                      listing->kind->part);
 }
 
 // A ClusterProfile for others is no item.
 static void read_object(struct visit *visit, const struct source_listing *listing, const struct json *object) {
-    struct source_items *items = &visit->found[listing->source];
+    struct source_items *items = &visit->preflight->found[listing->source];
     AUTO_TEXT origin = worker_object_text(listing->kind->name, object);
     AUTO_TEXT key = text_format("%s/%s", object_namespace(object), object_name(object));
     struct worker_spec spec = {.source = SOURCE_CONFIG};
@@ -57,7 +50,7 @@ static void report_unread(struct visit *visit, const struct source_listing *list
     if (absent && listing->kind->is_for_others)
         return;
     visit->secrets_refused |= listing->source == SOURCE_SECRET && response->reason == REASON_FORBIDDEN;
-    VISIT_PROBLEM(visit, "cannot list %ss in namespace %s, so workers from %ss are not checked: %s",
+    visit_problem(visit, "cannot list %ss in namespace %s, so workers from %ss are not checked: %s",
                   listing->kind->name, listing->namespace_, listing->kind->name, response->message);
 }
 
@@ -76,7 +69,7 @@ static bool read_page(struct visit *visit, const struct source_listing *listing,
     *next = NULL;
     if (error || response.reason != REASON_OK) {
         if (error)
-            VISIT_PROBLEM(visit, "cannot list %ss in namespace %s: %s", listing->kind->name, listing->namespace_,
+            visit_problem(visit, "cannot list %ss in namespace %s: %s", listing->kind->name, listing->namespace_,
                           error_text(error));
         else
             report_unread(visit, listing, &response);
@@ -96,8 +89,10 @@ void visit_read_sources(struct visit *visit) {
         const struct worker_source_kind *kind = worker_source_kinds[s];
         if (!kind->read || !kind->is_on(from))
             continue;
-        const char *within = kind->namespace_of ? kind->namespace_of(from) : visit_own_namespace(visit);
+        const char *within = kind->namespace_of ? kind->namespace_of(from)
+                                                : host_own_namespace(visit->preflight->config, visit->connection);
         const struct source_listing listing = {(enum worker_source)s, kind, within};
+        visit->preflight->found[s].source = listing.source;
         char *next = NULL;
         while (read_page(visit, &listing, &next))
             ;
@@ -128,35 +123,22 @@ static void receive_notes(void *ctx, struct source_note *notes, size_t count) {
     merged->n_notes = count;
 }
 
-static bool copy_item(struct source_items *to, const struct source_item *from) {
-    struct worker_spec spec = {.source = SOURCE_CONFIG};
-    struct source_item *item = source_items_at(to, from->key, from->origin_text);
-    if (!item || !worker_spec_copy(&from->spec, &spec))
-        return false;
-    source_item_accept(to, item, &spec);
-    return true;
-}
-
-static bool copy_items(struct source_items *to, const struct source_items *from) {
-    for (size_t i = 0; from && i < from->count; i++)
-        if (!copy_item(to, &from->list[i]))
-            return false;
-    return true;
-}
-
-struct error *preflight_merge(const struct preflight *preflight, struct source_items *found, struct problems *problems,
-                              struct worker_spec **specs, size_t *count) {
+struct error *preflight_merge(struct preflight *preflight, struct problems *problems, struct worker_spec **specs,
+                              size_t *count) {
     struct merged merged = {.specs = NULL};
     struct sources *sources = NULL;
     const struct sources_options options = {
         .apply = receive_specs, .tell = receive_notes, .ctx = &merged, .silent = true};
     struct error *error = sources_new(&options, &sources);
-    if (!error && !copy_items(&found[SOURCE_DIRECTORY], preflight->directory))
-        error = error_no_memory();
     if (!error)
         error = sources_set_config(sources, preflight->config);
-    for (size_t s = SOURCE_DIRECTORY; !error && s < WORKER_SOURCES; s++)
-        source_items_publish(&found[s], sources);
+    if (!error)
+        source_items_publish(preflight->directory, sources);
+    for (size_t s = 0; s < WORKER_SOURCES; s++) {
+        if (!error)
+            source_items_publish(&preflight->found[s], sources);
+        source_items_free(&preflight->found[s]);
+    }
     for (size_t i = 0; !error && i < merged.n_notes; i++)
         if (merged.notes[i].problem)
             problems_add(problems, "%s: not used: %s", merged.notes[i].origin_text, merged.notes[i].problem);
@@ -174,18 +156,12 @@ void preflight_read_directory(const struct config *config, struct problems *prob
         source_folder_check(from->directory, &config->credential_plugins, where, problems, found);
 }
 
-static struct error *read_management(struct visit *visit) {
-    const struct config *config = visit->preflight->config;
+static struct error *read_management(struct visit *visit, const struct config *config) {
     if (!config->workers_from.secrets && !config->workers_from.cluster_profiles)
         return NULL;
-    struct error *error =
-        connection_load(visit->connection, &config->management, &config->credential_plugins, clock_now().wall_ns);
-    if (!error)
-        error = connection_open(visit->connection, NULL);
-    if (!error)
-        error = connection_client(visit->connection, visit->name, &visit->client);
-    if (error)
-        return error_wrap(error, "%s", visit->name);
+    TRY(connection_load(visit->connection, &config->management, &config->credential_plugins, clock_now().wall_ns));
+    TRY(connection_open(visit->connection, NULL));
+    TRY(connection_client(visit->connection, visit->name, &visit->client));
     visit->server = visit->connection->endpoint->server;
     visit_read_sources(visit);
     return NULL;
@@ -193,25 +169,16 @@ static struct error *read_management(struct visit *visit) {
 
 struct error *preflight_workers(const struct config *config, struct problems *problems, struct worker_spec **specs,
                                 size_t *count) {
-    struct cluster_connection management = {.endpoint = NULL};
-    struct source_items directory = {.source = SOURCE_DIRECTORY}, found[WORKER_SOURCES] = {{.source = SOURCE_CONFIG}};
+    struct source_items directory = {.source = SOURCE_DIRECTORY};
     struct preflight preflight = {.config = config, .directory = &directory};
-    struct visit visit = {.preflight = &preflight,
-                          .name = config->management.settings.name,
-                          .connection = &management,
-                          .server = "",
-                          .management = true,
-                          .found = found};
-    for (size_t s = 0; s < WORKER_SOURCES; s++)
-        found[s].source = (enum worker_source)s;
+    struct visit visit = {.server = ""};
+    visit_init(&visit, &preflight, &config->management, &visit.own);
     preflight_read_directory(config, problems, &directory);
-    problems_add_error(&visit.problems, read_management(&visit));
+    problems_add_error(&visit.problems, error_wrap(read_management(&visit, config), "%s", visit.name));
     problems_move(problems, &visit.problems);
-    struct error *error = preflight_merge(&preflight, found, problems, specs, count);
+    struct error *error = preflight_merge(&preflight, problems, specs, count);
     client_free(visit.client);
-    connection_close(&management);
+    connection_close(&visit.own);
     source_items_free(&directory);
-    for (size_t s = 0; s < WORKER_SOURCES; s++)
-        source_items_free(&found[s]);
     return error;
 }

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/check/rights_internal.h"
+#include "core/host/check/rights.h"
 
-#include "core/base/buffer.h"
 #include "core/base/memory.h"
+#include "core/base/text.h"
 #include "core/engine/kueue/kueue.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#define RESOURCES_MAX 65536
+#define RESOURCE_LIST_MAX 65536
 
 // When a rule applies.
 enum {
@@ -25,7 +22,9 @@ enum {
     EXEC = 1 << 10,
     LOGS_OR_EXEC = 1 << 11,
     PODS_OF_EVENTS = 1 << 12, // pod Events, and neither logs nor exec
-    FENCING = 1 << 13
+    FENCING = 1 << 13,
+    ELECTION = 1 << 14,
+    ORIGIN = 1 << 15
 };
 
 enum subject {
@@ -43,6 +42,14 @@ struct rule {
     const char *comment;
     enum named name;
     enum subject subject;
+    const char *checked; // the verbs that `wharf check` asks for; NULL: none
+    unsigned check_when; // as `when`, in addition
+};
+
+struct rights_table { // under construction
+    struct rights *rights;
+    const struct rights_wanted *wanted;
+    bool no_memory;
 };
 
 #define CORE ""
@@ -52,68 +59,74 @@ struct rule {
 #define WORKER RIGHTS_OF_WORKER
 #define GUARD_LEASES "The Leases of the host and of the guard (fencing). RBAC cannot limit create to a name."
 #define OF_KINDS NULL, NULL
+#define UNCHECKED NULL, 0
+#define PLAIN ANY, FIXED, UNCHECKED
 
 static const struct rule rules[] = {
     {MANAGEMENT | WORKER | RIGHTS_OF_GUARD, 0, RIGHT_CLUSTER, OF_KINDS, "get, list, watch",
-     "The kinds of the enabled adapters.", ANY, KINDS},
+     "The kinds of the enabled adapters.", ANY, KINDS, "get, list, watch", 0},
     {MANAGEMENT, 0, RIGHT_WORK, OF_KINDS, "patch",
-     "Annotations and labels that record where a workload was placed, and its status.", ANY, KINDS_AND_STATUS},
-    {WORKER, 0, RIGHT_WORK, OF_KINDS, "create, patch, delete", "The mirrors.", ANY, KINDS},
+     "Annotations and labels that record where a workload was placed, and its status.", ANY, KINDS_AND_STATUS, "patch",
+     0},
+    {WORKER, 0, RIGHT_WORK, OF_KINDS, "create, patch, delete", "The mirrors.", ANY, KINDS, "create, patch, delete", 0},
     {RIGHTS_OF_GUARD, 0, RIGHT_WORK, OF_KINDS, "patch, delete",
-     "Mirrors that are suspended or deleted when their host is lost.", ANY, KINDS},
-    {RIGHTS_OF_VIEWER, 0, RIGHT_CLUSTER, OF_KINDS, "get, list", NULL, ANY, KINDS},
-    {RIGHTS_OF_VIEWER, 0, RIGHT_CLUSTER, CORE, "pods/log", "get", NULL, ANY, FIXED},
+     "Mirrors that are suspended or deleted when their host is lost.", ANY, KINDS, UNCHECKED},
+    {RIGHTS_OF_VIEWER, 0, RIGHT_CLUSTER, OF_KINDS, "get, list", NULL, ANY, KINDS, UNCHECKED},
+    {RIGHTS_OF_VIEWER, 0, RIGHT_CLUSTER, CORE, "pods/log", "get", NULL, PLAIN},
     {MANAGEMENT, 0, RIGHT_CLUSTER, KUEUE, "workloads", "list, watch",
-     "Whether Kueue has admitted a queued object, and why not.", ANY, FIXED},
+     "Whether Kueue has admitted a queued object, and why not.", ANY, FIXED, "list", SHARES_KUEUE},
     {MANAGEMENT, SHARES_KUEUE, RIGHT_CLUSTER, KUEUE, "admissionchecks", "list", "Whether MultiKueue dispatches it.",
-     ANY, FIXED},
+     ANY, FIXED, "list", 0},
     {WORKER, 0, RIGHT_CLUSTER, KUEUE, "workloads", "list, watch",
-     "Why a worker's Kueue queues a mirror, and suspension of the mirror when its workload is suspended.", ANY, FIXED},
-    {WORKER, 0, RIGHT_WORK, KUEUE, "workloads", "patch", NULL, ANY, FIXED},
-    {MANAGEMENT, 0, RIGHT_CLUSTER, "events.k8s.io", "events", "create, patch", "Events on workloads.", ANY, FIXED},
+     "Why a worker's Kueue queues a mirror, and suspension of the mirror when its workload is suspended.", PLAIN},
+    {WORKER, 0, RIGHT_WORK, KUEUE, "workloads", "patch", NULL, PLAIN},
+    {MANAGEMENT, 0, RIGHT_CLUSTER, "events.k8s.io", "events", "create, patch", "Events on workloads.", ANY, FIXED,
+     "create, patch", 0},
     {MANAGEMENT | WORKER, 0, RIGHT_CLUSTER, CORE, "namespaces", "get",
-     "Its uid identifies the cluster; reading it shows whether the cluster answers.", KUBE_SYSTEM, FIXED},
+     "Its uid identifies the cluster; reading it shows whether the cluster answers.", KUBE_SYSTEM, FIXED, "get",
+     ORIGIN},
     {MANAGEMENT, LABELS, RIGHT_CLUSTER, CORE, "namespaces", "get, list, watch",
-     "Labels of namespaces, by which placement selects (namespaceSelector).", ANY, FIXED},
+     "Labels of namespaces, by which placement selects (namespaceSelector).", ANY, FIXED, "list, watch", 0},
     {MANAGEMENT, CALLERS, RIGHT_CLUSTER, "authentication.k8s.io", "tokenreviews", "create",
-     "Authentication and authorization of callers of the host's API.", ANY, FIXED},
-    {MANAGEMENT, CALLERS, RIGHT_CLUSTER, "authorization.k8s.io", "subjectaccessreviews", "create", NULL, ANY, FIXED},
-    {MANAGEMENT, CALLERS, RIGHT_CLUSTER, CORE, "events", "list", "Events for wharf explain.", ANY, FIXED},
+     "Authentication and authorization of callers of the host's API.", PLAIN},
+    {MANAGEMENT, CALLERS, RIGHT_CLUSTER, "authorization.k8s.io", "subjectaccessreviews", "create", NULL, PLAIN},
+    {MANAGEMENT, CALLERS, RIGHT_CLUSTER, CORE, "events", "list", "Events for wharf explain.", PLAIN},
     {MANAGEMENT, PROFILES, RIGHT_CLUSTER, "multicluster.x-k8s.io", "clusterprofiles", "get, list, watch",
-     "Workers from ClusterProfiles.", ANY, FIXED},
+     "Workers from ClusterProfiles.", ANY, FIXED, "list, watch", 0},
     {MANAGEMENT, SECRETS, RIGHT_OWN, CORE, "secrets", "list, watch, patch",
      "Secrets with the kubeconfigs of workers (label wharf.dev/worker), in which the host renews tokens. RBAC cannot "
-     "limit "
-     "this to a label: have no other Secrets in the namespace.",
-     ANY, FIXED},
+     "limit this to a label: have no other Secrets in the namespace.",
+     ANY, FIXED, "list, watch, patch", 0},
     {MANAGEMENT, SEAL, RIGHT_SEAL, CORE, "secrets", "get",
      "The Secret with the key of seals, created if it is missing. RBAC cannot limit create to a name.", SEAL_SECRET,
-     FIXED},
-    {MANAGEMENT, SEAL, RIGHT_SEAL, CORE, "secrets", "create", NULL, ANY, FIXED},
+     FIXED, "get", 0},
+    {MANAGEMENT, SEAL, RIGHT_SEAL, CORE, "secrets", "create", NULL, PLAIN},
     {MANAGEMENT, 0, RIGHT_OWN, CORE, "configmaps", "get, list, watch, patch",
      "Cordons and drains of operators, and the identity of each worker. RBAC cannot limit create to a name.",
-     WORKERS_MAP, FIXED},
-    {MANAGEMENT, 0, RIGHT_OWN, CORE, "configmaps", "create", NULL, ANY, FIXED},
+     WORKERS_MAP, FIXED, "get, list, watch, patch", 0},
+    {MANAGEMENT, 0, RIGHT_OWN, CORE, "configmaps", "create", NULL, ANY, FIXED, "create", 0},
     {MANAGEMENT, 0, RIGHT_OWN, LEASES, "list, create, patch, delete",
-     "Leases: which replica writes, and whether another host has this origin.", ANY, FIXED},
+     "Leases: which replica writes, and whether another host has this origin.", ANY, FIXED, "list, create, patch",
+     ELECTION},
     {WORKER, 0, RIGHT_CLUSTER, CORE, "namespaces, resourcequotas", "list, watch",
-     "Mirrors rejected because of a namespace or its quota are tried again after a change.", ANY, FIXED},
-    {WORKER, CREATES, RIGHT_CLUSTER, CORE, "namespaces", "create", "createNamespaces: true.", ANY, FIXED},
+     "Mirrors rejected because of a namespace or its quota are tried again after a change.", PLAIN},
+    {WORKER, CREATES, RIGHT_CLUSTER, CORE, "namespaces", "create", "createNamespaces: true.", ANY, FIXED, "create", 0},
     {WORKER, POD_EVENTS, RIGHT_CLUSTER, CORE, "events", "list, watch",
-     "Events of the mirrors' pods, reported on the workload (podEvents).", ANY, FIXED},
+     "Events of the mirrors' pods, reported on the workload (podEvents).", PLAIN},
     {WORKER, CAPACITY, RIGHT_CLUSTER, CORE, "nodes, pods", "list, watch",
-     "Free capacity of the nodes (placement.capacity).", ANY, FIXED},
-    {WORKER, LOGS_OR_EXEC, RIGHT_CLUSTER, OF_KINDS, "get, list", NULL, ANY, OWNERS},
-    {WORKER, PODS_OF_EVENTS, RIGHT_CLUSTER, OF_KINDS, "get", NULL, ANY, OWNERS},
+     "Free capacity of the nodes (placement.capacity).", ANY, FIXED, "list, watch", 0},
+    {WORKER, LOGS_OR_EXEC, RIGHT_CLUSTER, OF_KINDS, "get, list", NULL, ANY, OWNERS, UNCHECKED},
+    {WORKER, PODS_OF_EVENTS, RIGHT_CLUSTER, OF_KINDS, "get", NULL, ANY, OWNERS, UNCHECKED},
     {WORKER, LOGS_OR_EXEC, RIGHT_WORK, CORE, "pods", "get, list",
-     "The pods of mirrors, for wharf logs and wharf exec. Which caller may, the host asks the management cluster.", ANY,
-     FIXED},
-    {WORKER, PODS_OF_EVENTS, RIGHT_WORK, CORE, "pods", "get, list", NULL, ANY, FIXED},
-    {WORKER, LOGS, RIGHT_WORK, CORE, "pods/log", "get", NULL, ANY, FIXED},
-    {WORKER, EXEC, RIGHT_WORK, CORE, "pods/exec", "create, get", NULL, ANY, FIXED},
-    {WORKER, FENCING, RIGHT_OWN, LEASES, "get, create, patch", GUARD_LEASES, ANY, FIXED},
-    {RIGHTS_OF_GUARD, 0, RIGHT_OWN, LEASES, "get, list, create, patch", GUARD_LEASES, ANY, FIXED},
-    {WORKER, 0, RIGHT_OWN, CORE, "serviceaccounts/token", "create", "The host renews its own token.", ACCOUNT, FIXED},
+     "The pods of mirrors, for wharf logs and wharf exec. Which caller may, the host asks the management cluster.",
+     PLAIN},
+    {WORKER, PODS_OF_EVENTS, RIGHT_WORK, CORE, "pods", "get, list", NULL, PLAIN},
+    {WORKER, LOGS, RIGHT_WORK, CORE, "pods/log", "get", NULL, PLAIN},
+    {WORKER, EXEC, RIGHT_WORK, CORE, "pods/exec", "create, get", NULL, PLAIN},
+    {WORKER, FENCING, RIGHT_OWN, LEASES, "get, create, patch", GUARD_LEASES, ANY, FIXED, "get, create, patch", 0},
+    {RIGHTS_OF_GUARD, 0, RIGHT_OWN, LEASES, "get, list, create, patch", GUARD_LEASES, PLAIN},
+    {WORKER, 0, RIGHT_OWN, CORE, "serviceaccounts/token", "create", "The host renews its own token.", ACCOUNT, FIXED,
+     UNCHECKED},
 };
 
 static const char *const scope_names[] = {
@@ -146,7 +159,7 @@ void rights_free(struct rights *rights) {
     *rights = (struct rights){0};
 }
 
-void rights_add(struct rights_table *table, const struct right *right, const char *resources) {
+static void add_right(struct rights_table *table, const struct right *right, const char *resources) {
     struct right *added = array_next(&table->rights->list, table->rights->count, sizeof(*added));
     char *copy = strdup(resources);
     if (!added || !copy) {
@@ -171,10 +184,9 @@ static void append_name(struct buffer *names, const char *plural, const char *su
 }
 
 // The kinds of one API group: "rayjobs, rayclusters"; with `status` also their status subresources, if any.
-// one.
 static void add_group(struct rights_table *table, const char *group, struct right right, bool status) {
     const struct rights_wanted *wanted = table->wanted;
-    AUTO_BUFFER(names, RESOURCES_MAX);
+    AUTO_BUFFER(names, RESOURCE_LIST_MAX);
     for (size_t i = 0; i < wanted->n_kinds; i++) {
         const struct kind *kind = wanted->kinds[i];
         if (strcmp(kind->abi.group, group) != 0)
@@ -187,7 +199,7 @@ static void add_group(struct rights_table *table, const char *group, struct righ
     if (names.failed)
         table->no_memory = true;
     else
-        rights_add(table, &right, names.data);
+        add_right(table, &right, names.data);
 }
 
 // A right for each API group of the kinds.
@@ -200,6 +212,60 @@ static void add_kinds(struct rights_table *table, struct right right, bool statu
         right.comment = NULL;
     }
 }
+
+// Owners ----------------------------------------------------------------------------------------------------------
+
+// Objects that controllers create between an object and its pods: owner references lead to the pods (pods.h,
+// owner.h). All pods of other kinds belong to the object itself, or the host cannot read an object in between.
+#define BETWEEN_KINDS 5
+static const struct {
+    const char *group, *resource;
+    const char *kinds[BETWEEN_KINDS]; // plural.group
+} between[] = {
+    {"batch",
+     "jobs",
+     {"jobsets.jobset.x-k8s.io", "trainjobs.trainer.kubeflow.org", "mpijobs.kubeflow.org", "rayjobs.ray.io",
+      "appwrappers.workload.codeflare.dev"}},
+    {"jobset.x-k8s.io", "jobsets", {"trainjobs.trainer.kubeflow.org"}},
+    {"ray.io", "rayclusters", {"rayjobs.ray.io", "rayservices.ray.io"}},
+    {"tekton.dev", "taskruns", {"pipelineruns.tekton.dev"}},
+};
+
+#define N_BETWEEN (sizeof(between) / sizeof(between[0]))
+
+// Whether some kind with such objects is enabled.
+static bool is_needed(const struct rights_wanted *wanted, size_t index) {
+    for (size_t i = 0; i < wanted->n_kinds; i++)
+        for (const char *const *kind = between[index].kinds; kind < between[index].kinds + BETWEEN_KINDS && *kind;
+             kind++)
+            if (strcmp(wanted->kinds[i]->plural_group, *kind) == 0)
+                return true;
+    return false;
+}
+
+// A kind that is itself enabled is readable anyway.
+static bool is_readable(const struct rights_wanted *wanted, size_t index) {
+    for (size_t i = 0; i < wanted->n_kinds; i++)
+        if (strcmp(wanted->kinds[i]->abi.group, between[index].group) == 0 &&
+            strcmp(wanted->kinds[i]->abi.plural, between[index].resource) == 0)
+            return true;
+    return false;
+}
+
+static void add_owners(struct rights_table *table, const char *verbs) {
+    const char *comment = "Objects between mirrors and their pods, which are found by owner references.";
+    for (size_t i = 0; i < N_BETWEEN; i++) {
+        if (!is_needed(table->wanted, i) || is_readable(table->wanted, i))
+            continue;
+        add_right(
+            table,
+            &(struct right){.scope = RIGHT_CLUSTER, .comment = comment, .group = between[i].group, .verbs = verbs},
+            between[i].resource);
+        comment = NULL;
+    }
+}
+
+// Tables ----------------------------------------------------------------------------------------------------------
 
 static bool shares_with_kueue(const struct rights_wanted *wanted) {
     for (size_t i = 0; i < wanted->n_kinds; i++)
@@ -217,10 +283,10 @@ static unsigned conditions_of(const struct rights_wanted *wanted) {
            (features->create_namespaces ? CREATES : 0) | (features->pod_events ? POD_EVENTS : 0) |
            (features->capacity ? CAPACITY : 0) | (wanted->logs ? LOGS : 0) | (wanted->exec ? EXEC : 0) |
            (called ? LOGS_OR_EXEC : 0) | (features->pod_events && !called ? PODS_OF_EVENTS : 0) |
-           (features->fencing ? FENCING : 0);
+           (features->fencing ? FENCING : 0) | (wanted->election ? ELECTION : 0) | (wanted->origin ? ORIGIN : 0);
 }
 
-static void add_rule(struct rights_table *table, const struct rule *rule) {
+static void add_rule(struct rights_table *table, const struct rule *rule, const char *verbs) {
     const char *const names[] = {[ANY] = NULL,
                                  [KUBE_SYSTEM] = "kube-system",
                                  [SEAL_SECRET] = table->wanted->seal_name,
@@ -229,12 +295,12 @@ static void add_rule(struct rights_table *table, const struct rule *rule) {
     const struct right right = {.scope = rule->scope,
                                 .comment = rule->comment,
                                 .group = rule->group,
-                                .verbs = rule->verbs,
+                                .verbs = verbs,
                                 .name = names[rule->name]};
     if (rule->subject == OWNERS)
-        rights_add_owners(table, rule->verbs);
+        add_owners(table, verbs);
     else if (rule->subject == FIXED)
-        rights_add(table, &right, rule->resources);
+        add_right(table, &right, rule->resources);
     else
         add_kinds(table, right, rule->subject == KINDS_AND_STATUS);
 }
@@ -250,7 +316,7 @@ struct error *rights_copy(const struct rights *from, struct rights *to) {
     *to = (struct rights){0};
     struct rights_table table = {.rights = to};
     for (size_t i = 0; i < from->count; i++)
-        rights_add(&table, &from->list[i], from->list[i].resources);
+        add_right(&table, &from->list[i], from->list[i].resources);
     return finish_table(&table);
 }
 
@@ -258,8 +324,28 @@ struct error *rights_make(enum rights_role role, const struct rights_wanted *wan
     *out = (struct rights){0};
     struct rights_table table = {.rights = out, .wanted = wanted};
     unsigned conditions = conditions_of(wanted);
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
-        if ((rules[i].roles & role) && (rules[i].when == 0 || (rules[i].when & conditions)))
-            add_rule(&table, &rules[i]);
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        const struct rule *rule = &rules[i];
+        const char *verbs = wanted->checked ? rule->checked : rule->verbs;
+        bool applies = (rule->roles & role) && (rule->when == 0 || (rule->when & conditions));
+        if (applies && verbs && (!wanted->checked || rule->check_when == 0 || (rule->check_when & conditions)))
+            add_rule(&table, rule, verbs);
+    }
     return finish_table(&table);
+}
+
+struct error *right_each(const struct right *right, const char *namespace_, right_visit visit, void *ctx) {
+    struct error *error = NULL;
+    for (const char *at = right->resources; *at && !error; at += strcspn(at, ","), at += strspn(at, ", ")) {
+        AUTO_TEXT resource = strndup(at, strcspn(at, ","));
+        char *slash = resource ? strchr(resource, '/') : NULL;
+        if (slash)
+            *slash++ = '\0';
+        for (const char *word = right->verbs; *word && !error; word += strcspn(word, ","), word += strspn(word, ", ")) {
+            AUTO_TEXT verb = strndup(word, strcspn(word, ","));
+            const struct access_review question = {right->group, resource, slash, verb, right->name, namespace_};
+            error = resource && verb ? visit(ctx, &question) : error_no_memory();
+        }
+    }
+    return error;
 }

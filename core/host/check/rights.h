@@ -6,9 +6,7 @@
 #include "core/adapter/adapters.h"
 #include "core/base/error.h"
 #include "core/config/config.h"
-
-#include <stdbool.h>
-#include <stddef.h>
+#include "core/kube/api/requests.h"
 
 #define RIGHTS_ACCOUNT "wharf"       // the host's ServiceAccount by default, in both clusters
 #define RIGHTS_VIEWER "wharf-viewer" // that of the command line, in the management cluster
@@ -53,6 +51,9 @@ struct rights_wanted {
     bool callers;                    // management: authenticates and authorizes callers of the API
     bool logs;                       // worker: wharf logs
     bool exec;                       // worker: wharf exec
+    bool checked;                    // only the rights that `wharf check` asks for; of these alone:
+    bool election;                   // management: the replicas elect a leader
+    bool origin;                     // management: the origin is the uid of namespace kube-system
     struct rights_features features; // worker
     const char *seal_name;           // of the Secret
     const char *account;             // the host's ServiceAccount
@@ -70,6 +71,10 @@ enum rights_role {
     RIGHTS_OF_VIEWER = 1 << 3      // callers of the API: /wharf, the kinds, and logs of pods
 };
 struct error *rights_make(enum rights_role role, const struct rights_wanted *wanted, struct rights *out);
+
+// Calls `visit` for each verb on each resource of the right, until the first error.
+typedef struct error *(*right_visit)(void *ctx, const struct access_review *question);
+struct error *right_each(const struct right *right, const char *namespace_, right_visit visit, void *ctx);
 
 struct error *rights_copy(const struct rights *from, struct rights *to); // shares all texts but the resources
 void rights_free(struct rights *rights); // also for __attribute__((cleanup)); zeroed is fine

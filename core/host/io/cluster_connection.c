@@ -2,9 +2,10 @@
 #include "core/host/io/cluster_connection.h"
 
 #include "core/base/memory.h"
+#include "core/kube/client/ask.h"
 #include "core/kube/transport/curl_transport.h"
 
-#include <string.h>
+#define PATIENCE_NS (20 * CLOCK_SECOND)
 
 static struct error *load(const struct worker_spec *spec, const struct exec_policy *policy, struct endpoint **out) {
     const char *path = spec->kubeconfig_path, *text = spec->kubeconfig_text;
@@ -23,9 +24,8 @@ static struct error *load(const struct worker_spec *spec, const struct exec_poli
 struct error *connection_load(struct cluster_connection *connection, const struct worker_spec *spec,
                               const struct exec_policy *policy, int64_t wall_ns) {
     struct endpoint *endpoint = NULL;
-    struct error *error = load(spec, policy, &endpoint);
-    if (!error)
-        error = endpoint_check(endpoint, wall_ns);
+    TRY(load(spec, policy, &endpoint));
+    struct error *error = endpoint_check(endpoint, wall_ns);
     if (error)
         endpoint_free(endpoint);
     else
@@ -34,9 +34,7 @@ struct error *connection_load(struct cluster_connection *connection, const struc
 }
 
 struct error *connection_open(struct cluster_connection *connection, struct budget *budget) {
-    struct error *error = curl_transport_new(connection->endpoint, "wharf/" WHARF_VERSION, &connection->transport);
-    if (error)
-        return error;
+    TRY(curl_transport_new(connection->endpoint, "wharf/" WHARF_VERSION, &connection->transport));
     connection->opened = endpoint_hold(connection->endpoint);
     curl_transport_limit(connection->transport, budget);
     return NULL;
@@ -75,4 +73,35 @@ void connection_close(struct cluster_connection *connection) {
     endpoint_free(connection->opened);
     endpoint_free(connection->endpoint);
     *connection = (struct cluster_connection){0};
+}
+
+struct error *blocking_client_open(struct endpoint *endpoint, const char *cluster, const atomic_bool *stop,
+                                   struct blocking_client *out) {
+    *out = (struct blocking_client){.connection = {.endpoint = endpoint}, .stop = stop};
+    struct error *error = connection_open(&out->connection, NULL);
+    if (!error)
+        error = connection_client(&out->connection, cluster, &out->client);
+    if (error)
+        blocking_client_close(out);
+    return error;
+}
+
+void blocking_client_close(struct blocking_client *client) {
+    client_free(client->client);
+    connection_close(&client->connection);
+    *client = (struct blocking_client){.client = NULL};
+}
+
+struct error *blocking_client_get(struct blocking_client *client, const char *path, bool metadata, struct json **out) {
+    struct request request = {.verb = VERB_RAW_GET, .namespace_ = "", .name = path, .metadata = metadata};
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.retry_after_ns = -1};
+    *out = NULL;
+    TRY(ask_within(client->client, &request, PATIENCE_NS, client->stop, &response));
+    *out = TAKE(response.value);
+    if (response.reason == REASON_OK && *out)
+        return NULL;
+    enum error_code code = response.code == 404                           ? ERROR_NOT_FOUND
+                           : response.code == 401 || response.code == 403 ? ERROR_REFUSED
+                                                                          : ERROR_IO;
+    return error_new(code, "%s", response.message ? response.message : "no answer");
 }

@@ -7,6 +7,8 @@
 #include "core/kube/client/client.h"
 #include "core/kube/kubeconfig/kubeconfig.h"
 
+#include <stdatomic.h>
+
 // Zero-initialised.
 struct cluster_connection {
     struct endpoint *endpoint;   // NULL: not loaded
@@ -35,3 +37,19 @@ bool connection_renew(struct cluster_connection *connection, const struct worker
 struct error *connection_client(const struct cluster_connection *connection, const char *cluster, struct client **out);
 
 void connection_close(struct cluster_connection *connection);
+
+// A connection for one purpose and one thread, which waits for answers: the pods of a mirror, their logs, a session.
+// Large or slow answers there delay nothing on the cluster's own thread.
+struct blocking_client { // zero-initialised: closed
+    struct cluster_connection connection;
+    struct client *client;
+    const atomic_bool *stop; // once true, requests end with ERROR_STOPPED
+};
+
+// Takes the endpoint, also on failure. `cluster` is for log lines.
+struct error *blocking_client_open(struct endpoint *endpoint, const char *cluster, const atomic_bool *stop,
+                                   struct blocking_client *out);
+void blocking_client_close(struct blocking_client *client);
+
+// GET of a path. `metadata`: of a list, of which metadata is enough. ERROR_NOT_FOUND: 404; ERROR_REFUSED: 401 and 403.
+struct error *blocking_client_get(struct blocking_client *client, const char *path, bool metadata, struct json **out);

@@ -7,30 +7,25 @@
 #include "core/engine/mirror/mirror.h"
 #include "core/kube/api/events.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define ANSWERED 64                 // versions remembered
 #define WATCH_RETRY_NS CLOCK_SECOND // without memory
 
 struct kind_watch {
     struct cluster_io *io;
-    size_t kind;
-    struct reflector *reflector;
+    struct object_watch watch;
     const char *kept[2]; // fields kept of objects that are too large
-    bool rewound;        // since the last list
     bool too_large;      // some object was
-    bool settled;        // has had another state than at the start
 };
 
 struct cluster_io {
     struct cluster_scope scope;
     int64_t retry_at_ns; // when to retry watches that could not be opened
     struct {
-        char *uid, *version;   // of namespace kube-system as last read; NULL: not yet
-    } identity;                // of the cluster
-    struct recorder *recorder; // management only
-    struct kind_watch **kinds; // of the first n_kinds kinds
+        char uid[64], version[64]; // of namespace kube-system as last read; "": not yet
+    } identity;                    // of the cluster
+    struct recorder *recorder;     // management only
+    char *selector;                // of the kinds' watches
+    struct kind_watch **kinds;     // of the first n_kinds kinds
     size_t n_kinds;
     struct watcher_set watchers;
     struct in_flight *in_flight; // a list
@@ -44,8 +39,8 @@ struct in_flight {
     struct in_flight *next, *previous;
     uint64_t command;
     bool patches;
-    uint64_t object; // hash of the namespace and name of the patched object
-    struct written_object written;
+    uint64_t object;               // hash of the namespace and name of the patched object
+    struct written_object written; // of kind SIZE_MAX: none
     int64_t sent_ns;
     void (*done)(void *ctx, struct response *response); // of cluster_io_ask, else NULL
     void *ctx;
@@ -53,13 +48,6 @@ struct in_flight {
 
 static void post(struct cluster_io *io, struct engine_event *event) {
     cluster_post(&io->scope, event);
-}
-
-static void on_listing(void *ctx, const char *version) {
-    struct kind_watch *w = ctx;
-    watcher_set_notify(&w->io->watchers,
-                       &(struct cluster_notice){.type = NOTICE_LISTING, .kind = w->kind, .version = version});
-    post(w->io, &(struct engine_event){.type = EVENT_LISTING, .kind = w->kind, .version = version});
 }
 
 static uint64_t version_hash(const struct object *object) {
@@ -90,65 +78,65 @@ static bool is_echo(const struct cluster_io *io, const struct object *object) {
     return is_written(io, object);
 }
 
-static void on_seen(void *ctx, struct object *object) {
-    struct kind_watch *w = ctx;
+static void post_seen(struct kind_watch *w, struct object *object) {
     w->io->scope.has_objects = true;
     w->too_large |= object->too_large || object->reduced;
-    watcher_set_notify(&w->io->watchers,
-                       &(struct cluster_notice){.type = NOTICE_SEEN, .kind = w->kind, .object = object->value});
     bool echo = is_echo(w->io, object);
-    post(w->io, &(struct engine_event){.type = EVENT_SEEN, .kind = w->kind, .echo = echo, .object = object});
+    post(w->io, &(struct engine_event){.type = EVENT_SEEN, .kind = w->watch.kind, .echo = echo, .object = object});
 }
 
-static void on_gone(void *ctx, struct object *object) {
-    struct kind_watch *w = ctx;
-    watcher_set_notify(&w->io->watchers,
-                       &(struct cluster_notice){.type = NOTICE_GONE, .kind = w->kind, .object = object->value});
-    post(w->io, &(struct engine_event){.type = EVENT_GONE, .kind = w->kind, .object = object});
-}
-
-static void on_listed(void *ctx, const char *version) {
-    struct kind_watch *w = ctx;
-    w->rewound = false;
-    watcher_set_notify(&w->io->watchers, &(struct cluster_notice){.type = NOTICE_LISTED, .kind = w->kind});
+static void post_listed(const struct kind_watch *w, const char *version) {
     int64_t revision = 0;
-    if (!text_to_int64(reflector_version(w->reflector), &revision))
+    if (!text_to_int64(reflector_version(w->watch.reflector), &revision))
         revision = 0;
     post(w->io,
-         &(struct engine_event){.type = EVENT_LISTED, .kind = w->kind, .revision = revision, .version = version});
+         &(struct engine_event){.type = EVENT_LISTED, .kind = w->watch.kind, .revision = revision, .version = version});
 }
 
-static void on_state(void *ctx, enum reflector_state state, const char *problem) {
-    struct kind_watch *w = ctx;
-    w->settled |= state != REFLECTOR_STARTING;
+static void post_state(struct kind_watch *w, enum reflector_state state, const char *problem) {
     if (state == REFLECTOR_LOST)
         probe_disconnected(w->io->scope.probe); // the engine waits for the cluster's identity
-    watcher_set_notify(&w->io->watchers, &(struct cluster_notice){.type = NOTICE_STATE, .kind = w->kind});
-    post(w->io, &(struct engine_event){.type = EVENT_STATE, .kind = w->kind, .watch = {state, problem}});
+    post(w->io, &(struct engine_event){.type = EVENT_STATE, .kind = w->watch.kind, .watch = {state, problem}});
 }
 
-static void on_rewound(void *ctx, const char *problem) {
-    struct kind_watch *w = ctx;
+// A rewind seen for one kind applies to all.
+static void handle_rewind(const struct kind_watch *w, const char *problem, bool again) {
     struct cluster_io *io = w->io;
-    bool known = w->rewound;
-    w->rewound = true;
     io->n_answered = 0; // versions may come again, of other contents
     probe_disconnected(io->scope.probe);
-    post(io, &(struct engine_event){.type = EVENT_RESTORED, .kind = w->kind, .problem = problem});
-    // A rewind seen for one kind applies to all.
-    for (size_t k = 0; k < io->n_kinds && !known; k++)
-        if (!io->kinds[k]->rewound) {
-            io->kinds[k]->rewound = true;
-            reflector_rewind(io->kinds[k]->reflector, problem);
-        }
+    post(io, &(struct engine_event){.type = EVENT_RESTORED, .kind = w->watch.kind, .problem = problem});
+    for (size_t k = 0; k < io->n_kinds && !again; k++) {
+        struct object_watch *other = &io->kinds[k]->watch;
+        if (other->restored)
+            continue;
+        other->restored = true;
+        object_watch_rewind(other, problem);
+    }
+}
+
+static void on_notice(void *ctx, const struct cluster_notice *notice) {
+    struct kind_watch *w = ctx;
+    watcher_set_notify(&w->io->watchers, notice);
+    if (notice->type == NOTICE_LISTING)
+        post(w->io, &(struct engine_event){.type = EVENT_LISTING, .kind = notice->kind, .version = notice->version});
+    else if (notice->type == NOTICE_SEEN)
+        post_seen(w, notice->object);
+    else if (notice->type == NOTICE_GONE)
+        post(w->io, &(struct engine_event){.type = EVENT_GONE, .kind = notice->kind, .object = notice->object});
+    else if (notice->type == NOTICE_LISTED)
+        post_listed(w, notice->version);
+    else if (notice->type == NOTICE_STATE)
+        post_state(w, notice->state, notice->problem);
+    else if (notice->type == NOTICE_RESTORED)
+        handle_rewind(w, notice->problem, notice->restored);
 }
 
 // A changed or older namespace kube-system, as a sentence; NULL: unchanged.
 static const char *find_rewound(const struct cluster_io *io, const char *uid, const char *version) {
     bool comparable = true;
-    if (!io->identity.uid || *uid == '\0')
+    if (!*io->identity.uid || *uid == '\0')
         return NULL;
-    if (strcmp(io->identity.uid, uid) != 0)
+    if (strncmp(io->identity.uid, uid, sizeof io->identity.uid - 1) != 0)
         return "the uid of namespace kube-system changed: this is a different cluster, or it was wiped";
     if (object_version_compare(version, io->identity.version, &comparable) < 0)
         return "namespace kube-system is older than before: the cluster was restored from a backup";
@@ -159,12 +147,12 @@ static void on_identity(void *ctx, const char *uid, const char *version, const c
     struct cluster_io *io = ctx;
     post(io, &(struct engine_event){.type = EVENT_IDENTITY, .identity = {uid, version, problem}});
     const char *rewound = find_rewound(io, uid, version);
-    if (*uid) { // without memory the next identity is compared with the old one again
-        (void)text_set(&io->identity.version, version);
-        (void)text_set(&io->identity.uid, uid);
+    if (*uid) {
+        text_copy(io->identity.version, sizeof io->identity.version, version);
+        text_copy(io->identity.uid, sizeof io->identity.uid, uid);
     }
     for (size_t k = 0; rewound && k < io->n_kinds; k++)
-        reflector_rewind(io->kinds[k]->reflector, rewound);
+        object_watch_rewind(&io->kinds[k]->watch, rewound);
 }
 
 static void on_contact(void *ctx, enum contact contact, bool repeated, int64_t heard_ns, const char *problem) {
@@ -173,55 +161,42 @@ static void on_contact(void *ctx, enum contact contact, bool repeated, int64_t h
     if (contact != CONTACT_GOOD)
         return;
     for (size_t k = 0; k < io->n_kinds; k++)
-        reflector_hurry(io->kinds[k]->reflector);
+        object_watch_hurry(&io->kinds[k]->watch);
     watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_REACHED});
 }
 
-static struct in_flight *add_in_flight(struct cluster_io *io, uint64_t command, struct moment now) {
-    struct in_flight *sent = malloc(sizeof *sent);
-    if (!sent)
-        return NULL;
-    *sent = (struct in_flight){.io = io,
-                               .next = io->in_flight,
-                               .command = command,
-                               .written.kind = SIZE_MAX, // of none
-                               .sent_ns = now.mono_ns};
-    if (sent->next)
-        sent->next->previous = sent;
-    io->in_flight = sent;
-    return sent;
-}
-
 static void free_in_flight(struct in_flight *sent) {
-    if (!sent)
-        return;
     if (sent->next)
         sent->next->previous = sent->previous;
     *(sent->previous ? &sent->previous->next : &sent->io->in_flight) = sent->next;
     free(sent);
 }
 
+static void complete(struct in_flight *sent, struct response *response) {
+    struct cluster_io *io = sent->io;
+    if (sent->done)
+        sent->done(sent->ctx, response);
+    else
+        post(io, &(struct engine_event){.type = EVENT_ANSWER, .answer = {sent->command, response, sent->sent_ns}});
+}
+
 static void on_answer(void *ctx, struct response *response) {
     struct in_flight *sent = ctx;
     struct cluster_io *io = sent->io;
-    if (sent->done) {
-        sent->done(sent->ctx, response);
-        free_in_flight(sent);
-        return;
-    }
     if (response->reason == REASON_FORBIDDEN && sent->written.kind < io->n_kinds)
         watcher_set_notify(&io->watchers,
                            &(struct cluster_notice){.type = NOTICE_FORBIDDEN, .written = &sent->written});
-    if (response->object)
+    if (response->object && !sent->done)
         io->answered[io->n_answered++ % ANSWERED] = version_hash(response->object);
-    post(io, &(struct engine_event){.type = EVENT_ANSWER, .answer = {sent->command, response, sent->sent_ns}});
+    complete(sent, response);
     free_in_flight(sent);
 }
 
-static void free_kind(struct kind_watch *w) {
-    if (w)
-        reflector_free(w->reflector);
-    free(w);
+// Completes a request that could not be sent, or whose response can no longer arrive.
+static void complete_locally(struct in_flight *sent, enum reason reason, const char *message) {
+    struct response response = {.reason = reason, .message = strdup(message), .retry_after_ns = -1};
+    complete(sent, &response);
+    response_clear(&response);
 }
 
 // The next one.
@@ -229,29 +204,21 @@ static struct error *watch_kind(struct cluster_io *io) {
     const struct cluster_scope *scope = &io->scope;
     size_t kind = io->n_kinds;
     const wharf_kind *abi = &scope->settings.kinds[kind]->abi;
-    bool worker = scope->cluster != ENGINE_MANAGEMENT;
-    AUTO_TEXT selector = worker ? text_format("%s=%s", MARK_ORIGIN, scope->origin) : NULL;
     struct kind_watch **place = array_next(&io->kinds, kind, sizeof(struct kind_watch *));
     struct kind_watch *w = place ? calloc(1, sizeof *w) : NULL;
-    if (!w || (worker && !selector)) {
-        free(w);
+    if (!w)
         return error_no_memory();
-    }
     w->io = io;
-    w->kind = kind;
     w->kept[0] = abi->managed_by; // to check the delegation
-    struct reflector_handler handler = {on_listing, on_seen, on_gone, on_listed, on_state, on_rewound, w};
     struct reflector_options options = cluster_watch_options(scope, abi->plural);
     options.group = abi->group;
     options.versions = abi->versions;
-    options.label_selector = selector;
+    options.label_selector = io->selector;
     options.kept = w->kept;
     options.probe = scope->probe;
-    struct error *error = reflector_new(&options, scope->transport, &handler, &w->reflector);
-    if (error) {
-        free_kind(w);
-        return error;
-    }
+    object_watch_init(&w->watch, &options, scope->transport, on_notice, w);
+    w->watch.kind = kind;
+    w->watch.persistent = w->watch.of_kind = true;
     *place = w;
     io->n_kinds++;
     return NULL;
@@ -268,70 +235,53 @@ static struct error *open_watches(struct cluster_io *io) {
 static struct error *fill_io(struct cluster_io *io) {
     struct cluster_scope *scope = &io->scope;
     struct probe_handler handler = {on_identity, on_contact, io};
-    struct error *error = probe_new(scope->name, scope->transport, &handler, &scope->probe);
-    if (!error)
-        probe_measure(scope->probe, scope->meter);
+    TRY(probe_new(scope->name, scope->transport, &handler, &scope->probe));
+    probe_measure(scope->probe, scope->meter);
     struct client_options client = {.cluster = scope->name,
                                     .transport = scope->transport,
                                     .budget = scope->budget,
                                     .probe = scope->probe,
                                     .meter = scope->meter};
-    if (!error)
-        error = client_new(&client, &scope->client);
-    if (!error && scope->cluster == ENGINE_MANAGEMENT)
-        error = recorder_new(scope->client, scope->controller_name, scope->instance, scope->seed, &io->recorder);
-    if (io->recorder)
+    TRY(client_new(&client, &scope->client));
+    if (scope->cluster == ENGINE_MANAGEMENT) {
+        TRY(recorder_new(scope->client, scope->controller_name, scope->instance, scope->seed, &io->recorder));
         recorder_gate(io->recorder, gates_any(scope->gates));
-    return error ? error : open_watches(io);
+    } else if (!(io->selector = text_format("%s=%s", MARK_ORIGIN, scope->origin))) {
+        return error_no_memory();
+    }
+    return open_watches(io);
 }
 
 struct error *cluster_io_new(const struct cluster_scope *scope, struct cluster_io **out) {
-    *out = NULL;
-    struct cluster_io *io = calloc(1, sizeof *io);
+    struct cluster_io *io = *out = calloc(1, sizeof *io);
     if (!io)
         return error_no_memory();
-    *io = (struct cluster_io){.scope = *scope};
+    io->scope = *scope;
     struct error *error = fill_io(io);
-    if (error) {
-        cluster_io_free(io);
-        return error;
-    }
-    *out = io;
-    return NULL;
-}
-
-static void read_failed(void (*done)(void *ctx, struct response *response), void *ctx, const char *why) {
-    struct response response = {.reason = REASON_NOT_SENT, .message = strdup(why), .retry_after_ns = -1};
-    done(ctx, &response);
-    response_clear(&response);
+    if (error)
+        cluster_io_free(TAKE(*out));
+    return error;
 }
 
 void cluster_io_free(struct cluster_io *io) {
     if (!io)
         return;
-    for (size_t k = 0; k < io->n_kinds; k++)
-        free_kind(io->kinds[k]);
+    for (size_t k = 0; k < io->n_kinds; k++) {
+        object_watch_clear(&io->kinds[k]->watch);
+        free(io->kinds[k]);
+    }
     watcher_set_stop(&io->watchers);
     recorder_free(io->recorder);
     client_free(io->scope.client);
     probe_free(io->scope.probe);
-    free(io->identity.uid);
-    free(io->identity.version);
+    free(io->selector);
     while (io->in_flight) {
         if (io->in_flight->done)
-            read_failed(io->in_flight->done, io->in_flight->ctx, "the connection to the cluster was closed");
+            complete_locally(io->in_flight, REASON_NOT_SENT, "the connection to the cluster was closed");
         free_in_flight(io->in_flight);
     }
     free(io->kinds);
     free(io);
-}
-
-// Answers a command that could not be sent, or whose response can no longer arrive.
-static void answer_locally(struct cluster_io *io, uint64_t command, int64_t sent_ns, enum reason reason,
-                           const char *message) {
-    struct response response = {.reason = reason, .message = strdup(message), .retry_after_ns = -1};
-    post(io, &(struct engine_event){.type = EVENT_ANSWER, .answer = {command, &response, sent_ns}});
-    response_clear(&response);
 }
 
 void cluster_io_close(struct cluster_io *io, const char *message) {
@@ -339,10 +289,7 @@ void cluster_io_close(struct cluster_io *io, const char *message) {
         return;
     client_free(TAKE(io->scope.client)); // cancels the requests
     while (io->in_flight) {
-        if (io->in_flight->done)
-            read_failed(io->in_flight->done, io->in_flight->ctx, message);
-        else
-            answer_locally(io, io->in_flight->command, io->in_flight->sent_ns, REASON_UNKNOWN_OUTCOME, message);
+        complete_locally(io->in_flight, io->in_flight->done ? REASON_NOT_SENT : REASON_UNKNOWN_OUTCOME, message);
         free_in_flight(io->in_flight);
     }
     watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_CLOSING});
@@ -352,13 +299,12 @@ void cluster_io_close(struct cluster_io *io, const char *message) {
 }
 
 static size_t kind_of(const struct cluster_io *io, const struct resource *resource) {
-    size_t k = 0;
-    for (; k < io->scope.settings.n_kinds; k++) {
+    for (size_t k = 0; k < io->scope.settings.n_kinds; k++) {
         const wharf_kind *abi = &io->scope.settings.kinds[k]->abi;
         if (strcmp(abi->plural, resource->plural) == 0 && strcmp(abi->group, resource->group) == 0)
-            break;
+            return k;
     }
-    return k;
+    return SIZE_MAX;
 }
 
 static void note_write(struct in_flight *sent, const struct request *request) {
@@ -373,43 +319,48 @@ static void note_write(struct in_flight *sent, const struct request *request) {
     text_copy(sent->written.namespace_, sizeof sent->written.namespace_, request->namespace_);
 }
 
+// Sends the request, with a copy of `wanted`.
+static void send_request(struct cluster_io *io, const struct request *request, const struct in_flight *wanted) {
+    struct in_flight *sent = malloc(sizeof *sent), lost = *wanted;
+    struct error *error = sent ? NULL : error_no_memory();
+    if (sent) {
+        *sent = *wanted;
+        sent->next = io->in_flight;
+        if (sent->next)
+            sent->next->previous = sent;
+        io->in_flight = sent;
+        error = client_submit(io->scope.client, request, on_answer, sent, NULL);
+    }
+    if (!error)
+        return;
+    bool not_sent = wanted->done || error->code == ERROR_NO_MEMORY;
+    lost.sent_ns = 0;
+    complete_locally(&lost, not_sent ? REASON_NOT_SENT : REASON_BAD_REQUEST, error_text(error));
+    error_free(error);
+    if (sent)
+        free_in_flight(sent);
+}
+
 void cluster_io_command(struct cluster_io *io, struct moment now, struct command *command) {
     struct request *request = &command->request;
-    struct in_flight *sent = add_in_flight(io, command->id, now);
-    if (sent)
-        note_write(sent, request);
+    struct in_flight wanted = {.io = io, .command = command->id, .written.kind = SIZE_MAX, .sent_ns = now.mono_ns};
+    note_write(&wanted, request);
     if (request->verb != VERB_GET && request->verb != VERB_RAW_GET)
         request->gate = gates_at(io->scope.gates, command->shard);
-    struct error *error = sent ? client_submit(io->scope.client, request, on_answer, sent, NULL) : error_no_memory();
-    if (error) {
-        bool memory = error->code == ERROR_NO_MEMORY;
-        answer_locally(io, command->id, 0, memory ? REASON_NOT_SENT : REASON_BAD_REQUEST, error_text(error));
-        error_free(error);
-        free_in_flight(sent);
-    }
+    send_request(io, request, &wanted);
     command_free(command);
 }
 
 void cluster_io_ask(struct cluster_io *io, const struct request *request,
                     void (*done)(void *ctx, struct response *response), void *ctx) {
-    struct in_flight *sent = add_in_flight(io, 0, (struct moment){0});
-    if (sent) {
-        sent->done = done;
-        sent->ctx = ctx;
-    }
-    struct error *error = sent ? client_submit(io->scope.client, request, on_answer, sent, NULL) : error_no_memory();
-    if (!error)
-        return;
-    read_failed(done, ctx, error_text(error));
-    error_free(error);
-    free_in_flight(sent);
+    send_request(io, request, &(struct in_flight){.io = io, .written.kind = SIZE_MAX, .done = done, .ctx = ctx});
 }
 
 void cluster_io_relist(struct cluster_io *io, size_t kind) {
     if (kind == RELIST_NAMESPACES)
         watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_WANT_NAMESPACES});
     if (kind < io->n_kinds)
-        reflector_relist(io->kinds[kind]->reflector);
+        object_watch_relist(&io->kinds[kind]->watch);
 }
 
 void cluster_io_event(struct cluster_io *io, struct moment now, struct workload_event *event) {
@@ -441,7 +392,7 @@ void cluster_io_accept_larger(struct cluster_io *io) {
     for (size_t k = 0; k < io->n_kinds; k++)
         if (io->kinds[k]->too_large) {
             io->kinds[k]->too_large = false;
-            reflector_relist(io->kinds[k]->reflector);
+            object_watch_relist(&io->kinds[k]->watch);
         }
 }
 
@@ -466,7 +417,7 @@ static int64_t update_watches(struct cluster_io *io, struct moment now) {
 int64_t cluster_io_tick(struct cluster_io *io, struct moment now) {
     int64_t next_ns = clock_earlier(update_watches(io, now), probe_tick(io->scope.probe, now)); // which may relist
     for (size_t k = 0; k < io->n_kinds; k++)
-        next_ns = clock_earlier(next_ns, reflector_tick(io->kinds[k]->reflector, now));
+        next_ns = clock_earlier(next_ns, object_watch_tick(&io->kinds[k]->watch, true, now));
     next_ns = clock_earlier(next_ns, watcher_set_step(&io->watchers, now));
     if (io->recorder)
         next_ns = clock_earlier(next_ns, recorder_tick(io->recorder, now));
@@ -477,7 +428,7 @@ int64_t cluster_io_tick(struct cluster_io *io, struct moment now) {
 
 bool cluster_io_is_settled(const struct cluster_io *io) {
     for (size_t k = 0; k < io->n_kinds; k++)
-        if (!io->kinds[k]->settled)
+        if (io->kinds[k]->watch.state == REFLECTOR_STARTING)
             return false;
     return true;
 }

@@ -6,11 +6,8 @@
 #include "core/base/text.h"
 #include "core/base/thread.h"
 #include "core/host/host_internal.h"
-#include "core/host/tokens/token_life.h"
-#include "core/kube/transport/curl_transport.h"
+#include "core/host/tokens/tokens.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static void post_event(void *ctx, struct engine_event *event) {
@@ -55,7 +52,8 @@ static int64_t tick(void *ctx, struct moment now) {
         atomic_store(&thread->pending, cluster_io_pending(thread->io));
     }
     publish_credentials(thread);
-    next_ns = clock_earlier(next_ns, watcher_set_step(&thread->attached, now));
+    if (thread->attached.row)
+        next_ns = clock_earlier(next_ns, thread->attached.row->step(thread->attached.state, now));
     return clock_earlier(next_ns, outbox_tick(&thread->outbox, clock_now().mono_ns));
 }
 
@@ -71,11 +69,9 @@ void cluster_thread_free(struct cluster_thread *thread) {
     free(thread);
 }
 
-// `spec` NULL: the management cluster.
-static struct error *make(struct host *host, size_t cluster, const char *name, const struct worker_spec *spec,
-                          struct cluster_thread **out) {
-    *out = NULL;
-    struct cluster_thread *thread = calloc(1, sizeof *thread);
+static struct error *make_thread(struct host *host, size_t cluster, const char *name, const struct worker_spec *spec,
+                                 struct cluster_thread **out) {
+    struct cluster_thread *thread = *out = calloc(1, sizeof *thread);
     if (!thread)
         return error_no_memory();
     thread->host = host;
@@ -88,50 +84,37 @@ static struct error *make(struct host *host, size_t cluster, const char *name, c
     outbox_init(&thread->outbox, host->inbox);
     if (gethostname(thread->instance, sizeof thread->instance - 1) != 0)
         text_copy(thread->instance, sizeof thread->instance, "wharf");
-    if (!thread->name || (spec && !worker_spec_copy(spec, &thread->spec)) ||
-        !exec_policy_copy(host_policy(host), &thread->policy)) {
-        cluster_thread_free(thread);
-        return error_no_memory();
-    }
-    *out = thread;
-    return NULL;
+    bool ok =
+        thread->name && worker_spec_copy(spec, &thread->spec) && exec_policy_copy(host_policy(host), &thread->policy);
+    return ok ? NULL : error_no_memory();
 }
 
 static struct error *open_connection(struct cluster_thread *thread) {
-    const struct config *config = thread->host->config;
-    const struct exec_policy *policy = thread->policy;
-    int64_t wall_ns = clock_now().wall_ns;
-    struct error *error = thread->cluster == ENGINE_MANAGEMENT
-                              ? connection_load(&thread->connection, &config->management, policy, wall_ns)
-                              : connection_load(&thread->connection, &thread->spec, policy, wall_ns);
-    error = error_wrap(error, "cluster %s", thread->name);
-    if (!error)
-        error = connection_open(&thread->connection, &thread->budget);
+    TRY(error_wrap(connection_load(&thread->connection, &thread->spec, thread->policy, clock_now().wall_ns),
+                   "cluster %s", thread->name));
+    TRY(connection_open(&thread->connection, &thread->budget));
     thread->scope = (struct cluster_scope){.cluster = thread->cluster,
                                            .name = thread->name,
                                            .connection = &thread->connection,
                                            .transport = thread->connection.transport,
                                            .meter = thread->meter,
                                            .budget = &thread->budget,
-                                           .controller_name = config->controller_name,
+                                           .controller_name = thread->host->config->controller_name,
                                            .instance = thread->instance,
                                            .gates = election_thread_gates(thread->host->election),
                                            .watch_list = true,
                                            .post = post_event,
                                            .ctx = thread};
-    if (!error)
-        error = loop_start(thread->name, thread->connection.transport, tick, thread, &thread->loop);
-    return error;
+    return loop_start(thread->name, thread->connection.transport, tick, thread, &thread->loop);
 }
 
 struct error *cluster_thread_open(struct host *host, struct cluster_thread **out) {
-    struct cluster_thread *thread = NULL;
-    struct error *error = make(host, ENGINE_MANAGEMENT, host->clusters[ENGINE_MANAGEMENT]->name, NULL, &thread);
+    const char *name = host->clusters[ENGINE_MANAGEMENT]->name;
+    struct error *error = make_thread(host, ENGINE_MANAGEMENT, name, &host->config->management, out);
     if (!error)
-        error = open_connection(thread);
+        error = open_connection(*out);
     if (error)
-        cluster_thread_free(thread);
-    *out = error ? NULL : thread;
+        cluster_thread_free(TAKE(*out));
     return error;
 }
 
@@ -147,15 +130,13 @@ static void *open_connection_thread(void *arg) {
 
 struct error *cluster_thread_begin(struct host *host, size_t cluster, const char *name, const struct worker_spec *spec,
                                    struct cluster_thread **out) {
-    struct cluster_thread *thread = NULL;
-    struct error *error = make(host, cluster, name, spec, &thread);
-    if (!error && thread_start("open", 0, open_connection_thread, thread, &thread->opener) != 0)
+    struct error *error = make_thread(host, cluster, name, spec, out);
+    if (!error && thread_start("open", 0, open_connection_thread, *out, &(*out)->opener) != 0)
         error = error_new(ERROR_IO, "cannot start a thread");
     if (error)
-        cluster_thread_free(thread);
+        cluster_thread_free(TAKE(*out));
     else
-        thread->opening = true;
-    *out = error ? NULL : thread;
+        (*out)->opening = true;
     return error;
 }
 
@@ -212,42 +193,44 @@ void cluster_thread_watch(struct cluster_thread *thread) {
 // A task from another thread for a cluster's thread.
 struct errand {
     struct cluster_thread *thread;
+    void (*run)(struct cluster_thread *thread, const struct errand *errand);
     union {
-        struct {
-            const struct watcher *row;
-            void *state;
-        } watcher;
+        struct running_watcher watcher;
         struct thread_settings settings;
         uint64_t shards;
         struct command_batch *batch;
     };
 };
 
-// Has the thread run `run` with a copy of the errand, which `run` frees. False: out of memory, or the thread has ended.
-static bool post_errand(void (*run)(void *errand), const struct errand *errand) {
+static void run_errand(void *arg) {
+    struct errand *errand = arg;
+    errand->run(errand->thread, errand);
+    free(errand);
+}
+
+// Copies the errand. False: out of memory, or the thread has ended.
+static bool post_errand(const struct errand *errand) {
     struct errand *copy = errand->thread->loop ? malloc(sizeof *copy) : NULL;
     if (!copy)
         return false;
     *copy = *errand;
-    if (loop_post(errand->thread->loop, run, copy))
+    if (loop_post(errand->thread->loop, run_errand, copy))
         return true;
     free(copy);
     return false;
 }
 
-static void attach(void *arg) {
-    struct errand *errand = arg;
-    struct cluster_thread *thread = errand->thread;
-    struct error *error =
-        watcher_set_add(&thread->attached, errand->watcher.row, &thread->scope, errand->watcher.state);
+static void attach(struct cluster_thread *thread, const struct errand *errand) {
+    struct error *error = errand->watcher.row->start(&thread->scope, errand->watcher.state);
     if (error)
         errand->watcher.row->stop(errand->watcher.state);
+    else
+        thread->attached = errand->watcher;
     error_free(error);
-    free(errand);
 }
 
 bool host_attach(struct host *host, const struct watcher *row, void *state) {
-    return post_errand(attach, &(struct errand){.thread = host->management, .watcher = {row, state}});
+    return post_errand(&(struct errand){.thread = host->management, .run = attach, .watcher = {row, state}});
 }
 
 static void wake(void *arg) {
@@ -259,14 +242,11 @@ void host_step_watchers(struct host *host) {
         (void)loop_post(host->management->loop, wake, NULL);
 }
 
-static void configure(void *arg) {
-    struct errand *errand = arg;
-    struct cluster_thread *thread = errand->thread;
+static void configure(struct cluster_thread *thread, const struct errand *errand) {
     const struct thread_settings *next = &errand->settings, *former = &thread->settings;
     bool larger = next->max_object_size > former->max_object_size ||
                   next->max_object_nodes > former->max_object_nodes || next->max_status_size > former->max_status_size;
     thread->settings = *next;
-    free(errand);
     resize(thread);
     if (!thread->io)
         return;
@@ -276,37 +256,32 @@ static void configure(void *arg) {
 }
 
 bool cluster_thread_configure(struct cluster_thread *thread) {
-    bool posted = post_errand(configure, &(struct errand){.thread = thread, .settings = settings_of(thread)});
+    bool posted = post_errand(&(struct errand){.thread = thread, .run = configure, .settings = settings_of(thread)});
     if (posted)
         thread->configured = thread->host->configured;
     return posted;
 }
 
-static void renew_leases(void *arg) {
-    struct errand *errand = arg;
-    if (errand->thread->io)
-        cluster_io_fence(errand->thread->io, errand->shards);
-    free(errand);
+static void renew_leases(struct cluster_thread *thread, const struct errand *errand) {
+    if (thread->io)
+        cluster_io_fence(thread->io, errand->shards);
 }
 
 bool cluster_thread_fence(struct cluster_thread *thread, uint64_t shards) {
-    return post_errand(renew_leases, &(struct errand){.thread = thread, .shards = shards});
+    return post_errand(&(struct errand){.thread = thread, .run = renew_leases, .shards = shards});
 }
 
-static void run_batch(void *arg) {
-    struct errand *errand = arg;
-    struct cluster_thread *thread = errand->thread;
-    if (thread->io) {
-        command_batch_run(errand->batch, thread->io, clock_now());
-        atomic_store(&thread->pending, cluster_io_pending(thread->io));
-    } else {
+static void run_batch(struct cluster_thread *thread, const struct errand *errand) {
+    if (!thread->io) {
         command_batch_refuse(errand->batch, post_event, thread);
+        return;
     }
-    free(errand);
+    command_batch_run(errand->batch, thread->io, clock_now());
+    atomic_store(&thread->pending, cluster_io_pending(thread->io));
 }
 
 bool cluster_thread_deliver(struct cluster_thread *thread, struct command_batch *batch) {
-    return post_errand(run_batch, &(struct errand){.thread = thread, .batch = batch});
+    return post_errand(&(struct errand){.thread = thread, .run = run_batch, .batch = batch});
 }
 
 // The loop runs the delivered tasks before its end; then this thread owns the connection. Closing may wait for a DNS
@@ -347,7 +322,8 @@ static void drop_io(void *arg) {
     struct cluster_thread *thread = arg;
     if (thread->cluster == ENGINE_MANAGEMENT)
         startup_stop(thread->host->startup);
-    watcher_set_stop(&thread->attached);
+    if (thread->attached.row)
+        TAKE(thread->attached.row)->stop(thread->attached.state);
     cluster_io_free(thread->io);
     thread->io = NULL;
 }

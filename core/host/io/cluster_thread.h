@@ -6,10 +6,9 @@
 
 #include "core/host/io/cluster_connection.h"
 #include "core/host/io/cluster_io.h"
-#include "core/host/turn/dispatch.h"
-#include "core/host/turn/outbox.h"
-#include "core/kube/object/budget.h"
-#include "core/kube/transport/loop.h"
+#include "core/host/turn/turn.h"
+#include "core/kube/object/object.h"
+#include "core/kube/transport/curl_transport.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -45,7 +44,7 @@ struct cluster_thread {
     struct thread_settings settings; // once watched; on that thread
     unsigned configured;             // with which of the host's settings; on the engine's thread
     struct cluster_scope scope;      // on that thread, like `attached`
-    struct watcher_set attached;     // of the management cluster, see host_attach
+    struct running_watcher attached; // of the management cluster, see host_attach
     // During the opening.
     struct worker_spec spec;
     struct exec_policy *policy; // a copy of the host's when the connection was begun

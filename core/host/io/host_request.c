@@ -3,12 +3,11 @@
 #include "core/host/host_internal.h"
 
 #include "core/base/clock.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "core/base/memory.h"
 
 // Shared by the reader and the cluster's thread; the last of the two frees the struct.
 struct cluster_read {
+    const char *name, *namespace_, *body; // of the request; first members, see struct_copy_with_texts
     pthread_mutex_t mutex;
     pthread_cond_t answered; // CLOCK_MONOTONIC
     struct response answer;
@@ -17,30 +16,20 @@ struct cluster_read {
     size_t cluster;
     struct host *host;
     struct cluster_thread *thread; // of the cluster, once sent
-    struct request request;        // `texts` owns the texts
-    char texts[];
+    struct request request;
 };
 
-static const char *put_text(char **at, const char *text, size_t len) {
-    if (!text)
-        return NULL;
-    char *copy = *at;
-    memcpy(copy, text, len);
-    copy[len] = '\0';
-    *at += len + 1;
-    return copy;
-}
-
 static struct cluster_read *reading_new(struct host *host, size_t cluster, const struct request *request) {
-    size_t name = request->name ? strlen(request->name) : 0, space = strlen(request->namespace_);
-    struct cluster_read *reading = calloc(1, sizeof *reading + name + space + request->body_len + 3);
+    const struct cluster_read wanted = {.name = request->name ? request->name : "",
+                                        .namespace_ = request->namespace_,
+                                        .body = request->body ? request->body : ""};
+    struct cluster_read *reading = struct_copy_with_texts(&wanted, sizeof wanted, 3);
     if (!reading)
         return NULL;
-    char *at = reading->texts;
     reading->request = *request;
-    reading->request.name = put_text(&at, request->name, name);
-    reading->request.namespace_ = put_text(&at, request->namespace_, space);
-    reading->request.body = put_text(&at, request->body, request->body_len);
+    reading->request.name = request->name ? reading->name : NULL;
+    reading->request.namespace_ = reading->namespace_;
+    reading->request.body = request->body ? reading->body : NULL;
     clock_condition_init(&reading->answered);
     pthread_mutex_init(&reading->mutex, NULL);
     reading->users = 1;
@@ -50,7 +39,7 @@ static struct cluster_read *reading_new(struct host *host, size_t cluster, const
 }
 
 // With the mutex held; unlocks the mutex.
-static void leave(struct cluster_read *reading) {
+static void release_reading(struct cluster_read *reading) {
     bool last = --reading->users == 0;
     pthread_mutex_unlock(&reading->mutex);
     if (!last)
@@ -70,10 +59,10 @@ static void on_answer(void *ctx, struct response *response) {
     *response = (struct response){.message = NULL};
     reading->done = true;
     pthread_cond_signal(&reading->answered);
-    leave(reading);
+    release_reading(reading);
 }
 
-static void submit(void *arg) {
+static void submit_reading(void *arg) {
     struct cluster_read *reading = arg;
     struct cluster_io *io = reading->thread->io;
     if (io) {
@@ -86,15 +75,14 @@ static void submit(void *arg) {
 }
 
 // On the engine's thread, which opens and closes clusters.
-static void post(void *arg, struct engine *engine, struct moment now) {
+static void post_reading(void *arg, struct engine *engine, struct moment now) {
     (void)engine, (void)now;
     struct cluster_read *reading = arg;
     struct host *host = reading->host;
     reading->thread = reading->cluster < host->n_clusters ? host->clusters[reading->cluster]->thread : NULL;
     reading->users = 2;
-    reading->sent = reading->thread && loop_post(reading->thread->loop, submit, reading);
-    if (!reading->sent)
-        reading->users = 1;
+    reading->sent = reading->thread && loop_post(reading->thread->loop, submit_reading, reading);
+    reading->users -= !reading->sent;
 }
 
 struct error *host_query(struct host *host, query_run run, void *arg) {
@@ -111,7 +99,7 @@ struct error *host_ask(struct host *host, size_t cluster, const struct request *
     struct cluster_read *reading = reading_new(host, cluster, request);
     if (!reading)
         return error_no_memory();
-    struct error *error = host_query(host, post, reading);
+    struct error *error = host_query(host, post_reading, reading);
     if (!error && !reading->sent)
         error = error_new(ERROR_STOPPED, "the cluster is not connected");
     pthread_mutex_lock(&reading->mutex);
@@ -124,7 +112,7 @@ struct error *host_ask(struct host *host, size_t cluster, const struct request *
         *answer = reading->answer;
         reading->answer = (struct response){.message = NULL};
     }
-    leave(reading);
+    release_reading(reading);
     return error;
 }
 

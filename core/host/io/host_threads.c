@@ -9,7 +9,7 @@
 #define OPEN_RETRY_FIRST_NS CLOCK_SECOND      // until an unusable kubeconfig is read again, doubling
 #define OPEN_RETRY_MAX_NS (30 * CLOCK_SECOND) // up to this
 
-static void lost_kinds(struct host *host, const struct host_cluster *cluster, size_t first, const char *problem) {
+static void post_lost(struct host *host, const struct host_cluster *cluster, size_t first, const char *problem) {
     for (size_t k = first; k < host->thread_settings.io.n_kinds; k++)
         inbox_post_now(host->inbox, &(struct engine_event){.type = EVENT_STATE,
                                                            .cluster = cluster->index,
@@ -21,17 +21,21 @@ void cluster_threads_lost(struct host *host, size_t first) {
     const struct stats *stats = engine_stats(host->turn.engine);
     for (size_t c = 1; c < host->n_clusters && c < stats->n_clusters; c++)
         if (!stats->clusters[c].vacant && !host->clusters[c]->thread && host->clusters[c]->open_wait_ns > 0)
-            lost_kinds(host, host->clusters[c], first, stats->clusters[c].watches[0].problem);
+            post_lost(host, host->clusters[c], first, stats->clusters[c].watches[0].problem);
 }
 
-static void cannot_open(struct host *host, struct host_cluster *cluster, const struct error *error, struct moment now) {
+// Takes the error; NULL is allowed.
+static void handle_failure(struct host *host, struct host_cluster *cluster, struct error *error, struct moment now) {
     bool has = cluster->thread;
+    if (!error)
+        return;
     log_fields(LOG_ERROR,
                has ? "the new credentials of the worker cannot be used, the former ones are still in use"
                    : "worker cannot be used",
                {"cluster", cluster->name}, {"from", cluster->spec.origin_text}, {"error", error_text(error)});
     if (!has)
-        lost_kinds(host, cluster, 0, error->message);
+        post_lost(host, cluster, 0, error->message);
+    error_free(error);
     if (cluster->reopen) // changed meanwhile
         return;
     int64_t wait_ns = cluster->open_wait_ns > 0 ? 2 * cluster->open_wait_ns : OPEN_RETRY_FIRST_NS;
@@ -41,13 +45,15 @@ static void cannot_open(struct host *host, struct host_cluster *cluster, const s
 }
 
 static void begin_to_close(struct host *host, struct cluster_thread *thread) {
+    if (!thread)
+        return;
     thread->next = host->closing;
     host->closing = thread;
     cluster_thread_close(thread); // after a failure, cluster_threads_reap tries again
 }
 
 // Starts the watches of the open connection at once, or after the present connection has closed.
-static void opened(struct host *host, struct host_cluster *cluster, struct cluster_thread *thread) {
+static void use_opened(struct host *host, struct host_cluster *cluster, struct cluster_thread *thread) {
     cluster->open_wait_ns = 0;
     if (!cluster->thread && !cluster->replaced) {
         cluster->thread = thread;
@@ -55,13 +61,11 @@ static void opened(struct host *host, struct host_cluster *cluster, struct clust
         return;
     }
     log_fields(LOG_INFO, "the connection is replaced", {"cluster", cluster->name}, {"from", cluster->spec.origin_text});
-    if (cluster->replacement)
-        begin_to_close(host, cluster->replacement);
+    begin_to_close(host, cluster->replacement);
     cluster->replacement = thread;
     if (cluster->thread)
         cluster->replaced = cluster->thread;
-    if (cluster->thread)
-        begin_to_close(host, TAKE(cluster->thread));
+    begin_to_close(host, TAKE(cluster->thread));
 }
 
 static void switch_over(struct host_cluster *cluster) {
@@ -73,18 +77,16 @@ static void switch_over(struct host_cluster *cluster) {
         cluster_thread_watch(cluster->thread);
 }
 
-static void take_opened(struct host *host, struct host_cluster *cluster, struct moment now) {
+static void handle_opening(struct host *host, struct host_cluster *cluster, struct moment now) {
     struct error *error = NULL;
     if (!cluster->opening || !cluster_thread_is_open(cluster->opening, &error))
         return;
     struct cluster_thread *thread = TAKE(cluster->opening);
-    if (error) {
+    if (error)
         cluster_thread_free(thread);
-        cannot_open(host, cluster, error, now);
-    } else {
-        opened(host, cluster, thread);
-    }
-    error_free(error);
+    else
+        use_opened(host, cluster, thread);
+    handle_failure(host, cluster, error, now);
 }
 
 void cluster_threads_open(struct host *host, struct host_cluster *cluster, struct moment now) {
@@ -94,16 +96,14 @@ void cluster_threads_open(struct host *host, struct host_cluster *cluster, struc
         cluster->reopen = true;
         cluster->open_at_ns = cluster->open_wait_ns = 0;
     }
-    take_opened(host, cluster, now);
+    handle_opening(host, cluster, now);
     bool needed = cluster->reopen || (!cluster->thread && !cluster->replacement);
     if (!needed || cluster->opening || now.mono_ns < cluster->open_at_ns)
         return;
     cluster->reopen = false;
     cluster->open_at_ns = CLOCK_NEVER;
     struct error *error = cluster_thread_begin(host, cluster->index, cluster->name, &cluster->spec, &cluster->opening);
-    if (error)
-        cannot_open(host, cluster, error, now);
-    error_free(error);
+    handle_failure(host, cluster, error, now);
 }
 
 bool cluster_threads_renew(struct host *host, struct host_cluster *cluster, const struct worker_spec *spec) {
@@ -121,12 +121,9 @@ void cluster_threads_recheck(struct host_cluster *cluster) {
 }
 
 void cluster_threads_close(struct host *host, struct host_cluster *cluster) {
-    if (cluster->thread)
-        begin_to_close(host, TAKE(cluster->thread));
-    if (cluster->replacement)
-        begin_to_close(host, TAKE(cluster->replacement));
-    if (cluster->opening)
-        begin_to_close(host, TAKE(cluster->opening));
+    begin_to_close(host, TAKE(cluster->thread));
+    begin_to_close(host, TAKE(cluster->replacement));
+    begin_to_close(host, TAKE(cluster->opening));
     cluster->replaced = NULL;
     cluster->open_at_ns = CLOCK_NEVER;
 }
@@ -138,15 +135,12 @@ bool cluster_threads_are_closed(const struct host *host, size_t cluster) {
     return true;
 }
 
-// A closing connection that a cluster waits for is freed only after the cluster has noticed `quiet`.
-static bool is_waited_for(const struct host *host, const struct cluster_thread *thread) {
-    return host->clusters[thread->cluster]->replaced == thread;
-}
-
 void cluster_threads_reap(struct host *host) {
     for (struct cluster_thread **at = &host->closing; *at;) {
         struct cluster_thread *thread = *at;
-        if (cluster_thread_close(thread) && atomic_load(&thread->ended) && !is_waited_for(host, thread)) {
+        // A cluster that waits for the end of this one first has to notice `quiet`.
+        bool awaited = host->clusters[thread->cluster]->replaced == thread;
+        if (cluster_thread_close(thread) && atomic_load(&thread->ended) && !awaited) {
             *at = thread->next;
             cluster_thread_reap(thread);
         } else {

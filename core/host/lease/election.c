@@ -4,12 +4,9 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/host/lease/observed_leases.h"
 #include "core/kube/api/events.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 // A shard that the replica gives up begins no more requests. With no request in flight, the gate closes and the replica
 // releases the Lease. The first time ends the wait for an answer; until the second, a request without answer may still
@@ -37,10 +34,9 @@ struct lease_slot { // one Lease that this replica holds or tries to hold
     struct lease_call call;
     int64_t reported_until_ns; // to the engine
     uint64_t reported_term;
-    int64_t drains_ns;         // start of the release of the Lease; 0: the replica keeps the Lease
-    uint32_t unknown;          // requests that ended without an answer,
-    int64_t unknown_ns;        // time of the last one, with the precision of ticks
-    const struct json *listed; // in the list that is being read
+    int64_t drains_ns;  // start of the release of the Lease; 0: the replica keeps the Lease
+    uint32_t unknown;   // requests that ended without an answer,
+    int64_t unknown_ns; // time of the last one, with the precision of ticks
 };
 
 struct election {
@@ -50,7 +46,6 @@ struct election {
     struct client *client;
     struct recorder *recorder; // of Events about another host; NULL: no Events
     int64_t event_at_ns;       // time of the next one, while the other host is seen
-    struct lease_slot *slots;  // of shards; the last one is this replica's own, see has_own
     size_t n_slots;
     struct observed_leases observed;
     struct lease_call list;
@@ -58,7 +53,8 @@ struct election {
     uint64_t removal; // the deletion in flight; 0: none
     int64_t log_at_ns;
     bool listed, leaving, conflict_logged;
-    int64_t leaves_ns; // since when the process is leaving
+    int64_t leaves_ns;         // since when the process is leaving
+    struct lease_slot slots[]; // of shards; the last one is this replica's own, see has_own
 };
 
 static bool has_members(const struct election *election) {
@@ -72,7 +68,7 @@ static bool is_on(const struct election *election) {
 // A Lease that shows the others that this replica is live. Without election, a replica has one only beside another
 // host, which holds the Lease of the origin and would not notice this one otherwise.
 static bool has_own(const struct election *election) {
-    return has_members(election) || !is_on(election);
+    return election->n_slots > election->options.shards;
 }
 
 // The time limit for answers to requests sent at `sent_ns`.
@@ -111,19 +107,19 @@ static void init_slot(struct election *election, size_t index) {
 
 struct error *election_new(const struct election_options *options, struct election **out) {
     *out = NULL;
-    struct election *election = calloc(1, sizeof *election);
+    size_t n_slots = options->shards + (options->shards > 1 || options->mode != ELECTION_ON);
+    struct election *election = calloc(1, sizeof *election + n_slots * sizeof election->slots[0]);
     if (!election)
         return error_no_memory();
     election->options = *options;
+    election->n_slots = n_slots;
     election->state.mode = options->mode;
     election->state.shards = options->shards;
     text_copy(election->state.identity, sizeof election->state.identity, options->identity);
     snprintf(election->member_prefix, sizeof election->member_prefix, "%s-member-", election->options.name);
     snprintf(election->own_shards, sizeof election->own_shards, "%u", options->shards);
-    election->n_slots = options->shards + has_own(election);
-    election->slots = calloc(election->n_slots, sizeof *election->slots);
     struct client_options client = {.cluster = "management", .transport = options->transport};
-    struct error *error = election->slots ? client_new(&client, &election->client) : error_no_memory();
+    struct error *error = client_new(&client, &election->client);
     if (!error && options->controller_name)
         error = recorder_new(election->client, options->controller_name, options->identity, options->seed,
                              &election->recorder);
@@ -142,11 +138,10 @@ void election_free(struct election *election) {
         return;
     recorder_free(election->recorder);
     client_free(election->client);
-    for (size_t i = 0; election->slots && i < election->n_slots; i++)
+    for (size_t i = 0; i < election->n_slots; i++)
         response_clear(&election->slots[i].call.response);
     response_clear(&election->list.response);
     observed_leases_clear(&election->observed);
-    free(election->slots);
     free(election);
 }
 
@@ -176,10 +171,6 @@ static bool is_drained(const struct lease_slot *slot, struct moment now) {
                      (slot->unknown_ns == 0 || now.mono_ns >= slot->unknown_ns + DRAIN_NS + LEAVE_NS));
 }
 
-static bool gate_closes(const struct lease_slot *slot, struct moment now) {
-    return slot->drains_ns > 0 && (now.mono_ns >= slot->drains_ns + DRAIN_NS || is_drained(slot, now));
-}
-
 static void report_lease(struct election *election, struct lease_slot *slot) {
     int64_t until_ns = slot->drains_ns > 0 ? 0 : slot->lease.until_ns;
     uint64_t term = slot->lease.term;
@@ -200,7 +191,8 @@ static void publish(struct election *election, struct moment now) {
     election->state.held = 0;
     for (uint32_t i = 0; i < election->options.shards; i++) {
         struct lease_slot *slot = &election->slots[i];
-        int64_t until_ns = gate_closes(slot, now) ? 0 : slot->lease.until_ns;
+        bool closes = slot->drains_ns > 0 && (now.mono_ns >= slot->drains_ns + DRAIN_NS || is_drained(slot, now));
+        int64_t until_ns = closes ? 0 : slot->lease.until_ns;
         if (gates)
             atomic_store(&gates->shards[i].until_ns, until_ns);
         any_ns = clock_later(any_ns, until_ns);
@@ -385,10 +377,10 @@ static void on_answer(void *ctx, struct response *response) {
 static bool lease_call_ended(struct election *election, struct lease_call *call, struct moment now,
                              const struct response **response) {
     bool late = call->id && now.mono_ns >= deadline_ns(election, call->sent_ns);
-    if (late)
+    if (late) {
         client_cancel(election->client, call->id);
-    if (late)
         call->id = 0;
+    }
     *response = late ? NULL : &call->response;
     return late || call->answered;
 }
@@ -438,15 +430,11 @@ static void handle_answers(struct election *election, struct moment now) {
     }
 }
 
-static void find_listed(struct election *election, const struct json *list) {
-    for (size_t i = 0; i < election->n_slots; i++)
-        election->slots[i].listed = NULL;
-    for (const struct json *item = json_first(json_get(list, "items")); item; item = json_next(item)) {
-        const char *name = object_name(item);
-        for (size_t i = 0; i < election->n_slots; i++)
-            if (!election->slots[i].listed && strcmp(name, election->slots[i].lease.name) == 0)
-                election->slots[i].listed = item;
-    }
+static const struct json *find_listed(const struct json *list, const char *name) {
+    const struct json *item = json_first(json_get(list, "items"));
+    while (item && strcmp(object_name(item), name) != 0)
+        item = json_next(item);
+    return item;
 }
 
 static void handle_list(struct election *election, struct moment now) {
@@ -459,11 +447,10 @@ static void handle_list(struct election *election, struct moment now) {
         now.mono_ns + (response && reason_is_refusal(response->reason) ? 5 * retry_ns : retry_ns / 2);
     if (good && observed_leases_update(&election->observed, response->value, election->member_prefix, now)) {
         election->listed = true;
-        find_listed(election, response->value);
         for (size_t i = 0; i < election->n_slots; i++) {
             struct lease_slot *slot = &election->slots[i];
             bool was = slot->lease.mine;
-            lease_observe(&slot->lease, slot->listed, election->list.sent_ns, now);
+            lease_observe(&slot->lease, find_listed(response->value, slot->lease.name), election->list.sent_ns, now);
             log_change(election, slot, was);
         }
     }
@@ -518,10 +505,8 @@ static int64_t send_requests(struct election *election, struct moment now) {
     for (size_t i = 0; i < election->n_slots; i++) {
         struct lease_slot *slot = &election->slots[i];
         struct request request;
-        int64_t at_ns = CLOCK_NEVER;
+        int64_t at_ns = slot->call.id ? deadline_ns(election, slot->call.sent_ns) : CLOCK_NEVER;
         enum lease_request type = slot->call.id ? LEASE_NONE : lease_next(&slot->lease, now, &request, &at_ns);
-        if (slot->call.id)
-            at_ns = deadline_ns(election, slot->call.sent_ns);
         if (type == LEASE_NONE)
             next_ns = clock_earlier(next_ns, at_ns);
         if (type == LEASE_NONE || type == LEASE_GET)
@@ -538,11 +523,6 @@ static int64_t send_requests(struct election *election, struct moment now) {
     return next_ns;
 }
 
-static void name_leader(struct election *election) {
-    const struct lease *lease = &election->slots[0].lease;
-    text_copy(election->state.leader, sizeof election->state.leader, has_members(election) ? "" : lease_holder(lease));
-}
-
 int64_t election_tick(struct election *election, struct moment now) {
     for (uint32_t i = 0; i < election->options.shards; i++)
         count_unknown(&election->slots[i], now);
@@ -552,7 +532,8 @@ int64_t election_tick(struct election *election, struct moment now) {
     give_back(election, now);
     publish(election, now);
     check_other(election, now);
-    name_leader(election);
+    text_copy(election->state.leader, sizeof election->state.leader,
+              has_members(election) ? "" : lease_holder(&election->slots[0].lease));
     remove_old(election, now);
     int64_t next_ns = send_requests(election, now);
     for (uint32_t i = 0; i < election->options.shards; i++)

@@ -7,6 +7,7 @@
 // this origin notices the first by this Lease. The other host holds a Lease of its own, which shows it to the first.
 #pragma once
 
+#include "core/config/config.h"
 #include "core/engine/event.h"
 #include "core/kube/api/lease.h"
 #include "core/kube/transport/gate.h"
@@ -65,3 +66,50 @@ void election_leave(struct election *election, struct moment now);
 bool election_has_left(const struct election *election);
 
 const struct election_state *election_state(const struct election *election); // until the next call
+
+// The listed Leases of an election and the live holders among them: a record that does not change for its
+// leaseDuration, by this process's clock, has expired.
+#define OBSERVED_LEASES_MAX 256
+
+struct observed_lease {
+    char name[LEASE_NAME_MAX], uid[40];
+    char shards[12]; // ELECTION_SHARDS, "1" where absent
+    struct lease_record record;
+    int64_t observed_ns; // when the present record was first seen
+    unsigned renewals;   // seen of this holder
+    bool listed, member; // member: the name begins as the names of the replicas' own Leases
+};
+
+struct observed_leases {
+    struct observed_lease *list;
+    size_t count;
+};
+
+// Reads the Leases of a list; drops Leases that the list lacks. False: out of memory.
+bool observed_leases_update(struct observed_leases *leases, const struct json *list, const char *member_prefix,
+                            struct moment now);
+void observed_leases_clear(struct observed_leases *leases);
+
+// True: a process seems to hold the Lease.
+bool observed_lease_is_live(const struct observed_lease *lease, struct moment now);
+
+// The election of a host, on a thread and over a connection of its own, so that no list and no flood of events delays a
+// renewal.
+struct election_thread;
+
+// `config` is not owned. The election's thread calls `post`.
+struct error *election_thread_new(const struct config *config, void (*post)(void *ctx, struct engine_event *event),
+                                  void *ctx, struct election_thread **out);
+void election_thread_free(struct election_thread *thread); // NULL is allowed
+
+// The engine's number of shards: 0 without election.
+uint32_t election_thread_shards(const struct election_thread *thread);
+struct gates *election_thread_gates(struct election_thread *thread); // NULL without election
+
+// On the engine's thread, once the origin is known.
+void election_thread_start(struct election_thread *thread, const char *origin, const struct exec_policy *policy);
+
+// The host stops: releases the Leases, and waits at most `for_ns`. 0: the Leases expire.
+void election_thread_leave(struct election_thread *thread, int64_t for_ns);
+
+void election_thread_read(struct election_thread *thread, struct election_state *state); // from any thread

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/lease/election_thread.h"
+#include "core/host/lease/election.h"
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
@@ -7,13 +7,11 @@
 #include "core/base/thread.h"
 #include "core/host/io/cluster_connection.h"
 #include "core/host/startup/seal_source.h"
-#include "core/kube/transport/loop.h"
+#include "core/kube/transport/curl_transport.h"
 
 #include <ctype.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define RETRY_NS (10 * CLOCK_SECOND)
@@ -33,6 +31,7 @@ struct election_thread {
     pthread_cond_t changed;
     struct election_state state; // under the mutex,
     bool left;                   // like this
+    struct gate shard_gates[];
 };
 
 // Lower-case letters, digits and '-': part of a Lease's name.
@@ -52,16 +51,13 @@ static bool is_on(const struct election_thread *thread) {
 
 struct error *election_thread_new(const struct config *config, void (*post)(void *ctx, struct engine_event *event),
                                   void *ctx, struct election_thread **out) {
-    struct election_thread *thread = calloc(1, sizeof *thread);
+    size_t shards = (size_t)config->election.shards;
+    struct election_thread *thread = calloc(1, sizeof *thread + shards * sizeof *thread->gates.shards);
     if (!thread)
         return error_no_memory();
     *thread = (struct election_thread){.config = config, .post = post, .ctx = ctx};
-    thread->gates.count = (size_t)config->election.shards;
-    thread->gates.shards = calloc(thread->gates.count, sizeof *thread->gates.shards);
-    if (!thread->gates.shards) {
-        free(thread);
-        return error_no_memory();
-    }
+    thread->gates.count = shards;
+    thread->gates.shards = thread->shard_gates;
     make_identity(thread->identity);
     pthread_mutex_init(&thread->mutex, NULL);
     clock_condition_init(&thread->changed);
@@ -80,35 +76,30 @@ struct gates *election_thread_gates(struct election_thread *thread) {
     return is_on(thread) ? &thread->gates : NULL;
 }
 
-static const char *namespace_of(const struct election_thread *thread) {
-    const struct config *config = thread->config;
-    if (config->election.namespace_ || config->namespace_)
-        return config->election.namespace_ ? config->election.namespace_ : config->namespace_;
-    const char *pods = thread->connection.endpoint->namespace_;
-    return config->management.kubeconfig_path || !pods || !*pods ? SEAL_SECRET_NAMESPACE : pods;
-}
-
 // Nothing depends on a Lease that is only observed: nine requests a minute are enough.
 static const struct config_election observed = {
     .lease_ns = 60 * CLOCK_SECOND, .renew_ns = 40 * CLOCK_SECOND, .retry_ns = 20 * CLOCK_SECOND};
 
 static struct error *make(struct election_thread *thread) {
     const struct config_election *config = is_on(thread) ? &thread->config->election : &observed;
-    return election_new(&(struct election_options){.mode = thread->state.mode,
-                                                   .transport = thread->connection.transport,
-                                                   .namespace_ = namespace_of(thread),
-                                                   .name = thread->name,
-                                                   .identity = thread->identity,
-                                                   .duration_ns = config->lease_ns,
-                                                   .renew_ns = config->renew_ns,
-                                                   .retry_ns = config->retry_ns,
-                                                   .shards = (uint32_t)thread->gates.count,
-                                                   .gates = is_on(thread) ? &thread->gates : NULL,
-                                                   .controller_name = thread->config->controller_name,
-                                                   .seed = random_system(),
-                                                   .post = thread->post,
-                                                   .ctx = thread->ctx},
-                        &thread->election);
+    const char *namespace_ = thread->config->election.namespace_;
+    return election_new(
+        &(struct election_options){.mode = thread->state.mode,
+                                   .transport = thread->connection.transport,
+                                   .namespace_ = namespace_ ? namespace_
+                                                            : host_own_namespace(thread->config, &thread->connection),
+                                   .name = thread->name,
+                                   .identity = thread->identity,
+                                   .duration_ns = config->lease_ns,
+                                   .renew_ns = config->renew_ns,
+                                   .retry_ns = config->retry_ns,
+                                   .shards = (uint32_t)thread->gates.count,
+                                   .gates = is_on(thread) ? &thread->gates : NULL,
+                                   .controller_name = thread->config->controller_name,
+                                   .seed = random_system(),
+                                   .post = thread->post,
+                                   .ctx = thread->ctx},
+        &thread->election);
 }
 
 static void publish(struct election_thread *thread) {
@@ -137,13 +128,9 @@ static int64_t tick(void *ctx, struct moment now) {
 }
 
 static struct error *open_connection(struct election_thread *thread, const struct exec_policy *policy) {
-    struct error *error =
-        connection_load(&thread->connection, &thread->config->management, policy, clock_now().wall_ns);
-    if (!error)
-        error = connection_open(&thread->connection, NULL);
-    if (!error)
-        error = loop_start("lease", thread->connection.transport, tick, thread, &thread->loop);
-    return error;
+    TRY(connection_load(&thread->connection, &thread->config->management, policy, clock_now().wall_ns));
+    TRY(connection_open(&thread->connection, NULL));
+    return loop_start("lease", thread->connection.transport, tick, thread, &thread->loop);
 }
 
 void election_thread_start(struct election_thread *thread, const char *origin, const struct exec_policy *policy) {
@@ -170,10 +157,9 @@ static void drop(void *ctx) {
 }
 
 static void wait_until_left(struct election_thread *thread, int64_t for_ns) {
-    int64_t at_ns = clock_ticks() + for_ns;
-    struct timespec until = {.tv_sec = (time_t)(at_ns / CLOCK_SECOND), .tv_nsec = (long)(at_ns % CLOCK_SECOND)};
+    int64_t until_ns = clock_ticks() + for_ns;
     AUTO_LOCK(&thread->mutex);
-    while (!thread->left && pthread_cond_timedwait(&thread->changed, &thread->mutex, &until) == 0)
+    while (!thread->left && clock_condition_wait(&thread->changed, &thread->mutex, until_ns - clock_ticks()))
         continue;
     if (!thread->left && is_on(thread))
         log_plain(LOG_WARN, "the Lease could not be released in time and has to expire");
@@ -201,6 +187,5 @@ void election_thread_free(struct election_thread *thread) {
     connection_close(&thread->connection);
     pthread_mutex_destroy(&thread->mutex);
     pthread_cond_destroy(&thread->changed);
-    free(thread->gates.shards);
     free(thread);
 }

@@ -7,10 +7,9 @@
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/shard/shard_hash.h"
 #include "core/engine/store/throttle.h"
-#include "core/kube/watch/reflector.h"
+#include "core/host/watchers/watcher.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <stdio.h>
 
 #define SUBMITTED_MAX 48                        // fewer than a client sends: requests for Leases do not wait
 #define FAILURES_LOGGED 5                       // before the throttle
@@ -18,32 +17,31 @@
 #define UNREACHABLE_NS (15 * CLOCK_SECOND)      // until the first log line
 #define UNREACHABLE_AGAIN_NS (5 * CLOCK_MINUTE) // and between later ones
 
-struct guarded_kind { // one kind, while the guard stops mirrors
+struct guarded_kind { // one kind, watched while the guard stops mirrors
     struct guard_run *run;
     size_t kind;
-    struct reflector *reflector;
+    struct object_watch watch;
     char version[64]; // served
     int64_t again_ns; // time of the next list after a failed request; CLOCK_NEVER: no list needed
 };
 
-struct stop { // a request about a mirror, waiting or in flight
+struct stop { // a request about a mirror, waiting or in flight; one block but for the body
+    const char *namespace_, *name, *uid, *version;
     struct stop *next;
-    struct guarded_kind *watched; // NULL: the guard no longer watches the mirrors
+    struct guarded_kind *watched;
     struct guard_run *run;
     size_t kind;
     bool deletes, submitted;
     uint64_t hash; // of its shard
-    char uid[64];
-    char *namespace_, *name, *body;
-    char version[64];
+    char *body;
 };
 
 struct guard_run {
     struct guard_run_options options;
     struct guard guard;
     struct client *client;
-    struct guarded_kind **watched; // of all kinds, or NULL
-    struct stop *stops;            // in the order of submission
+    char selector[128];
+    struct stop *stops; // in the order of submission
     size_t submitted;
     struct moment now;
     int64_t logged_ns; // the API server cannot be reached; 0: reachable
@@ -51,9 +49,10 @@ struct guard_run {
     char logged_leases[256]; // the missed Leases
     uint64_t stopped;        // since fencing began
     uint64_t suspended, deleted, failures;
-    struct throttle failing; // lines about mirrors that the guard cannot stop,
-    int64_t fail_line_ns;    // the next one,
-    uint64_t unlogged;       // and how many were left out since the last one
+    struct throttle failing;       // lines about mirrors that the guard cannot stop,
+    int64_t fail_line_ns;          // the next one,
+    uint64_t unlogged;             // and how many were left out since the last one
+    struct guarded_kind watched[]; // of all kinds
 };
 
 static void free_stop(struct stop *stop) {
@@ -63,8 +62,6 @@ static void free_stop(struct stop *stop) {
             break;
         }
     stop->run->submitted -= stop->submitted;
-    free(stop->namespace_);
-    free(stop->name);
     free(stop->body);
     free(stop);
 }
@@ -83,8 +80,7 @@ static void log_failure(struct guard_run *run, const char *object, const char *k
 }
 
 static void try_again(struct stop *stop) {
-    if (stop->watched)
-        stop->watched->again_ns = clock_earlier(stop->watched->again_ns, stop->run->now.mono_ns + AGAIN_NS);
+    stop->watched->again_ns = clock_earlier(stop->watched->again_ns, stop->run->now.mono_ns + AGAIN_NS);
 }
 
 // The host may have renewed its Lease since the decision. If the Lease expires again, the guard lists the mirrors
@@ -194,99 +190,67 @@ static struct stop **stop_of(struct guard_run *run, const char *uid) {
 static void stop_mirror(struct guarded_kind *w, const struct json *object, bool deletes) {
     struct guard_run *run = w->run;
     struct stop **at = stop_of(run, object_uid(object));
-    struct stop *stop = *at ? NULL : calloc(1, sizeof *stop);
+    const struct stop fresh = {.namespace_ = object_namespace(object),
+                               .name = object_name(object),
+                               .uid = object_uid(object),
+                               .version = w->version,
+                               .watched = w,
+                               .run = run,
+                               .kind = w->kind,
+                               .deletes = deletes,
+                               .hash = guard_hash(run->options.kinds[w->kind], object)};
+    struct stop *stop = *at ? NULL : struct_copy_with_texts(&fresh, sizeof fresh, 4);
     if (!stop) {
         w->again_ns = clock_earlier(w->again_ns, run->now.mono_ns + AGAIN_NS);
         return;
     }
-    *stop = (struct stop){.watched = w, .run = run, .kind = w->kind, .deletes = deletes};
-    stop->hash = guard_hash(run->options.kinds[w->kind], object);
     *at = stop;
-    text_copy(stop->uid, sizeof stop->uid, object_uid(object));
-    text_copy(stop->version, sizeof stop->version, w->version);
-    stop->namespace_ = strdup(object_namespace(object));
-    stop->name = strdup(object_name(object));
     stop->body = stop_body(stop, object);
-    if (!stop->namespace_ || !stop->name || !stop->body)
+    if (!stop->body)
         drop(stop);
 }
 
-static void on_seen(void *ctx, struct object *object) {
-    struct guarded_kind *w = ctx;
+static void judge_mirror(struct guarded_kind *w, const struct object *object) {
     struct guard_run *run = w->run;
     enum guard_verdict verdict =
         guard_judge(&run->guard, run->options.kinds[w->kind], object->value, run->now, object->too_large);
     if (run->fencing && verdict != GUARD_LEAVES_IT)
         stop_mirror(w, object->value, verdict == GUARD_DELETES_IT);
-    object_free(object);
 }
 
-static void on_gone(void *ctx, struct object *object) {
-    (void)ctx;
-    object_free(object);
-}
-
-static void on_version(void *ctx, const char *version) {
+static void handle_notice(void *ctx, const struct cluster_notice *notice) {
     struct guarded_kind *w = ctx;
-    text_copy(w->version, sizeof w->version, version);
-}
-
-static void on_state(void *ctx, enum reflector_state state, const char *problem) {
-    struct guarded_kind *w = ctx;
-    if (state == REFLECTOR_LOST)
+    if (notice->type == NOTICE_LISTING)
+        text_copy(w->version, sizeof w->version, notice->version);
+    else if (notice->type == NOTICE_SEEN)
+        judge_mirror(w, notice->object);
+    else if (notice->type == NOTICE_STATE && notice->state == REFLECTOR_LOST)
         log_fields(LOG_ERROR, "mirrors of a kind cannot be watched, so new ones are not stopped",
-                   {"kind", w->run->options.kinds[w->kind]->plural_group}, {"error", problem});
+                   {"kind", w->run->options.kinds[w->kind]->plural_group}, {"error", notice->problem});
 }
 
-static void free_watched(struct guard_run *run) {
-    for (struct stop *stop = run->stops; stop; stop = stop->next)
-        stop->watched = NULL;
-    for (size_t k = 0; run->watched && k < run->options.n_kinds; k++) {
-        if (run->watched[k])
-            reflector_free(run->watched[k]->reflector);
-        free(run->watched[k]);
-    }
-    free(run->watched);
-    run->watched = NULL;
-}
-
-static struct error *watch_kind(struct guard_run *run, size_t kind) {
+static void init_watch(struct guard_run *run, size_t kind) {
     const struct guard_run_options *options = &run->options;
     const wharf_kind *abi = &options->kinds[kind]->abi;
-    AUTO_TEXT selector = text_format("%s=%s", MARK_ORIGIN, options->guard.origin);
-    struct guarded_kind *w = run->watched[kind] = calloc(1, sizeof *w);
-    if (!selector || !w)
-        return error_no_memory();
+    struct guarded_kind *w = &run->watched[kind];
     *w = (struct guarded_kind){.run = run, .kind = kind, .again_ns = CLOCK_NEVER};
     text_copy(w->version, sizeof w->version, abi->versions[0]);
-    struct reflector_handler handler = {
-        .listing = on_version, .seen = on_seen, .gone = on_gone, .listed = on_version, .state = on_state, .ctx = w};
-    return reflector_new(&(struct reflector_options){.cluster = "worker",
-                                                     .group = abi->group,
-                                                     .plural = abi->plural,
-                                                     .versions = abi->versions,
-                                                     .label_selector = selector,
-                                                     .watch_list = options->watch_list,
-                                                     .budget = options->budget,
-                                                     .seed = options->seed + kind + 1},
-                         options->transport, &handler, &w->reflector);
-}
-
-static void open_watches(struct guard_run *run) {
-    run->watched = calloc(run->options.n_kinds + 1, sizeof *run->watched);
-    struct error *error = run->watched ? NULL : error_no_memory();
-    for (size_t k = 0; k < run->options.n_kinds && !error; k++)
-        error = watch_kind(run, k);
-    if (!error)
-        return;
-    log_fields(LOG_ERROR, "mirrors cannot be watched yet", {"error", error_text(error)});
-    error_free(error);
-    free_watched(run);
+    object_watch_init(&w->watch,
+                      &(struct reflector_options){.cluster = "worker",
+                                                  .group = abi->group,
+                                                  .plural = abi->plural,
+                                                  .versions = abi->versions,
+                                                  .label_selector = run->selector,
+                                                  .watch_list = options->watch_list,
+                                                  .budget = options->budget,
+                                                  .seed = options->seed + kind + 1},
+                      options->transport, handle_notice, w);
+    w->watch.persistent = true;
 }
 
 struct error *guard_run_new(const struct guard_run_options *options, struct moment now, struct guard_run **out) {
     *out = NULL;
-    struct guard_run *run = calloc(1, sizeof *run);
+    struct guard_run *run = calloc(1, sizeof *run + options->n_kinds * sizeof run->watched[0]);
     if (!run)
         return error_no_memory();
     run->options = *options;
@@ -298,6 +262,9 @@ struct error *guard_run_new(const struct guard_run_options *options, struct mome
         free(run);
         return error;
     }
+    snprintf(run->selector, sizeof run->selector, "%s=%s", MARK_ORIGIN, options->guard.origin);
+    for (size_t k = 0; k < options->n_kinds; k++)
+        init_watch(run, k);
     *out = run;
     return NULL;
 }
@@ -305,7 +272,8 @@ struct error *guard_run_new(const struct guard_run_options *options, struct mome
 void guard_run_free(struct guard_run *run) {
     if (!run)
         return;
-    free_watched(run);
+    for (size_t k = 0; k < run->options.n_kinds; k++)
+        object_watch_clear(&run->watched[k].watch);
     client_free(run->client);
     while (run->stops)
         free_stop(run->stops);
@@ -333,7 +301,6 @@ static int64_t keep_leases(struct guard_run *run) {
     enum guard_request type = guard_next(&run->guard, run->now, &stopping, &request, &at_ns);
     if (type == GUARD_NONE)
         return at_ns;
-    guard_sent(&run->guard, type);
     struct error *error = client_submit(run->client, &request, on_answer, run, NULL);
     if (error)
         guard_answer(&run->guard, NULL, run->now);
@@ -341,15 +308,12 @@ static int64_t keep_leases(struct guard_run *run) {
     return run->now.mono_ns + CLOCK_SECOND;
 }
 
-static void log_unreturned(struct guard_run *run) {
-    const char *error = guard_unreturned(&run->guard);
-    if (*error && !run->logged_unreturned)
-        log_fields(LOG_WARN, "a Lease of a former number of shards cannot be given back yet", {"error", error});
-    run->logged_unreturned = *error;
-}
-
 static void log_changes(struct guard_run *run, bool fencing) {
-    bool seen = guard_has_seen(&run->guard.leases);
+    if (*run->guard.unreturned && !run->logged_unreturned)
+        log_fields(LOG_WARN, "a Lease of a former number of shards cannot be given back yet",
+                   {"error", run->guard.unreturned});
+    run->logged_unreturned = *run->guard.unreturned;
+    bool seen = run->guard.leases.count > 0;
     if (seen && !run->seen)
         log_plain(LOG_INFO, "the Lease of the host is there: the guard watches for renewals");
     run->seen = seen;
@@ -363,11 +327,11 @@ static void log_changes(struct guard_run *run, bool fencing) {
         log_fields(LOG_WARN, "the heartbeat of the host is back: the host decides about the mirrors",
                    LOG_INT("stopped", run->stopped));
     int64_t now_ns = run->now.mono_ns, silent_ns = now_ns - run->guard.reached_ns;
-    bool fails = *guard_problem(&run->guard);
+    bool fails = *run->guard.problem;
     if (fails && silent_ns >= UNREACHABLE_NS &&
         (run->logged_ns == 0 || now_ns - run->logged_ns >= UNREACHABLE_AGAIN_NS)) {
         log_fields(LOG_ERROR, "the API server cannot be reached: the guard can stop nothing",
-                   {"error", guard_problem(&run->guard)});
+                   {"error", run->guard.problem});
         run->logged_ns = now_ns;
     } else if (!fails && run->logged_ns) {
         log_plain(LOG_INFO, "the API server is reached again");
@@ -375,42 +339,31 @@ static void log_changes(struct guard_run *run, bool fencing) {
     }
 }
 
-static int64_t tick_watches(struct guard_run *run) {
+// `more`: the guard stops mirrors of another shard too, which were seen before.
+static int64_t tick_watches(struct guard_run *run, bool more) {
     int64_t next_ns = CLOCK_NEVER;
-    if (run->fencing && !run->watched)
-        open_watches(run);
-    else if (!run->fencing && run->watched)
-        free_watched(run);
-    if (run->fencing && !run->watched)
-        return run->now.mono_ns + AGAIN_NS;
-    for (size_t k = 0; run->watched && k < run->options.n_kinds; k++) {
-        struct guarded_kind *w = run->watched[k];
-        if (w->again_ns <= run->now.mono_ns) {
+    for (size_t k = 0; k < run->options.n_kinds; k++) {
+        struct guarded_kind *w = &run->watched[k];
+        if (run->fencing && (more || w->again_ns <= run->now.mono_ns))
+            object_watch_relist(&w->watch);
+        if (!run->fencing || w->again_ns <= run->now.mono_ns)
             w->again_ns = CLOCK_NEVER;
-            reflector_relist(w->reflector);
-        }
-        next_ns = clock_earlier(next_ns, clock_earlier(w->again_ns, reflector_tick(w->reflector, run->now)));
+        int64_t at_ns = object_watch_tick(&w->watch, run->fencing, run->now);
+        next_ns = clock_earlier(next_ns, clock_earlier(w->again_ns, at_ns));
+        if (run->fencing && !w->watch.reflector)
+            log_fields(LOG_ERROR, "mirrors cannot be watched yet", {"error", "out of memory"});
     }
     return next_ns;
-}
-
-// The guard now stops mirrors of another shard too: mirrors that were seen before.
-static void list_again(struct guard_run *run) {
-    for (size_t k = 0; run->watched && k < run->options.n_kinds; k++)
-        run->watched[k]->again_ns = run->now.mono_ns;
 }
 
 int64_t guard_run_tick(struct guard_run *run, struct moment now) {
     run->now = now;
     bool more = guard_look(&run->guard.leases, now), fencing = guard_is_fencing(&run->guard.leases, now);
     log_changes(run, fencing);
-    log_unreturned(run);
-    if (more)
-        list_again(run);
     if (fencing && !run->fencing)
         run->stopped = 0;
     run->fencing = fencing;
-    int64_t next_ns = tick_watches(run);
+    int64_t next_ns = tick_watches(run, more);
     next_ns = clock_earlier(next_ns, keep_leases(run));
     submit_waiting(run);
     next_ns = clock_earlier(next_ns, client_tick(run->client, now));
@@ -418,29 +371,17 @@ int64_t guard_run_tick(struct guard_run *run, struct moment now) {
     return clock_earlier(next_ns, now.mono_ns + UNREACHABLE_NS);
 }
 
-static size_t count_missed(const struct guard_run *run) {
-    const struct guard_leases *leases = &run->guard.leases;
-    size_t missed = 0;
-    for (size_t i = 0; i < leases->count; i++)
-        missed += guard_lease_is_missed(leases, &leases->list[i], run->now);
-    return missed;
-}
-
 void guard_run_status(const struct guard_run *run, struct guard_status *out) {
     const struct guard *guard = &run->guard;
-    const char *problem = guard_problem(guard);
     int64_t now_ns = run->now.mono_ns, heard_ns = 0;
-    *out = (struct guard_status){.at_ns = now_ns,
-                                 .missed = count_missed(run),
-                                 .suspended = run->suspended,
-                                 .deleted = run->deleted,
-                                 .failures = run->failures};
-    out->leases = guard_held(&guard->leases, &heard_ns);
+    *out = (struct guard_status){
+        .at_ns = now_ns, .suspended = run->suspended, .deleted = run->deleted, .failures = run->failures};
+    out->leases = guard_held(&guard->leases, run->now, &out->missed, &heard_ns);
     out->heard_wall_ns = heard_ns ? run->now.wall_ns - (now_ns - heard_ns) : 0;
-    out->reachable = guard->reached && (!*problem || now_ns - guard->reached_ns < UNREACHABLE_NS);
+    out->reachable = guard->reached && (!*guard->problem || now_ns - guard->reached_ns < UNREACHABLE_NS);
     text_copy(out->origin, sizeof out->origin, guard->origin);
-    text_copy(out->problem, sizeof out->problem, problem);
-    text_copy(out->unreturned, sizeof out->unreturned, guard_unreturned(guard));
+    text_copy(out->problem, sizeof out->problem, guard->problem);
+    text_copy(out->unreturned, sizeof out->unreturned, guard->unreturned);
     guard_late(&guard->leases, run->now, out->late, sizeof out->late);
 }
 

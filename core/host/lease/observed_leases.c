@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/lease/observed_leases.h"
+#include "core/host/lease/election.h"
 
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/host/lease/election.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static struct observed_lease *find_lease(const struct observed_leases *leases, const char *name) {
     for (size_t i = 0; i < leases->count; i++)

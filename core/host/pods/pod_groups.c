@@ -1,165 +1,102 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/pods/pod_groups.h"
 
-#include "core/base/bucket.h"
-#include "core/base/heap.h"
-#include "core/base/map.h"
+#include "core/base/memory.h"
 #include "core/base/text.h"
 
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 
-#define GROUPS_MAX 1000
-#define BUCKETS_MAX 1000
 #define PODS_MAX 64                 // counted one by one in one report
 #define IDLE_NS (10 * CLOCK_MINUTE) // until a group is forgotten
 #define REASON_MAX ((size_t)128)    // pkg/apis/core/validation/events.go
+#define KEY_MAX ((size_t)4096)
 
-struct group {
-    struct timer timer; // first member: of the next report, or of the group's end
-    char *key, *namespace_, *name, *uid, *reason, *pod, *text;
+struct pod_group {
+    const char *key, *namespace_, *name, *uid, *reason; // first members, see struct_copy_with_texts
     size_t kind;
     bool warning;
-    uint64_t pods[PODS_MAX]; // hashes of uids since the last report
+    char pod[256], text[POD_GROUPS_TEXT_MAX + 1]; // of the next report
+    uint64_t pods[PODS_MAX];                      // hashes of uids since the last report
     size_t n_pods;
     bool more_pods;      // than that
     uint64_t count;      // since the last report
     int64_t reported_ns; // 0: never
+    int64_t at_ns;       // of the next report, or of the group's end
 };
 
-struct pod_bucket { // empty when `full_ns` is BURST tokens away
-    char *key;
-    int64_t full_ns;
-};
-
-struct pod_groups {
-    struct map groups, buckets;
-    struct heap timers;
-};
-
-struct error *pod_groups_new(uint64_t seed, struct pod_groups **out) {
-    *out = calloc(1, sizeof **out);
-    if (!*out)
-        return error_no_memory();
-    map_init(&(*out)->groups, seed);
-    map_init(&(*out)->buckets, seed + 1);
-    heap_init(&(*out)->timers);
-    return NULL;
+void pod_groups_clear(struct pod_groups *groups) {
+    while (groups->count > 0)
+        free(groups->list[--groups->count]);
 }
 
-static void group_free(struct group *group) {
-    char *texts[] = {group->key, group->namespace_, group->name, group->uid, group->reason, group->pod, group->text};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        free(texts[i]);
-    free(group);
-}
-
-static void pod_bucket_free(struct pod_bucket *bucket) {
-    free(bucket->key);
-    free(bucket);
-}
-
-void pod_groups_free(struct pod_groups *groups) {
-    if (!groups)
-        return;
-    heap_free(&groups->timers);
-    size_t cursor = 0;
-    for (struct group *group; (group = map_next(&groups->groups, &cursor));)
-        group_free(group);
-    cursor = 0;
-    for (struct pod_bucket *bucket; (bucket = map_next(&groups->buckets, &cursor));)
-        pod_bucket_free(bucket);
-    map_free(&groups->groups);
-    map_free(&groups->buckets);
-    free(groups);
-}
-
-// The text without names and uids of pods, to compare the texts of several pods.
-static char *sense_of(const struct pod_note *note) {
-    AUTO_BUFFER(out, POD_GROUPS_TEXT_MAX + 1);
+// Mirror, reason and the text without names and uids of pods, to compare the texts of several pods.
+static void put_key(const struct pod_note *note, struct buffer *out) {
     const char *const names[] = {note->pod, note->pod_uid};
-    for (const char *at = note->text; *at && out.len < POD_GROUPS_TEXT_MAX;) {
+    buffer_printf(out, "%s/%s/", note->mirror.uid, note->reason);
+    size_t end = out->len + POD_GROUPS_TEXT_MAX;
+    for (const char *at = note->text; *at && out->len < end && !out->failed;) {
         size_t skip = 0;
         for (size_t i = 0; i < 2 && skip == 0; i++)
             if (*names[i] && text_has_prefix(at, names[i]))
                 skip = strlen(names[i]);
         if (skip == 0)
-            buffer_char(&out, *at++);
+            buffer_char(out, *at++);
         at += skip;
     }
-    return buffer_take(&out, NULL);
 }
 
-static char *key_of(const struct pod_note *note) {
-    AUTO_TEXT sense = sense_of(note);
-    return sense ? text_format("%s/%s/%s", note->mirror.uid, note->reason, sense) : NULL;
-}
-
-// On one line, and not too long. The result is valid UTF-8.
-static char *clean(const char *text) {
-    char *out = malloc(POD_GROUPS_TEXT_MAX + 1);
-    if (!out)
-        return NULL;
-    text_copy(out, POD_GROUPS_TEXT_MAX + 1, text);
-    for (char *at = out; *at; at++)
+// The pod of the next report, if the report names one pod. The text is one line of valid UTF-8, and not too long.
+static void set_pod(struct pod_group *group, const struct pod_note *note) {
+    text_copy(group->pod, sizeof group->pod, note->pod);
+    text_copy(group->text, sizeof group->text, note->text);
+    for (char *at = group->text; *at; at++)
         if ((unsigned char)*at < ' ' || *at == 0x7f)
             *at = ' ';
-    return out;
 }
 
-static char *reason_of(const char *reason) {
+static const char *reason_of(const char *reason) {
     bool good = reason[0] >= 'A' && reason[0] <= 'Z' && strlen(reason) <= REASON_MAX;
     for (const char *at = reason; *at && good; at++)
         good = isalnum((unsigned char)*at);
-    return strdup(good ? reason : "PodEvent");
+    return good ? reason : "PodEvent";
 }
 
-static struct group *group_new(struct pod_groups *groups, int64_t now_ns, const struct pod_note *note, char *key) {
-    struct group *group = calloc(1, sizeof *group);
-    if (!group) {
-        free(key);
-        return NULL;
-    }
-    timer_init(&group->timer);
-    group->key = key;
-    group->kind = note->mirror.kind;
-    group->namespace_ = strdup(note->mirror.namespace_);
-    group->name = strdup(note->mirror.name);
-    group->uid = strdup(note->mirror.uid);
-    group->reason = reason_of(note->reason);
-    group->pod = strdup(note->pod);
-    group->text = clean(note->text);
-    group->warning = note->warning;
-    if (!group->namespace_ || !group->name || !group->uid || !group->reason || !group->pod || !group->text ||
-        !heap_set(&groups->timers, &group->timer, now_ns + POD_GROUPS_COLLECT_NS)) {
-        group_free(group);
-        return NULL;
-    }
-    if (map_put(&groups->groups, group->key, group))
-        return group;
-    heap_remove(&groups->timers, &group->timer);
-    group_free(group);
-    return NULL;
+static void forget(struct pod_groups *groups, size_t i) {
+    free(groups->list[i]);
+    memmove(groups->list + i, groups->list + i + 1, (--groups->count - i) * sizeof *groups->list);
 }
 
-static void forget(struct pod_groups *groups, struct group *group) {
-    map_remove(&groups->groups, group->key);
-    heap_remove(&groups->timers, &group->timer);
-    group_free(group);
-}
-
-// Makes room by forgetting a group that has nothing to report.
+// Makes room by forgetting groups that have nothing to report.
 static bool make_room(struct pod_groups *groups) {
-    size_t cursor = 0;
-    struct group *group = NULL;
-    while (groups->groups.count >= GROUPS_MAX && (group = map_next(&groups->groups, &cursor)))
-        if (group->count == 0)
-            forget(groups, group);
-    return groups->groups.count < GROUPS_MAX;
+    for (size_t i = groups->count; i > 0 && groups->count >= POD_GROUPS_MAX; i--)
+        if (groups->list[i - 1]->count == 0)
+            forget(groups, i - 1);
+    return groups->count < POD_GROUPS_MAX;
 }
 
-static void count_pod(struct group *group, const struct pod_note *note) {
+// NULL: there are too many groups, or memory ran out.
+static struct pod_group *find_or_make_group(struct pod_groups *groups, const struct pod_note *note) {
+    AUTO_BUFFER(key, KEY_MAX);
+    put_key(note, &key);
+    if (key.failed)
+        return NULL;
+    for (size_t i = 0; i < groups->count; i++)
+        if (strcmp(groups->list[i]->key, key.data) == 0)
+            return groups->list[i];
+    struct pod_group wanted = {.key = key.data,
+                               .namespace_ = note->mirror.namespace_,
+                               .name = note->mirror.name,
+                               .uid = note->mirror.uid,
+                               .reason = reason_of(note->reason),
+                               .kind = note->mirror.kind,
+                               .warning = note->warning};
+    struct pod_group *group = make_room(groups) ? struct_copy_with_texts(&wanted, sizeof wanted, 5) : NULL;
+    if (group)
+        groups->list[groups->count++] = group;
+    return group;
+}
+
+static void count_pod(struct pod_group *group, const struct pod_note *note) {
     uint64_t hash = text_hash(TEXT_HASH, *note->pod_uid ? note->pod_uid : note->pod);
     for (size_t i = 0; i < group->n_pods; i++)
         if (group->pods[i] == hash)
@@ -170,37 +107,16 @@ static void count_pod(struct group *group, const struct pod_note *note) {
         group->pods[group->n_pods++] = hash;
 }
 
-// The pod of the next report, if the report names one pod.
-static void rename_pod(struct group *group, const struct pod_note *note) {
-    char *pod = strdup(note->pod), *text = clean(note->text);
-    if (pod && text) {
-        free(group->pod);
-        free(group->text);
-        group->pod = pod;
-        group->text = text;
-    } else {
-        free(pod);
-        free(text);
-    }
-}
-
 bool pod_groups_add(struct pod_groups *groups, int64_t now_ns, const struct pod_note *note) {
-    char *key = key_of(note);
-    if (!key)
-        return false;
-    struct group *group = map_get(&groups->groups, key);
-    if (!group && make_room(groups))
-        group = group_new(groups, now_ns, note, key);
-    else
-        free(key);
+    struct pod_group *group = find_or_make_group(groups, note);
     if (!group)
         return false;
     if (group->count == 0) {
-        rename_pod(group, note);
-        int64_t at_ns = now_ns + POD_GROUPS_COLLECT_NS;
+        set_pod(group, note);
+        group->at_ns = now_ns + POD_GROUPS_COLLECT_NS;
         if (group->reported_ns > 0)
-            at_ns = clock_later(at_ns, group->reported_ns + POD_GROUPS_AGAIN_NS);
-        heap_set(&groups->timers, &group->timer, at_ns);
+            group->at_ns = clock_later(group->at_ns, group->reported_ns + POD_GROUPS_AGAIN_NS);
+        groups->next_ns = clock_earlier(groups->next_ns, group->at_ns);
     }
     group->count++;
     count_pod(group, note);
@@ -209,34 +125,29 @@ bool pod_groups_add(struct pod_groups *groups, int64_t now_ns, const struct pod_
 
 // Drops full buckets; if there are none, all buckets: a flooding mirror then gets one more burst.
 static void drop_buckets(struct pod_groups *groups, int64_t now_ns) {
-    for (int all = 0; all < 2 && groups->buckets.count >= BUCKETS_MAX; all++) {
-        size_t cursor = 0;
-        for (struct pod_bucket *bucket; (bucket = map_next(&groups->buckets, &cursor));)
-            if (all || bucket->full_ns <= now_ns) {
-                map_remove(&groups->buckets, bucket->key);
-                pod_bucket_free(bucket);
-            }
-    }
+    size_t kept = 0;
+    for (size_t i = 0; i < groups->n_buckets; i++)
+        if (groups->buckets[i].full_ns > now_ns)
+            groups->buckets[kept++] = groups->buckets[i];
+    groups->n_buckets = kept < POD_GROUPS_BUCKETS ? kept : 0;
 }
 
-static bool take_token(struct pod_groups *groups, const struct group *group, int64_t now_ns) {
-    AUTO_TEXT key = text_format("%s/%s", group->uid, group->reason);
-    struct pod_bucket *bucket = key ? map_get(&groups->buckets, key) : NULL;
-    if (key && !bucket) {
+static bool take_token(struct pod_groups *groups, const struct pod_group *group, int64_t now_ns) {
+    uint64_t hash = text_hash(text_hash(text_hash(groups->seed, group->uid), "/"), group->reason);
+    size_t i = 0;
+    while (i < groups->n_buckets && groups->buckets[i].hash != hash)
+        i++;
+    if (i == POD_GROUPS_BUCKETS) {
         drop_buckets(groups, now_ns);
-        bucket = calloc(1, sizeof *bucket);
-        char *own = strdup(key);
-        if (!bucket || !own || !map_put(&groups->buckets, own, bucket)) {
-            free(bucket);
-            free(own);
-            return false;
-        }
-        bucket->key = own;
+        i = groups->n_buckets;
     }
-    return bucket && bucket_take(&bucket->full_ns, now_ns, POD_GROUPS_TOKEN_NS, POD_GROUPS_BURST);
+    if (i == groups->n_buckets)
+        groups->buckets[groups->n_buckets++] = (struct pod_bucket){.hash = hash};
+    return bucket_take(&groups->buckets[i].full_ns, now_ns, POD_GROUPS_TOKEN_NS, POD_GROUPS_BURST);
 }
 
-static void tell(const struct group *group, void (*report)(void *ctx, const struct pod_report *report), void *ctx) {
+static void send_report(const struct pod_group *group, void (*report)(void *ctx, const struct pod_report *report),
+                        void *ctx) {
     AUTO_TEXT text =
         group->n_pods == 1 && !group->more_pods
             ? text_format("pod %s: %s", group->pod, group->text)
@@ -250,21 +161,26 @@ static void tell(const struct group *group, void (*report)(void *ctx, const stru
 
 int64_t pod_groups_tick(struct pod_groups *groups, int64_t now_ns,
                         void (*report)(void *ctx, const struct pod_report *report), void *ctx, uint64_t *dropped) {
-    for (struct timer *first; (first = heap_first(&groups->timers)) && first->at_ns <= now_ns;) {
-        struct group *group = (struct group *)(void *)first;
-        if (group->count == 0) {
-            forget(groups, group);
+    if (now_ns < groups->next_ns)
+        return groups->next_ns;
+    groups->next_ns = CLOCK_NEVER;
+    for (size_t i = 0; i < groups->count; i++) {
+        struct pod_group *group = groups->list[i];
+        if (group->at_ns <= now_ns && group->count == 0) {
+            forget(groups, i--);
             continue;
         }
-        if (take_token(groups, group, now_ns))
-            tell(group, report, ctx);
-        else
-            *dropped += group->count;
-        group->count = group->n_pods = 0;
-        group->more_pods = false;
-        group->reported_ns = now_ns;
-        heap_set(&groups->timers, &group->timer, now_ns + IDLE_NS);
+        if (group->at_ns <= now_ns) {
+            if (take_token(groups, group, now_ns))
+                send_report(group, report, ctx);
+            else
+                *dropped += group->count;
+            group->count = group->n_pods = 0;
+            group->more_pods = false;
+            group->reported_ns = now_ns;
+            group->at_ns = now_ns + IDLE_NS;
+        }
+        groups->next_ns = clock_earlier(groups->next_ns, group->at_ns);
     }
-    const struct timer *first = heap_first(&groups->timers);
-    return first ? first->at_ns : CLOCK_NEVER;
+    return groups->next_ns;
 }

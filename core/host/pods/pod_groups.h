@@ -7,8 +7,6 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 
-#include <stddef.h>
-
 #define POD_GROUPS_COLLECT_NS (2 * CLOCK_SECOND) // a report waits this long for more pods
 #define POD_GROUPS_AGAIN_NS CLOCK_MINUTE         // at least, between two reports of the same
 #define POD_GROUPS_BURST 25
@@ -35,9 +33,21 @@ struct pod_report {
     const char *text; // "pod a-x7k: Back-off restarting failed container"
 };
 
-struct pod_groups;
-struct error *pod_groups_new(uint64_t seed, struct pod_groups **out);
-void pod_groups_free(struct pod_groups *groups);
+#define POD_GROUPS_MAX 1000
+#define POD_GROUPS_BUCKETS 1000
+
+struct pod_groups { // zero-initialised but for `seed`; fields are for pod_groups.c only
+    uint64_t seed;
+    struct pod_group *list[POD_GROUPS_MAX];
+    size_t count;
+    int64_t next_ns;    // the earliest `at_ns`, or earlier
+    struct pod_bucket { // empty when `full_ns` is POD_GROUPS_BURST tokens away
+        uint64_t hash;  // of the mirror and the reason
+        int64_t full_ns;
+    } buckets[POD_GROUPS_BUCKETS];
+    size_t n_buckets;
+};
+void pod_groups_clear(struct pod_groups *groups);
 
 // False: dropped, since there are too many groups or memory ran out.
 bool pod_groups_add(struct pod_groups *groups, int64_t now_ns, const struct pod_note *note);

@@ -1,32 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
+// Follows owner references from pods upwards. Each kind between a pod and the topmost owner is unknown beforehand and
+// may have a thousand objects, so one list reads all objects of a kind.
 #include "core/host/pods/pods.h"
 
+#include "core/base/map.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/kube/object/object.h"
+#include "core/host/pods/owner.h"
+#include "core/kube/api/requests.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <malloc.h>
 
 #define CONTAINERS_MAX ((size_t)256) // of a pod; further ones are left out
 #define TEXT_MAX 1024                // bytes of a text that a worker wrote; longer ones are cut
 #define SINGLE 32                    // up to so many pods are read one by one; else all of the namespace
-#define NAMES_MAX ((size_t)1 << 20)
+#define PAGE 500                     // of metadata,
+#define PAGE_OF_PODS 100             // of whole pods
+#define BYTES_MAX ((size_t)16 << 20) // of all kept objects
+#define DEPTH 8                      // of owners
+#define KINDS 24                     // different kinds of owners to list
+#define REFERENCES 4                 // of one object
+#define TEXTS ((1 + REFERENCES) * 5)
 
-static void pod_clear(struct pod *pod) {
-    for (size_t i = 0; i < pod->n_containers; i++) {
-        free(pod->containers[i].name);
-        free(pod->containers[i].reason);
-    }
-    free(pod->containers);
-    char *texts[] = {pod->name, pod->uid, pod->phase, pod->reason, pod->created, pod->default_container};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        free(texts[i]);
-}
+struct owned_object {                          // one block, see struct_copy_with_texts
+    struct owner_ref self, owners[REFERENCES]; // without a uid: none
+    bool is_pod;
+    bool found;                                         // a pod of the mirror, to be read
+    enum { NOT_VISITED, DOES_NOT_LEAD, LEADS } verdict; // for leads_to
+};
+
+struct search {
+    const struct pods_source *source;
+    const char *namespace_, *uid;
+    struct owned_object **seen;
+    size_t n_seen;
+    size_t bytes;
+    struct map by_uid;
+    struct owner_kinds listed;
+    bool pods_listed;
+    bool whole; // reads whole pods: the `n_found` ones
+    size_t n_found;
+    struct pods *out;
+};
+
+// Pods -------------------------------------------------------------------------------------------------------------
 
 void pods_clear(struct pods *pods) {
     for (size_t i = 0; i < pods->count; i++)
-        pod_clear(&pods->list[i]);
+        free(pods->list[i].containers);
+    for (size_t i = 0; i < pods->n_texts; i++)
+        free(pods->texts[i]);
+    free(pods->texts);
     free(pods->list);
     error_free(pods->blind);
     *pods = (struct pods){0};
@@ -39,10 +63,15 @@ const struct pod_container *pod_container_find(const struct pod *pod, const char
     return NULL;
 }
 
-static char *copy_cut(const char *text) {
+static const char *keep_text(struct pods *pods, const struct json *value, const char *fallback) {
     char cut[TEXT_MAX];
-    text_copy(cut, sizeof cut, text);
-    return strdup(cut);
+    text_copy(cut, sizeof cut, json_string_or(value, fallback));
+    char **place = array_next(&pods->texts, pods->n_texts, sizeof *place);
+    if (!place || !(*place = strdup(cut))) {
+        pods->failed = true;
+        return "";
+    }
+    return pods->texts[pods->n_texts++];
 }
 
 static const struct json *find_status(const struct json *statuses, const char *name) {
@@ -53,110 +82,202 @@ static const struct json *find_status(const struct json *statuses, const char *n
     return NULL;
 }
 
-static bool read_container(const struct json *spec, const struct json *statuses, bool init, struct pod_container *out) {
-    const char *name = json_string_or(json_get(spec, "name"), "");
-    const struct json *status = find_status(statuses, name), *state = json_get(status, "state");
-    const struct json *ended = json_get(state, "terminated");
-    const struct json *why = ended ? ended : json_get(state, "waiting");
-    *out = (struct pod_container){.init = init,
-                                  .ready = json_bool(json_get(status, "ready"), false),
-                                  .running = json_get(state, "running"),
-                                  .terminated = ended,
-                                  .restarts = json_int64(json_get(status, "restartCount"), 0),
-                                  .exit_code = json_int64(json_get(ended, "exitCode"), 0)};
-    out->name = copy_cut(name);
-    out->reason = copy_cut(json_string_or(json_get(why, "reason"), ""));
-    return out->name && out->reason;
-}
-
-static bool read_containers(const struct json *object, const char *list, const char *statuses, bool init,
+static void read_containers(struct pods *pods, const struct json *object, const char *list, const char *statuses,
                             struct pod *out) {
     const struct json *spec = json_path(object, "spec", list, NULL);
     for (const struct json *c = json_first(spec); c && out->n_containers < CONTAINERS_MAX; c = json_next(c)) {
         struct pod_container *place = array_next(&out->containers, out->n_containers, sizeof *place);
-        if (!place)
-            return false;
+        if (!place) {
+            pods->failed = true;
+            return;
+        }
         out->n_containers++;
-        if (!read_container(c, json_path(object, "status", statuses, NULL), init, place))
-            return false;
+        const char *name = json_string_or(json_get(c, "name"), "");
+        const struct json *status = find_status(json_path(object, "status", statuses, NULL), name);
+        const struct json *state = json_get(status, "state"), *ended = json_get(state, "terminated");
+        const struct json *why = ended ? ended : json_get(state, "waiting");
+        *place = (struct pod_container){.name = keep_text(pods, json_get(c, "name"), ""),
+                                        .init = strcmp(list, "initContainers") == 0,
+                                        .ready = json_bool(json_get(status, "ready"), false),
+                                        .running = json_get(state, "running"),
+                                        .terminated = ended,
+                                        .restarts = json_int64(json_get(status, "restartCount"), 0),
+                                        .exit_code = json_int64(json_get(ended, "exitCode"), 0),
+                                        .reason = keep_text(pods, json_get(why, "reason"), "")};
     }
-    return true;
-}
-
-static bool copy_text(const struct json *value, const char *fallback, char **out) {
-    *out = copy_cut(json_string_or(value, fallback));
-    return *out;
-}
-
-static bool read_pod(const struct json *object, struct pod *out) {
-    const struct json *status = json_get(object, "status");
-    const char *named = object_annotation(object, "kubectl.kubernetes.io/default-container");
-    bool ok = copy_text(json_path(object, "metadata", "name", NULL), "", &out->name) &&
-              copy_text(json_path(object, "metadata", "uid", NULL), "", &out->uid) &&
-              copy_text(json_path(object, "metadata", "creationTimestamp", NULL), "", &out->created) &&
-              copy_text(json_get(status, "phase"), "Unknown", &out->phase) &&
-              copy_text(json_get(status, "reason"), "", &out->reason) &&
-              read_containers(object, "containers", "containerStatuses", false, out) &&
-              read_containers(object, "initContainers", "initContainerStatuses", true, out);
-    if (!ok)
-        return false;
-    const char *first = out->n_containers > 0 ? out->containers[0].name : "";
-    out->default_container = strdup(named && pod_container_find(out, named) ? named : first);
-    return out->default_container;
 }
 
 static struct error *add_pod(struct pods *pods, const struct json *object) {
-    struct pod *place = array_next(&pods->list, pods->count, sizeof *place);
-    if (!place)
+    const struct json *metadata = json_get(object, "metadata"), *status = json_get(object, "status");
+    const char *named = object_annotation(object, "kubectl.kubernetes.io/default-container");
+    struct pod *out = array_next(&pods->list, pods->count, sizeof *out);
+    if (!out)
         return error_no_memory();
     pods->count++;
-    return read_pod(object, place) ? NULL : error_no_memory();
+    *out = (struct pod){.name = keep_text(pods, json_get(metadata, "name"), ""),
+                        .phase = keep_text(pods, json_get(status, "phase"), "Unknown"),
+                        .reason = keep_text(pods, json_get(status, "reason"), ""),
+                        .created = keep_text(pods, json_get(metadata, "creationTimestamp"), "")};
+    read_containers(pods, object, "containers", "containerStatuses", out);
+    read_containers(pods, object, "initContainers", "initContainerStatuses", out);
+    const char *first = out->n_containers > 0 ? out->containers[0].name : "";
+    const struct pod_container *container = named ? pod_container_find(out, named) : NULL;
+    out->default_container = container ? container->name : first;
+    return pods->failed ? error_no_memory() : NULL;
+}
+
+// Lists ------------------------------------------------------------------------------------------------------------
+
+static bool is_full(const struct search *search) {
+    if (search->whole)
+        return search->out->count >= search->n_found;
+    return search->n_seen >= PODS_SEEN || search->bytes >= BYTES_MAX;
+}
+
+static struct error *read_object(const struct search *search, const char *path, bool metadata, struct json **out) {
+    return path ? search->source->get(search->source->ctx, path, metadata, out) : error_no_memory();
+}
+
+// All pages of a list.
+static struct error *read_pages(struct search *search, const char *collection,
+                                struct error *(*each)(struct search *search, const struct json *object)) {
+    AUTO_BUFFER(more, 16384);
+    do {
+        AUTO_JSON page = NULL;
+        AUTO_TEXT path = text_format("%s?limit=%d%s%s", collection, search->whole ? PAGE_OF_PODS : PAGE,
+                                     more.len > 0 ? "&continue=" : "", more.len > 0 ? more.data : "");
+        TRY(read_object(search, path, !search->whole, &page));
+        for (const struct json *item = json_first(json_get(page, "items")); item; item = json_next(item))
+            TRY(each(search, item));
+        buffer_reset(&more);
+        text_percent_encode(&more, json_string_or(json_path(page, "metadata", "continue", NULL), ""));
+        if (more.failed)
+            return error_no_memory();
+    } while (more.len > 0 && !is_full(search));
+    search->out->truncated |= !search->whole && more.len > 0;
+    return NULL;
+}
+
+static struct error *see_object(struct search *search, const struct json *object) {
+    if (map_get(&search->by_uid, object_uid(object)) || is_full(search)) {
+        search->out->truncated |= is_full(search);
+        return NULL;
+    }
+    const struct json *reference = json_first(json_path(object, "metadata", "ownerReferences", NULL));
+    struct owned_object wanted = {.self = {"", "", "", object_name(object), object_uid(object)},
+                                  .is_pod = !search->pods_listed};
+    for (size_t i = 0; i < REFERENCES; i++) {
+        wanted.owners[i] = owner_ref_read(reference, "");
+        reference = reference ? json_next(reference) : NULL;
+    }
+    struct owned_object **place = array_next(&search->seen, search->n_seen, sizeof *place);
+    struct owned_object *seen = place ? struct_copy_with_texts(&wanted, sizeof wanted, TEXTS) : NULL;
+    if (!seen)
+        return error_no_memory();
+    *place = seen;
+    search->n_seen++;
+    search->bytes += malloc_usable_size(seen);
+    return map_put(&search->by_uid, seen->self.uid, seen) ? NULL : error_no_memory();
+}
+
+// Owners -----------------------------------------------------------------------------------------------------------
+
+// Lists the objects of an owner's kind, unless the worker does not serve the kind.
+static struct error *list_kind(struct search *search, const struct owner_ref *owner) {
+    AUTO_TEXT root = api_resources_version_path(owner->api_version);
+    AUTO_JSON resources = NULL;
+    if (!root)
+        return NULL;
+    TRY(read_object(search, root, false, &resources));
+    const char *plural = api_resources_plural(resources, owner->kind);
+    if (!plural)
+        return NULL;
+    AUTO_TEXT collection = text_format("%s/namespaces/%s/%s", root, search->namespace_, plural);
+    return collection ? read_pages(search, collection, see_object) : error_no_memory();
+}
+
+// Lists the kinds of owners that were not listed yet. A kind that cannot be read is left out, and remembered.
+static struct error *list_owners(struct search *search, bool *found) {
+    size_t count = search->n_seen; // the loop adds objects
+    *found = false;
+    for (size_t i = 0; i < count * REFERENCES; i++) {
+        const struct owner_ref *owner = &search->seen[i / REFERENCES]->owners[i % REFERENCES];
+        if (!*owner->uid || strcmp(owner->uid, search->uid) == 0 || map_get(&search->by_uid, owner->uid) ||
+            owner_kinds_find(&search->listed, owner) || search->listed.count == KINDS ||
+            !owner_kinds_add(&search->listed, owner, ""))
+            continue;
+        *found = true;
+        struct error *error = list_kind(search, owner);
+        if (error && error->code != ERROR_REFUSED && error->code != ERROR_NOT_FOUND)
+            return error;
+        if (error && !search->out->blind)
+            search->out->blind = error_wrap(error, "owners of kind %s", owner->kind);
+        else
+            error_free(error);
+    }
+    return NULL;
+}
+
+// Each object is visited once, also where users made cyclic owner references.
+static bool leads_to(const struct search *search, struct owned_object *seen, unsigned depth) {
+    if (seen->verdict != NOT_VISITED || depth == 0)
+        return seen->verdict == LEADS;
+    seen->verdict = DOES_NOT_LEAD;
+    for (size_t i = 0; i < REFERENCES && seen->verdict != LEADS; i++) {
+        struct owned_object *owner = map_get(&search->by_uid, seen->owners[i].uid);
+        if (strcmp(seen->owners[i].uid, search->uid) == 0 || (owner && leads_to(search, owner, depth - 1)))
+            seen->verdict = LEADS;
+    }
+    return seen->verdict == LEADS;
+}
+
+static void mark_pods(struct search *search, size_t max) {
+    for (size_t i = 0; i < search->n_seen; i++) {
+        struct owned_object *seen = search->seen[i];
+        // Names go into paths: skip invalid names from a worker.
+        if (!seen->is_pod || !text_is_dns_subdomain(seen->self.name) || !leads_to(search, seen, DEPTH))
+            continue;
+        seen->found = search->n_found < max;
+        search->n_found += seen->found;
+        search->out->truncated |= !seen->found;
+    }
 }
 
 // A pod that is gone meanwhile is left out.
-static struct error *read_each(const struct pods_source *source, const char *namespace_, const struct buffer *names,
-                               struct pods *out) {
-    struct error *error = NULL;
-    for (const char *name = names->data; name && name < names->data + names->len && !error; name += strlen(name) + 1) {
+static struct error *read_each(struct search *search) {
+    for (size_t i = 0; i < search->n_seen; i++) {
+        if (!search->seen[i]->found)
+            continue;
         AUTO_JSON object = NULL;
-        AUTO_TEXT path = text_format("/api/v1/namespaces/%s/pods/%s", namespace_, name);
-        error = path ? source->get(source->ctx, path, false, &object) : error_no_memory();
+        AUTO_TEXT path = text_format("/api/v1/namespaces/%s/pods/%s", search->namespace_, search->seen[i]->self.name);
+        struct error *error = read_object(search, path, false, &object);
+        bool gone = error && error->code == ERROR_NOT_FOUND;
         if (!error)
-            error = add_pod(out, object);
-        else if (error->code == ERROR_NOT_FOUND) {
-            error_free(error);
-            error = NULL;
-        }
+            error = add_pod(search->out, object);
+        if (error && !gone)
+            return error;
+        error_free(error);
     }
-    return error;
+    return NULL;
 }
 
-static bool is_named(const struct buffer *names, const char *wanted) {
-    for (const char *name = names->data; name && name < names->data + names->len; name += strlen(name) + 1)
-        if (strcmp(name, wanted) == 0)
-            return true;
-    return false;
+static struct error *add_found(struct search *search, const struct json *object) {
+    const struct owned_object *seen = map_get(&search->by_uid, object_uid(object));
+    return seen && seen->found && !is_full(search) ? add_pod(search->out, object) : NULL;
 }
 
-static struct error *read_all(const struct pods_source *source, const char *namespace_, const struct buffer *names,
-                              struct pods *out) {
-    AUTO_BUFFER(more, 16384);
-    struct error *error = NULL;
-    buffer_text(&more, "");
-    do {
-        AUTO_JSON page = NULL;
-        AUTO_TEXT path = text_format("/api/v1/namespaces/%s/pods?limit=100%s%s", namespace_,
-                                     more.len > 0 ? "&continue=" : "", more.data);
-        error = path ? source->get(source->ctx, path, false, &page) : error_no_memory();
-        buffer_reset(&more);
-        for (const struct json *pod = json_first(json_get(page, "items")); pod && !error; pod = json_next(pod))
-            if (out->count < PODS_MAX && is_named(names, object_name(pod)))
-                error = add_pod(out, pod);
-        text_percent_encode(&more, json_string_or(json_path(page, "metadata", "continue", NULL), ""));
-        if (!error && more.failed)
-            error = error_no_memory();
-    } while (!error && more.len > 0 && out->count < PODS_MAX);
-    return error;
+static struct error *run_search(struct search *search, size_t max) {
+    AUTO_TEXT collection = text_format("/api/v1/namespaces/%s/pods", search->namespace_);
+    if (!collection || !owner_kinds_add(&search->listed, &(struct owner_ref){.api_version = "v1", .kind = "Pod"}, ""))
+        return error_no_memory();
+    TRY(read_pages(search, collection, see_object));
+    search->pods_listed = true;
+    bool found = true;
+    for (unsigned round = 0; round < DEPTH && found; round++)
+        TRY(list_owners(search, &found));
+    mark_pods(search, max);
+    search->whole = true;
+    return search->n_found <= SINGLE ? read_each(search) : read_pages(search, collection, add_found);
 }
 
 static int newest_first(const void *a, const void *b) {
@@ -165,18 +286,22 @@ static int newest_first(const void *a, const void *b) {
     return order != 0 ? order : strcmp(one->name, other->name);
 }
 
-struct error *pods_find(const struct pods_source *source, const char *namespace_, const char *uid, struct pods *out) {
-    AUTO_BUFFER(names, NAMES_MAX);
-    size_t count = 0;
+struct error *pods_find(const struct pods_source *source, const char *namespace_, const char *uid, size_t max,
+                        struct pods *out) {
+    struct search search = {.source = source, .namespace_ = namespace_, .uid = uid, .out = out};
     *out = (struct pods){0};
-    struct error *error = pods_names(source, namespace_, uid, PODS_MAX, &names, &count, &out->truncated, &out->blind);
-    if (!error && count > 0)
-        error = (count <= SINGLE ? read_each : read_all)(source, namespace_, &names, out);
-    if (error) {
+    if (!text_is_dns_label(namespace_))
+        return error_new(ERROR_INVALID, "\"%.80s\" is no namespace", namespace_);
+    map_init(&search.by_uid, random_system());
+    struct error *error = run_search(&search, max);
+    for (size_t i = 0; i < search.n_seen; i++)
+        free(search.seen[i]);
+    free(search.seen);
+    map_free(&search.by_uid);
+    owner_kinds_free(&search.listed);
+    if (error)
         pods_clear(out);
-        return error;
-    }
-    if (out->count > 1)
+    else if (out->count > 1)
         qsort(out->list, out->count, sizeof *out->list, newest_first);
-    return NULL;
+    return error;
 }

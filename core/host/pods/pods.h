@@ -5,8 +5,8 @@
 
 #include "core/json/json.h"
 
-#define PODS_MAX 500    // of one object
-#define PODS_SEEN 20000 // of a namespace
+#define PODS_MAX ((size_t)500) // of one object, for a person
+#define PODS_SEEN 20000        // of a namespace
 
 // Reads objects; see blocking_client_get.
 struct pods_source {
@@ -15,15 +15,15 @@ struct pods_source {
 };
 
 struct pod_container {
-    char *name;
+    const char *name;
     bool init, ready, running, terminated;
     int64_t restarts, exit_code;
-    char *reason; // of the waiting or terminated state; "" if none
+    const char *reason; // of the waiting or terminated state; "" if none
 };
 
 struct pod {
-    char *name, *uid, *phase, *reason, *created;
-    char *default_container; // its annotation, or the first one; "" if the pod has no containers
+    const char *name, *phase, *reason, *created;
+    const char *default_container; // its annotation, or the first one; "" if the pod has no containers
     struct pod_container *containers;
     size_t n_containers;
 };
@@ -33,14 +33,14 @@ struct pods {
     size_t count;
     bool truncated;      // there are more
     struct error *blind; // why some owners were not followed: one more may be missing
+    char **texts;        // of all pods
+    size_t n_texts;
+    bool failed; // to keep a text
 };
 
-// `uid` is the object's.
-struct error *pods_find(const struct pods_source *source, const char *namespace_, const char *uid, struct pods *out);
+// `uid` is the object's. At most `max` pods.
+struct error *pods_find(const struct pods_source *source, const char *namespace_, const char *uid, size_t max,
+                        struct pods *out);
 void pods_clear(struct pods *pods);
 
 const struct pod_container *pod_container_find(const struct pod *pod, const char *name); // or NULL
-
-// pods_owners.c. Appends the names of the pods, up to `max`, each with a NUL. *blind as in struct pods.
-struct error *pods_names(const struct pods_source *source, const char *namespace_, const char *uid, size_t max,
-                         struct buffer *names, size_t *count, bool *truncated, struct error **blind);

@@ -1,26 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/sources/source_folder.h"
+#include "core/host/sources/sources.h"
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/base/trust.h"
-#include "core/host/sources/source_items.h"
-#include "core/host/sources/worker_placement.h"
+#include "core/host/folder_watcher.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #define FILE_MAX ((size_t)1 << 20) // of a kubeconfig
 
 struct source_folder {
+    const char *directory; // in the same block
     struct sources *sources;
     struct folder_watcher *watcher;
     struct watched_folder *watched;
-    char *directory;
     struct exec_policy *policy;
     struct source_items items;
     bool read; // at least once
@@ -71,12 +69,6 @@ static uint64_t address_of(const struct endpoint *endpoint) {
     return hash;
 }
 
-static struct error *read_placement(const char *path, struct worker_spec *out) {
-    AUTO_BUFFER(text, FILE_MAX);
-    TRY(text_read_regular_file(path, FILE_MAX, &text));
-    return worker_placement_of_kubeconfig(text.data ? text.data : "", text.len, out);
-}
-
 static struct error *read_spec(const struct exec_policy *policy, const char *file, const char *path,
                                struct worker_spec *out) {
     *out = (struct worker_spec){.source = SOURCE_DIRECTORY,
@@ -86,17 +78,14 @@ static struct error *read_spec(const struct exec_policy *policy, const char *fil
     if (!out->settings.name || !out->origin_text || !out->kubeconfig_path)
         return error_no_memory();
     struct endpoint *endpoint = NULL;
-    struct error *error = check_name(out->settings.name);
-    if (!error)
-        error = check_file(path);
-    if (!error)
-        error = kubeconfig_load(path, NULL, policy, &endpoint);
-    if (!error)
-        error = read_placement(path, out);
-    if (endpoint)
-        out->revision = address_of(endpoint);
+    TRY(check_name(out->settings.name));
+    TRY(check_file(path));
+    TRY(kubeconfig_load(path, NULL, policy, &endpoint));
+    out->revision = address_of(endpoint);
     endpoint_free(endpoint);
-    return error;
+    AUTO_BUFFER(text, FILE_MAX);
+    TRY(text_read_regular_file(path, FILE_MAX, &text));
+    return worker_placement_of_kubeconfig(text.data ? text.data : "", text.len, out);
 }
 
 static void read_file(struct source_folder *folder, const char *file) {
@@ -121,12 +110,7 @@ static void scan_folder(void *ctx, bool forced) {
     (void)forced;
     struct source_folder *folder = ctx;
     DIR *handle = opendir(folder->directory);
-    if (!handle) {
-        if (folder->read)
-            log_fields(LOG_WARN, "directory of workers cannot be read: its workers stay as they were",
-                       {"directory", folder->directory}, {"error", strerror(errno)});
-        folder->items.changed |= !folder->read; // an empty set replaces that of another directory
-    } else {
+    if (handle) {
         const struct dirent *entry;
         source_items_unsee(&folder->items);
         while ((entry = readdir(handle)))
@@ -134,24 +118,27 @@ static void scan_folder(void *ctx, bool forced) {
                 read_file(folder, entry->d_name);
         closedir(handle);
         source_items_sweep(&folder->items);
-        folder->items.changed |= !folder->read;
+    } else if (folder->read) {
+        log_fields(LOG_WARN, "directory of workers cannot be read: its workers stay as they were",
+                   {"directory", folder->directory}, {"error", strerror(errno)});
     }
+    folder->items.changed |= !folder->read; // an empty set replaces that of another directory
     folder->read = true;
     source_items_publish(&folder->items, folder->sources);
 }
 
 struct error *source_folder_new(struct sources *sources, struct folder_watcher *watcher, const char *directory,
                                 const struct exec_policy *policy, struct source_folder **out) {
-    struct source_folder *folder = calloc(1, sizeof *folder);
+    const struct source_folder fresh = {
+        .directory = directory, .sources = sources, .watcher = watcher, .items = {.source = SOURCE_DIRECTORY}};
+    struct source_folder *folder = struct_copy_with_texts(&fresh, sizeof fresh, 1);
     if (!folder)
         return error_no_memory();
-    *folder = (struct source_folder){
-        .sources = sources, .watcher = watcher, .directory = strdup(directory), .items = {.source = SOURCE_DIRECTORY}};
     struct folder_watcher_options options = {
         .directory = directory, .matters = is_worker_file, .partial = true, .changed = scan_folder, .ctx = folder};
-    struct error *error = folder->directory && exec_policy_copy(policy, &folder->policy) ? NULL : error_no_memory();
-    if (!error)
-        error = folder_watcher_add(watcher, &options, &folder->watched);
+    struct error *error = exec_policy_copy(policy, &folder->policy)
+                              ? folder_watcher_add(watcher, &options, &folder->watched)
+                              : error_no_memory();
     if (error)
         source_folder_free(folder);
     else
@@ -165,7 +152,6 @@ void source_folder_free(struct source_folder *folder) {
     folder_watcher_remove(folder->watcher, folder->watched);
     source_items_free(&folder->items);
     exec_policy_free(folder->policy);
-    free(folder->directory);
     free(folder);
 }
 

@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/sources/source_objects.h"
+#include "core/host/sources/sources.h"
 
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/base/thread.h"
-#include "core/host/sources/source_items.h"
-#include "core/host/sources/worker_records.h"
-#include "core/host/sources/worker_source.h"
+#include "core/host/host.h"
+#include "core/host/io/cluster_connection.h"
 #include "core/host/startup/seal_source.h"
-#include "core/host/tokens/token_renewal.h"
-#include "core/host/watchers/object_watch.h"
 #include "core/host/watchers/watcher.h"
 
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define UNKNOWN_NS (3 * CLOCK_SECOND) // until workers are used without the ConfigMap
 
@@ -42,15 +37,16 @@ struct source_objects {
     const struct cluster_scope *scope;
     struct config *config; // NULL: not yet
     struct source_watch watches[WATCHES];
+    struct client *client; // for the records and the renewals; NULL: not yet
     struct renewals *renewals;
     size_t n_overrides;
     bool overrides_known, overrides_lost, overrides_absent;
+    bool map_listed;  // the present list has the ConfigMap
     int64_t begun_ns; // 0: not yet
 };
 
-static const char *title_of(const struct source_watch *c) {
-    size_t index = (size_t)(c - c->all->watches);
-    return index == CONFIG_MAP ? "ConfigMap " WORKERS_CONFIG_MAP : worker_source_kinds[index]->title;
+static bool is_map(const struct source_watch *c) {
+    return c == &c->all->watches[CONFIG_MAP];
 }
 
 static const struct worker_source_kind *kind_of(const struct source_watch *c) {
@@ -75,6 +71,10 @@ void source_objects_configure(struct source_objects *objects, const struct confi
 
 // Workers ---------------------------------------------------------------------------------------------------------
 
+static char *key_of(const struct object *object) {
+    return text_format("%s/%s", object_namespace(object->value), object_name(object->value));
+}
+
 // A worker that may become usable later (a certificate that is not valid yet) is used unless a better version is known.
 static struct error *check_worker(struct source_watch *c, struct source_item *item, const char *key,
                                   const struct json *value, struct worker_spec *spec) {
@@ -97,16 +97,18 @@ static struct error *check_worker(struct source_watch *c, struct source_item *it
     return error_wrap(error, "%s", kind_of(c)->part);
 }
 
-static void see_worker(struct source_watch *c, const char *key, const struct object *object) {
+static void see_worker(struct source_watch *c, const struct object *object) {
+    AUTO_TEXT key = key_of(object);
     AUTO_TEXT origin = worker_object_text(kind_of(c)->name, object->value);
-    struct source_item *item = origin ? source_items_at(&c->items, key, origin) : NULL;
+    struct source_item *item = key && origin ? source_items_at(&c->items, key, origin) : NULL;
     if (!item)
         return;
     item->seen = true;
     item->held = false;
     struct worker_spec spec = {.source = SOURCE_CONFIG};
-    struct error *error = object->too_large ? error_new(ERROR_TOO_LARGE, "%s", object->too_large)
-                                            : kind_of(c)->read(object->value, &c->all->config->workers_from, &spec);
+    struct error *error =
+        object->too_large ? error_new(ERROR_TOO_LARGE, "%s", object->too_large)
+                          : worker_source_read(c->items.source, object->value, &c->all->config->workers_from, &spec);
     if (error && error->code == ERROR_NOT_FOUND) { // a ClusterProfile for others
         error_free(error);
         source_items_remove(&c->items, key);
@@ -126,12 +128,6 @@ static void remove_worker(struct source_watch *c, const char *key) {
     renewals_forget(c->all->renewals, key);
 }
 
-static void on_listing(void *ctx, const char *version) {
-    struct source_watch *c = ctx;
-    (void)version;
-    source_items_unsee(&c->items);
-}
-
 static void end_worker_list(struct source_watch *c, bool restored) {
     size_t held = restored ? source_items_hold(&c->items) : 0;
     if (held > 0)
@@ -145,68 +141,47 @@ static void end_worker_list(struct source_watch *c, bool restored) {
 
 // The ConfigMap ---------------------------------------------------------------------------------------------------
 
-static bool add_override(struct worker_override **list, size_t *count, const struct worker_override *entry) {
-    struct worker_override copy = *entry;
-    copy.name = copy.uid = copy.source = NULL;
-    bool copied =
-        text_set(&copy.name, entry->name) && text_set(&copy.uid, entry->uid) && text_set(&copy.source, entry->source);
-    struct worker_override *slot = copied ? array_next(list, *count, sizeof *slot) : NULL;
-    if (!slot) {
-        free(copy.name);
-        free(copy.uid);
-        free(copy.source);
-        return false;
-    }
-    *slot = copy;
-    (*count)++;
-    return true;
+// Takes the content of the map; NULL: no entries.
+static void use_overrides(struct source_objects *objects, struct map *overrides) {
+    objects->n_overrides = overrides ? overrides->count : 0;
+    objects->overrides_known = true;
+    sources_override(objects->sources, overrides);
 }
 
-static void use_overrides(struct source_objects *objects, struct worker_override *list, size_t count) {
-    objects->n_overrides = count;
-    objects->overrides_known = true;
-    sources_override(objects->sources, list, count);
+static void put_override(struct map *overrides, const struct worker_override *entry) {
+    (void)blocks_put(overrides, entry, sizeof *entry, 3); // without memory, the entry is missing
 }
 
 // Reads one entry; an unreadable entry keeps its former value.
-static void read_override(const struct source_objects *objects, const struct json *entry, struct worker_override **list,
-                          size_t *count) {
-    const char *text = json_string(entry);
-    struct worker_override found = {.name = NULL};
-    struct error *error = worker_override_read(json_key(entry), text ? text : "", &found);
+static void read_override(const struct source_objects *objects, const struct json *entry, struct map *overrides) {
+    struct worker_override found;
+    struct error *error = worker_override_read(json_key(entry), json_string_or(entry, ""), &found);
     const struct worker_override *former = error ? sources_find_override(objects->sources, json_key(entry)) : NULL;
     if (error)
         log_fields(LOG_WARN,
                    former ? "worker not changed: its entry cannot be read" : "entry of a worker cannot be read",
                    {"from", "ConfigMap " WORKERS_CONFIG_MAP}, {"error", error_text(error)});
-    if (!error)
-        (void)add_override(list, count, &found);
-    else if (former)
-        (void)add_override(list, count, former);
-    free(found.name);
+    if (!error || former)
+        put_override(overrides, error ? former : &found);
     error_free(error);
 }
 
-// Reads one of the host's own records, beside the `n_entries` of operators. Without memory, a record is missing.
-static void read_record(const struct json *annotation, size_t n_entries, struct worker_override **list, size_t *count) {
-    struct worker_override found = {.name = (char *)json_key(annotation) + strlen(WORKER_RECORD_PREFIX)};
-    if (!worker_record_read(json_key(annotation), json_string(annotation), &found))
+// Adds one of the host's own records to the entries of operators.
+static void read_record(const struct json *annotation, struct map *overrides) {
+    const char *source = NULL, *key = json_key(annotation);
+    char uid[WORKER_RECORD_UID_MAX];
+    if (!worker_record_read(key, json_string(annotation), uid, &source))
         return;
-    for (size_t i = 0; i < n_entries; i++)
-        if (strcmp((*list)[i].name, found.name) == 0) {
-            (void)worker_record_read(json_key(annotation), json_string(annotation), &(*list)[i]);
-            found.name = NULL;
-            break;
-        }
-    if (found.name)
-        (void)add_override(list, count, &found);
-    free(found.uid);
-    free(found.source);
+    const char *name = key + strlen(WORKER_RECORD_PREFIX);
+    const struct worker_override *entry = map_get(overrides, name);
+    struct worker_override found = entry ? *entry : (struct worker_override){.name = name};
+    found.uid = uid;
+    found.source = source;
+    put_override(overrides, &found);
 }
 
-static void see_map(struct source_watch *c, const char *key, const struct object *object) {
-    struct worker_override *list = NULL;
-    size_t count = 0;
+static void see_map(struct source_watch *c, const struct object *object) {
+    struct map overrides;
     c->all->overrides_lost = false;
     if (strcmp(object_name(object->value), WORKERS_CONFIG_MAP) != 0)
         return;
@@ -214,70 +189,38 @@ static void see_map(struct source_watch *c, const char *key, const struct object
         log_fields(LOG_WARN, "ConfigMap not used", {"name", WORKERS_CONFIG_MAP}, {"error", object->too_large});
         return;
     }
+    map_init(&overrides, random_system());
     const struct json *data = json_get(object->value, "data");
     for (const struct json *entry = json_first(data); entry; entry = json_next(entry))
-        read_override(c->all, entry, &list, &count);
+        read_override(c->all, entry, &overrides);
     const struct json *annotations = json_path(object->value, "metadata", "annotations", NULL);
-    size_t n_entries = count;
     for (const struct json *each = json_first(annotations); each; each = json_next(each))
-        read_record(each, n_entries, &list, &count);
+        read_record(each, &overrides);
     worker_records_see(host_records(c->all->host), object->value);
-    struct source_item *item = source_items_at(&c->items, key, "ConfigMap " WORKERS_CONFIG_MAP);
-    if (item)
-        item->seen = true;
-    use_overrides(c->all, list, count);
+    c->all->map_listed = true;
+    use_overrides(c->all, &overrides);
 }
 
-static void remove_map(struct source_watch *c, const char *key) {
-    source_items_remove(&c->items, key);
+static void remove_map(const struct source_watch *c) {
+    c->all->map_listed = false;
     worker_records_see(host_records(c->all->host), NULL);
-    use_overrides(c->all, NULL, 0);
+    use_overrides(c->all, NULL);
 }
 
 // A restored cluster may lack the cordons that were made since.
 static void end_map_list(struct source_watch *c, bool restored) {
-    bool there = false;
-    for (size_t i = 0; i < c->items.count; i++)
-        there |= c->items.list[i].seen;
+    bool there = c->all->map_listed;
     if (!there)
         worker_records_see(host_records(c->all->host), NULL);
     if (there || (restored && c->all->n_overrides > 0))
         return;
     if (!c->all->overrides_known || c->all->n_overrides > 0)
-        use_overrides(c->all, NULL, 0);
+        use_overrides(c->all, NULL);
 }
 
 // Watches --------------------------------------------------------------------------------------------------------
 
-static bool is_map(const struct source_watch *c) {
-    return c == &c->all->watches[CONFIG_MAP];
-}
-
-static char *key_of(const struct object *object) {
-    return text_format("%s/%s", object_namespace(object->value), object_name(object->value));
-}
-
-static void on_seen(void *ctx, struct object *object) {
-    struct source_watch *c = ctx;
-    AUTO_TEXT key = key_of(object);
-    if (key)
-        (is_map(c) ? see_map : see_worker)(c, key, object);
-}
-
-static void on_gone(void *ctx, struct object *object) {
-    struct source_watch *c = ctx;
-    AUTO_TEXT key = key_of(object);
-    if (key)
-        (is_map(c) ? remove_map : remove_worker)(c, key);
-}
-
-static void on_listed(void *ctx, bool restored) {
-    struct source_watch *c = ctx;
-    (is_map(c) ? end_map_list : end_worker_list)(c, restored);
-}
-
-static void on_state(void *ctx, enum reflector_state state, const char *problem) {
-    struct source_watch *c = ctx;
+static void note_state(struct source_watch *c, enum reflector_state state, const char *problem) {
     bool absent = state == REFLECTOR_ABSENT;
     if (is_map(c)) {
         c->all->overrides_lost = problem;
@@ -286,15 +229,26 @@ static void on_state(void *ctx, enum reflector_state state, const char *problem)
     if (problem && !text_equal(problem, c->problem))
         log_fields(absent ? LOG_INFO : LOG_WARN,
                    absent ? "kind of workers is not served; it is looked for" : "workers cannot be read",
-                   {"from", title_of(c)}, {"error", problem});
+                   {"from", is_map(c) ? "ConfigMap " WORKERS_CONFIG_MAP : kind_of(c)->title}, {"error", problem});
     (void)text_set(&c->problem, problem);
 }
 
-static const char *own_namespace(const struct source_objects *objects) {
-    const char *pods = objects->scope->connection->endpoint->namespace_;
-    if (objects->config->namespace_)
-        return objects->config->namespace_;
-    return !objects->config->management.kubeconfig_path && pods && *pods ? pods : SEAL_SECRET_NAMESPACE;
+static void handle(void *ctx, const struct cluster_notice *notice) {
+    struct source_watch *c = ctx;
+    AUTO_TEXT gone = notice->type == NOTICE_GONE ? key_of(notice->object) : NULL;
+    if (notice->type == NOTICE_LISTING) {
+        source_items_unsee(&c->items);
+        c->all->map_listed &= !is_map(c);
+    } else if (notice->type == NOTICE_SEEN)
+        (is_map(c) ? see_map : see_worker)(c, notice->object);
+    else if (gone && is_map(c))
+        remove_map(c);
+    else if (gone)
+        remove_worker(c, gone);
+    else if (notice->type == NOTICE_LISTED)
+        (is_map(c) ? end_map_list : end_worker_list)(c, notice->restored);
+    else if (notice->type == NOTICE_STATE)
+        note_state(c, notice->state, notice->problem);
 }
 
 static bool is_watched(const struct source_objects *objects, size_t index) {
@@ -310,7 +264,7 @@ static void open_watch(struct source_objects *objects, size_t index) {
     struct reflector_options options = cluster_watch_options(objects->scope, kind ? kind->plural : "configmaps");
     options.budget = NULL;
     options.meter = NULL;
-    options.namespace_ = own_namespace(objects);
+    options.namespace_ = host_own_namespace(objects->config, objects->scope->connection);
     options.field_selector = kind ? NULL : "metadata.name=" WORKERS_CONFIG_MAP;
     if (kind) {
         c->versions[0] = kind->version;
@@ -322,8 +276,8 @@ static void open_watch(struct source_objects *objects, size_t index) {
     if (kind && kind->namespace_of)
         options.namespace_ = kind->namespace_of(&objects->config->workers_from);
     options.seed = random_system();
-    struct object_watch_handler handler = {on_listing, on_seen, on_gone, on_listed, on_state, NULL, c};
-    object_watch_init(&c->watch, &options, objects->scope->transport, &handler, true);
+    object_watch_init(&c->watch, &options, objects->scope->transport, handle, c);
+    c->watch.persistent = true;
 }
 
 static void close_watch(struct source_watch *c) {
@@ -352,19 +306,35 @@ static int64_t await_overrides(struct source_objects *objects, struct moment now
         return CLOCK_NEVER;
     if (!objects->overrides_absent && now.mono_ns < objects->begun_ns + UNKNOWN_NS)
         return objects->begun_ns + UNKNOWN_NS;
-    use_overrides(objects, NULL, 0);
+    use_overrides(objects, NULL);
     return now.mono_ns;
 }
 
-static struct error *start_watcher(const struct cluster_scope *scope, void **state) {
-    struct source_objects *objects = *state;
+// Writes the records and renews tokens. Returns the time of the next call needed.
+static int64_t write_objects(struct source_objects *objects, struct moment now) {
+    if (!objects->config)
+        return CLOCK_NEVER;
+    if (!objects->client)
+        error_free(connection_client(objects->scope->connection, "management", &objects->client));
+    if (!objects->client)
+        return now.mono_ns + CLOCK_SECOND;
+    const struct worker_records_place place = {.management = objects->client,
+                                               .namespace_ =
+                                                   host_own_namespace(objects->config, objects->scope->connection),
+                                               .gate = host_gate(objects->host)};
+    int64_t next_ns = worker_records_tick(host_records(objects->host), &place, now);
+    next_ns = clock_earlier(next_ns, renewals_tick(objects->renewals, objects->client, now));
+    return clock_earlier(next_ns, client_tick(objects->client, now));
+}
+
+static struct error *start_watcher(const struct cluster_scope *scope, void *state) {
+    struct source_objects *objects = state;
     objects->scope = scope;
     return NULL;
 }
 
 static int64_t step_watcher(void *state, struct moment now) {
     struct source_objects *objects = state;
-    const struct cluster_connection *connection = objects->scope->connection;
     pthread_mutex_lock(&objects->mutex);
     struct config *next = TAKE(objects->next);
     pthread_mutex_unlock(&objects->mutex);
@@ -380,13 +350,7 @@ static int64_t step_watcher(void *state, struct moment now) {
         if (i != CONFIG_MAP && objects->overrides_known && !c->watch.listing)
             source_items_publish(&c->items, objects->sources);
     }
-    next_ns = clock_earlier(next_ns, await_overrides(objects, now));
-    if (objects->config) {
-        const struct worker_records_place place = {
-            .management = connection, .namespace_ = own_namespace(objects), .gate = host_gate(objects->host)};
-        next_ns = clock_earlier(next_ns, worker_records_tick(host_records(objects->host), &place, now));
-    }
-    return clock_earlier(next_ns, renewals_tick(objects->renewals, connection, now));
+    return clock_earlier(next_ns, clock_earlier(await_overrides(objects, now), write_objects(objects, now)));
 }
 
 static void stop_watcher(void *state) {
@@ -398,6 +362,8 @@ static void stop_watcher(void *state) {
         close_watch(&objects->watches[i]);
     renewals_stop(objects->renewals);
     worker_records_stop(host_records(objects->host));
+    client_free(objects->client);
+    objects->client = NULL;
 }
 
 static void renewal_trouble(void *ctx, const char *key, const char *problem) {

@@ -2,15 +2,11 @@
 #include "core/host/sources/sources.h"
 
 #include "core/base/log.h"
-#include "core/base/map.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/base/thread.h"
-#include "core/host/sources/worker_source.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const struct worker_source_kind config_kind = {.name = "Config"}, directory_kind = {.name = "Directory"};
 const struct worker_source_kind *const worker_source_kinds[WORKER_SOURCES] = {
@@ -31,20 +27,16 @@ struct sources {
     struct sources_options options;
     pthread_mutex_t mutex;
     struct source_list lists[WORKER_SOURCES]; // all under the mutex
-    struct worker_override *overrides;
-    size_t n_overrides;
-    bool overridden;    // the overrides are known
-    struct map holders; // of the names of workers that come from objects: which one, by name
+    struct map overrides;                     // blocks
+    bool overridden;                          // the overrides are known
+    struct map holders;                       // of the names of workers that come from objects; blocks
     enum removal removal;
     uint64_t told; // hash of the logged conflicts
 };
 
 // The result of a merge.
 struct merge {
-    struct worker_spec *specs;
-    size_t count;
-    struct source_note *notes;
-    size_t n_notes;
+    struct source_list list;
     struct map names; // the spec of each
     uint64_t conflicts;
     bool log, failed;
@@ -57,45 +49,21 @@ static void clear_list(struct source_list *list) {
 }
 
 struct holder {
-    char *name, *source;
+    const char *name, *source;
 };
-
-static void forget_holders(struct sources *sources) {
-    size_t cursor = 0;
-    for (struct holder *holder; (holder = map_next(&sources->holders, &cursor));) {
-        map_remove(&sources->holders, holder->name);
-        free(holder->name);
-        free(holder->source);
-        free(holder);
-    }
-}
 
 // Once the records are known. Without memory, the records decide again.
 static void remember_holders(struct sources *sources, const struct worker_spec *specs, size_t count) {
-    forget_holders(sources);
+    blocks_clear(&sources->holders);
     for (size_t i = 0; sources->overridden && i < count; i++) {
-        struct holder *holder = worker_source_has_objects(specs[i].source) ? calloc(1, sizeof *holder) : NULL;
-        if (!holder)
-            continue;
-        *holder = (struct holder){.name = strdup(specs[i].settings.name), .source = strdup(specs[i].origin_text)};
-        if (holder->name && holder->source && map_put(&sources->holders, holder->name, holder))
-            continue;
-        free(holder->name);
-        free(holder->source);
-        free(holder);
+        struct holder holder = {specs[i].settings.name, specs[i].origin_text};
+        if (worker_source_has_objects(specs[i].source))
+            (void)blocks_put(&sources->holders, &holder, sizeof holder, 2);
     }
 }
 
-static int compare_overrides(const void *a, const void *b) {
-    const struct worker_override *left = a, *right = b;
-    return strcmp(left->name, right->name);
-}
-
 const struct worker_override *sources_find_override(const struct sources *sources, const char *name) {
-    struct worker_override key = {.name = (char *)name};
-    return sources->n_overrides == 0
-               ? NULL
-               : bsearch(&key, sources->overrides, sources->n_overrides, sizeof *sources->overrides, compare_overrides);
+    return map_get(&sources->overrides, name);
 }
 
 // False: out of memory.
@@ -107,7 +75,7 @@ static bool apply_override(const struct sources *sources, struct worker_spec *sp
         spec->cordoned = found->cordoned;
     if (found && found->sets_drain)
         spec->drain = found->drain;
-    return text_set((char **)&spec->settings.recorded, found ? found->uid : NULL);
+    return text_set_filled((char **)&spec->settings.recorded, found ? found->uid : NULL);
 }
 
 // How good a claim to a name is: the configuration and the directory are the operator's own. Of objects, which others
@@ -119,7 +87,7 @@ static unsigned rank_of(const struct sources *sources, const struct worker_spec 
     const struct worker_override *record = sources_find_override(sources, spec->settings.name);
     if (holder && strcmp(holder->source, spec->origin_text) == 0)
         return SOURCE_SECRET;
-    return record && text_equal(record->source, spec->origin_text) ? SOURCE_SECRET + 1 : SOURCE_SECRET + 2;
+    return record && strcmp(record->source, spec->origin_text) == 0 ? SOURCE_SECRET + 1 : SOURCE_SECRET + 2;
 }
 
 static bool goes_before(const struct sources *sources, const struct worker_spec *a, const struct worker_spec *b) {
@@ -145,7 +113,7 @@ static void note_conflict(struct merge *merge, const struct worker_spec *spec, c
     AUTO_TEXT problem = text_format("worker %s comes from %s already", spec->settings.name, winner);
     struct source_note note = {
         .origin_text = spec->origin_text, .name = (char *)spec->settings.name, .problem = problem};
-    if (!problem || !source_notes_add(&merge->notes, &merge->n_notes, &note)) {
+    if (!problem || !source_notes_add(&merge->list.notes, &merge->list.n_notes, &note)) {
         merge->failed = true;
         return;
     }
@@ -161,12 +129,12 @@ static void merge_spec(const struct sources *sources, const struct worker_spec *
         note_conflict(merge, spec, winner->origin_text);
         return;
     }
-    struct worker_spec *slot = array_next(&merge->specs, merge->count, sizeof *slot);
+    struct worker_spec *slot = array_next(&merge->list.specs, merge->list.count, sizeof *slot);
     if (!slot || !worker_spec_copy(spec, slot)) {
         merge->failed = true;
         return;
     }
-    merge->count++;
+    merge->list.count++;
     merge->failed |= !apply_override(sources, slot);
 }
 
@@ -180,13 +148,12 @@ static bool merge_all(const struct sources *sources, bool log, struct merge *mer
         for (size_t i = 0; i < list->count && !merge->failed; i++)
             merge_spec(sources, &list->specs[i], merge);
         for (size_t i = 0; i < list->n_notes && !merge->failed; i++)
-            merge->failed = !source_notes_add(&merge->notes, &merge->n_notes, &list->notes[i]);
+            merge->failed = !source_notes_add(&merge->list.notes, &merge->list.n_notes, &list->notes[i]);
     }
     map_free(&merge->names);
     if (!merge->failed)
         return true;
-    worker_specs_free(merge->specs, merge->count);
-    source_notes_free(merge->notes, merge->n_notes);
+    clear_list(&merge->list);
     return false;
 }
 
@@ -198,13 +165,11 @@ static void publish_workers(struct sources *sources) {
         return;
     }
     uint64_t conflicts = merge.conflicts;
-    remember_holders(sources, merge.specs, merge.count);
-    sources->options.apply(sources->options.ctx, merge.specs, merge.count, sources->removal);
-    sources->options.tell(sources->options.ctx, merge.notes, merge.n_notes);
-    if (conflicts != sources->told && !sources->options.silent && merge_all(sources, true, &merge)) {
-        worker_specs_free(merge.specs, merge.count);
-        source_notes_free(merge.notes, merge.n_notes);
-    }
+    remember_holders(sources, merge.list.specs, merge.list.count);
+    sources->options.apply(sources->options.ctx, merge.list.specs, merge.list.count, sources->removal);
+    sources->options.tell(sources->options.ctx, merge.list.notes, merge.list.n_notes);
+    if (conflicts != sources->told && !sources->options.silent && merge_all(sources, true, &merge))
+        clear_list(&merge.list);
     sources->told = conflicts;
 }
 
@@ -214,6 +179,7 @@ struct error *sources_new(const struct sources_options *options, struct sources 
         return error_no_memory();
     sources->options = *options;
     sources->told = TEXT_HASH;
+    map_init(&sources->overrides, random_system());
     map_init(&sources->holders, random_system());
     pthread_mutex_init(&sources->mutex, NULL);
     *out = sources;
@@ -225,9 +191,8 @@ void sources_free(struct sources *sources) {
         return;
     for (size_t s = 0; s < WORKER_SOURCES; s++)
         clear_list(&sources->lists[s]);
-    worker_overrides_free(sources->overrides, sources->n_overrides);
-    forget_holders(sources);
-    map_free(&sources->holders);
+    blocks_clear(&sources->overrides);
+    blocks_clear(&sources->holders);
     pthread_mutex_destroy(&sources->mutex);
     free(sources);
 }
@@ -240,13 +205,11 @@ void sources_set(struct sources *sources, enum worker_source source, struct work
     publish_workers(sources);
 }
 
-void sources_override(struct sources *sources, struct worker_override *list, size_t count) {
+void sources_override(struct sources *sources, struct map *overrides) {
     AUTO_LOCK(&sources->mutex);
-    worker_overrides_free(sources->overrides, sources->n_overrides);
-    sources->overrides = list;
-    sources->n_overrides = count;
-    if (count > 0)
-        qsort(list, count, sizeof *list, compare_overrides);
+    blocks_clear(&sources->overrides);
+    if (overrides)
+        sources->overrides = *overrides;
     sources->overridden = true;
     publish_workers(sources);
 }
@@ -267,4 +230,184 @@ struct error *sources_set_config(struct sources *sources, const struct config *c
     }
     sources_set(sources, SOURCE_CONFIG, specs, count, NULL, 0);
     return NULL;
+}
+
+struct error *worker_source_read(enum worker_source source, const struct json *object,
+                                 const struct config_workers_from *from, struct worker_spec *out) {
+    const struct worker_source_kind *kind = worker_source_kinds[source];
+    *out = (struct worker_spec){.source = source, .origin_text = worker_object_text(kind->name, object)};
+    struct error *error = out->origin_text ? kind->read(object, from, out) : error_no_memory();
+    if (error)
+        worker_spec_clear(out);
+    return error;
+}
+
+// Items -----------------------------------------------------------------------------------------------------------
+
+static void clear_note(struct source_note *note) {
+    free(note->origin_text);
+    free(note->name);
+    free(note->problem);
+}
+
+void source_notes_free(struct source_note *notes, size_t count) {
+    for (size_t i = 0; notes && i < count; i++)
+        clear_note(&notes[i]);
+    free(notes);
+}
+
+bool source_notes_add(struct source_note **notes, size_t *count, const struct source_note *note) {
+    struct source_note copy = {.token_life = note->token_life};
+    struct source_note *slot = NULL;
+    if (text_set(&copy.origin_text, note->origin_text) && text_set(&copy.name, note->name) &&
+        text_set(&copy.problem, note->problem))
+        slot = array_next(notes, *count, sizeof *slot);
+    if (!slot) {
+        clear_note(&copy);
+        return false;
+    }
+    *slot = copy;
+    (*count)++;
+    return true;
+}
+
+bool source_notes_copy(const struct source_note *notes, size_t count, struct source_note **out) {
+    size_t done = 0;
+    *out = NULL;
+    while (done < count && source_notes_add(out, &done, &notes[done]))
+        ;
+    if (done == count)
+        return true;
+    source_notes_free(*out, done);
+    *out = NULL;
+    return false;
+}
+
+static void item_clear(struct source_item *item) {
+    free(item->key);
+    free(item->origin_text);
+    worker_spec_clear(&item->spec);
+    free(item->problem);
+}
+
+void source_items_free(struct source_items *items) {
+    for (size_t i = 0; i < items->count; i++)
+        item_clear(&items->list[i]);
+    free(items->list);
+    *items = (struct source_items){.source = items->source};
+}
+
+// The index of the first item that is not before the key.
+static size_t place_of(const struct source_items *items, const char *key) {
+    size_t low = 0, high = items->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(items->list[middle].key, key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct source_item *source_items_find(const struct source_items *items, const char *key) {
+    size_t i = place_of(items, key);
+    return i < items->count && strcmp(items->list[i].key, key) == 0 ? &items->list[i] : NULL;
+}
+
+struct source_item *source_items_at(struct source_items *items, const char *key, const char *origin_text) {
+    struct source_item *found = source_items_find(items, key);
+    if (found)
+        return found;
+    struct source_item item = {.key = strdup(key), .origin_text = strdup(origin_text)};
+    if (!item.key || !item.origin_text || !array_next(&items->list, items->count, sizeof item)) {
+        item_clear(&item);
+        return NULL;
+    }
+    size_t i = place_of(items, key);
+    memmove(&items->list[i + 1], &items->list[i], (items->count - i) * sizeof item);
+    items->list[i] = item;
+    items->count++;
+    return &items->list[i];
+}
+
+static void remove_at(struct source_items *items, size_t i) {
+    item_clear(&items->list[i]);
+    items->count--;
+    memmove(&items->list[i], &items->list[i + 1], (items->count - i) * sizeof items->list[0]);
+    items->changed = true;
+}
+
+void source_items_remove(struct source_items *items, const char *key) {
+    const struct source_item *item = source_items_find(items, key);
+    if (item)
+        remove_at(items, (size_t)(item - items->list));
+}
+
+void source_items_unsee(struct source_items *items) {
+    for (size_t i = 0; i < items->count; i++)
+        items->list[i].seen = false;
+}
+
+void source_items_sweep(struct source_items *items) {
+    for (size_t i = items->count; i-- > 0;)
+        if (!items->list[i].seen && !items->list[i].held)
+            remove_at(items, i);
+}
+
+size_t source_items_hold(struct source_items *items) {
+    size_t held = 0;
+    for (size_t i = 0; i < items->count; i++) {
+        items->list[i].held = !items->list[i].seen;
+        held += items->list[i].held;
+    }
+    return held;
+}
+
+void source_item_accept(struct source_items *items, struct source_item *item, struct worker_spec *spec) {
+    worker_spec_clear(&item->spec);
+    item->spec = *spec;
+    *spec = (struct worker_spec){.source = SOURCE_CONFIG};
+    free(item->problem);
+    item->problem = NULL;
+    items->changed = true;
+}
+
+void source_item_refuse(struct source_items *items, struct source_item *item, struct error *error) {
+    if (!text_equal(item->problem, error_text(error))) {
+        log_fields(LOG_WARN,
+                   item->spec.settings.name ? "worker not changed: its new version cannot be used" : "worker not used",
+                   {"from", item->origin_text}, {"worker", item->spec.settings.name}, {"error", error_text(error)});
+        free(item->problem);
+        item->problem = strdup(error_text(error));
+        items->changed = true;
+    }
+    error_free(error);
+}
+
+void source_items_publish(struct source_items *items, struct sources *sources) {
+    if (!items->changed)
+        return;
+    struct worker_spec *specs = calloc(items->count + 1, sizeof *specs);
+    struct source_note *notes = NULL;
+    size_t n_specs = 0, n_notes = 0;
+    bool good = specs;
+    for (const struct source_item *item = items->list; good && item < items->list + items->count; item++) {
+        const struct source_note note = {.origin_text = item->origin_text,
+                                         .name = (char *)item->spec.settings.name,
+                                         .problem = item->problem,
+                                         .token_life = item->token_life};
+        good = source_notes_add(&notes, &n_notes, &note);
+        if (good && item->spec.settings.name) {
+            good = worker_spec_copy(&item->spec, &specs[n_specs]);
+            n_specs += good;
+        }
+    }
+    if (!good) { // out of memory: with the next change
+        worker_specs_free(specs, n_specs);
+        source_notes_free(notes, n_notes);
+        return;
+    }
+    items->changed = false;
+    sources_set(sources, items->source, specs, n_specs, notes, n_notes);
 }

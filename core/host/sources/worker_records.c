@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/sources/worker_records.h"
+#include "core/host/sources/sources.h"
 
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/base/thread.h"
-#include "core/engine/store/store.h"
 #include "core/kube/client/client.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define GATHER_NS CLOCK_SECOND // between writes: workers identified together share one write
 #define STANDBY_NS (10 * CLOCK_SECOND)
@@ -20,39 +17,32 @@
 static const struct resource config_maps = {.group = "", .version = "v1", .plural = "configmaps"};
 
 struct worker_record {
-    char *name, *uid, *source; // uid "": not known; source NULL: none
+    const char *name, *uid, *source; // uid "": not known; source "": none
     bool left;
     bool written; // at least once, with the present value
 };
 
 struct worker_records {
     pthread_mutex_t mutex;
-    struct worker_record *list; // under the mutex, like `changed`
-    size_t count;
-    bool changed; // since the last look
+    struct map list; // under the mutex, like `changed`: blocks of struct worker_record
+    bool changed;    // since the last look
     // Below: on the management cluster's thread.
     bool is_seen;          // the ConfigMap was read, or is known to be missing
     char *version;         // of the ConfigMap; NULL: there is none
     struct json *recorded; // its annotations, or NULL
-    struct client *client;
-    uint64_t request; // in flight; 0: none
-    int64_t now_ns;   // of the last tick
-    int64_t next_ns;  // time of the next permitted write
-    int64_t wait_ns;  // after a failure or a repeated write; 0: neither
-    bool again;       // the write in flight repeats a former one: the host does not fight another writer
-    enum reason told; // the last logged failure
+    uint64_t request;      // in flight; 0: none
+    int64_t now_ns;        // of the last tick
+    int64_t next_ns;       // time of the next permitted write
+    int64_t wait_ns;       // after a failure or a repeated write; 0: neither
+    bool again;            // the write in flight repeats a former one: the host does not fight another writer
+    enum reason told;      // the last logged failure
 };
-
-static void record_clear(struct worker_record *record) {
-    free(record->name);
-    free(record->uid);
-    free(record->source);
-}
 
 struct error *worker_records_new(struct worker_records **out) {
     struct worker_records *records = calloc(1, sizeof *records);
     if (!records)
         return error_no_memory();
+    map_init(&records->list, random_system());
     pthread_mutex_init(&records->mutex, NULL);
     *out = records;
     return NULL;
@@ -61,82 +51,44 @@ struct error *worker_records_new(struct worker_records **out) {
 void worker_records_free(struct worker_records *records) {
     if (!records)
         return;
-    for (size_t i = 0; i < records->count; i++)
-        record_clear(&records->list[i]);
-    free(records->list);
+    blocks_clear(&records->list);
     free(records->version);
     json_free(records->recorded);
-    client_free(records->client);
     pthread_mutex_destroy(&records->mutex);
     free(records);
 }
 
-bool worker_record_read(const char *key, const char *value, struct worker_override *out) {
+bool worker_record_read(const char *key, const char *value, char uid[WORKER_RECORD_UID_MAX], const char **source) {
     size_t len = value ? strcspn(value, " ") : 0;
-    if (!text_has_prefix(key, WORKER_RECORD_PREFIX) || len == 0 || len >= STORE_UID_MAX)
+    if (!text_has_prefix(key, WORKER_RECORD_PREFIX) || len == 0 || len >= WORKER_RECORD_UID_MAX)
         return false;
-    char *uid = strndup(value, len), *source = value[len] ? strdup(value + len + 1) : NULL;
-    if (!uid || (value[len] && !source)) {
-        free(uid);
-        free(source);
-        return false;
-    }
-    free(out->uid);
-    free(out->source);
-    out->uid = uid;
-    out->source = source;
+    text_copy(uid, len + 1, value);
+    *source = value + len + (value[len] == ' ');
     return true;
 }
 
 // The records to write --------------------------------------------------------------------------------------------
 
-static struct worker_record *find_record(struct worker_records *records, const char *name) {
-    for (size_t i = 0; i < records->count; i++)
-        if (strcmp(records->list[i].name, name) == 0)
-            return &records->list[i];
-    return NULL;
-}
-
-static bool fill_record(struct worker_record *record, const char *name, const char *uid, const char *source) {
-    *record = (struct worker_record){.left = !uid};
-    if (text_set(&record->name, name) && text_set(&record->uid, uid ? uid : "") && text_set(&record->source, source))
-        return true;
-    record_clear(record);
-    return false;
-}
-
 // Without memory, the next change records the worker.
 bool worker_records_set(struct worker_records *records, const char *name, const char *uid, const char *source) {
-    struct worker_record record;
-    if (!fill_record(&record, name, uid, source))
-        return false;
+    const struct worker_record record = {
+        .name = name, .uid = uid ? uid : "", .source = source ? source : "", .left = !uid};
     AUTO_LOCK(&records->mutex);
-    struct worker_record *place = find_record(records, name);
-    if (place)
-        record_clear(place);
-    else if ((place = array_next(&records->list, records->count, sizeof *place)))
-        records->count++;
-    if (place)
-        *place = record;
-    records->changed = place;
-    if (!place)
-        record_clear(&record);
-    return place;
+    records->changed = blocks_put(&records->list, &record, sizeof record, 3);
+    return records->changed;
 }
 
 void worker_records_see(struct worker_records *records, const struct json *map) {
-    char *version = map ? strdup(object_version(map)) : NULL;
+    AUTO_TEXT version = map ? strdup(object_version(map)) : NULL;
     const struct json *annotations = json_path(map, "metadata", "annotations", NULL);
-    struct json *recorded = annotations ? json_copy(annotations) : NULL;
+    AUTO_JSON recorded = annotations ? json_copy(annotations) : NULL;
     bool good = (version || !map) && (recorded || !annotations);
     if (good) {
-        free(TAKE(records->version));
-        json_free(TAKE(records->recorded));
+        free(records->version);
+        json_free(records->recorded);
         records->version = TAKE(version);
         records->recorded = TAKE(recorded);
     }
-    free(version);
-    json_free(recorded);
     records->is_seen |= good;
     AUTO_LOCK(&records->mutex);
     records->changed = true;
@@ -148,10 +100,6 @@ static const char *recorded_of(const struct worker_records *records, const char 
     return key ? json_string(json_get(records->recorded, key)) : NULL;
 }
 
-static const struct worker_record *find_const(const struct worker_records *records, const char *name) {
-    return find_record((struct worker_records *)records, name);
-}
-
 // Another worker has recorded the uid, and was not found to be another cluster: the engine is about to refuse this one,
 // after reading the record.
 static bool belongs_to_another(const struct worker_records *records, const struct worker_record *record) {
@@ -161,7 +109,7 @@ static bool belongs_to_another(const struct worker_records *records, const struc
         if (strncmp(value, record->uid, len) != 0 || (value[len] != ' ' && value[len] != '\0') ||
             !text_has_prefix(json_key(each), WORKER_RECORD_PREFIX))
             continue;
-        const struct worker_record *other = find_const(records, json_key(each) + strlen(WORKER_RECORD_PREFIX));
+        const struct worker_record *other = map_get(&records->list, json_key(each) + strlen(WORKER_RECORD_PREFIX));
         if (other && other != record && !other->left && (*other->uid == '\0' || strcmp(other->uid, record->uid) == 0))
             return true;
     }
@@ -172,8 +120,7 @@ static bool belongs_to_another(const struct worker_records *records, const struc
 static bool add_annotation(struct worker_records *records, struct worker_record *record, struct json *annotations) {
     const char *found = recorded_of(records, record->name);
     AUTO_TEXT key = text_format(WORKER_RECORD_PREFIX "%s", record->name);
-    AUTO_TEXT value =
-        text_format("%s%s%s", record->uid, record->source ? " " : "", record->source ? record->source : "");
+    AUTO_TEXT value = text_format("%s%s%s", record->uid, *record->source ? " " : "", record->source);
     if (!key || !value)
         return false;
     if (record->left)
@@ -185,28 +132,18 @@ static bool add_annotation(struct worker_records *records, struct worker_record 
     return json_set(annotations, key, json_new_string(value));
 }
 
-// Workers that have left and have no record any more.
-static void forget_left(struct worker_records *records) {
-    size_t kept = 0;
-    for (size_t i = 0; i < records->count; i++) {
-        struct worker_record *record = &records->list[i];
-        if (record->left && !recorded_of(records, record->name))
-            record_clear(record);
-        else
-            records->list[kept++] = *record;
-    }
-    records->count = kept;
-}
-
 // The annotations to change; NULL: none, or no memory.
 static struct json *collect_changes(struct worker_records *records) {
     AUTO_JSON annotations = json_new_object();
     bool good = annotations;
     records->again = false;
     AUTO_LOCK(&records->mutex);
-    for (size_t i = 0; good && i < records->count && json_size(annotations) < WRITE_MAX; i++)
-        good = add_annotation(records, &records->list[i], annotations);
-    forget_left(records);
+    size_t cursor = 0;
+    for (struct worker_record *record; good && (record = map_next(&records->list, &cursor));)
+        if (record->left && !recorded_of(records, record->name))
+            free(map_remove(&records->list, record->name));
+        else if (json_size(annotations) < WRITE_MAX)
+            good = add_annotation(records, record, annotations);
     records->changed = false;
     return good && json_size(annotations) > 0 ? TAKE(annotations) : NULL;
 }
@@ -278,7 +215,7 @@ static struct error *write_records(struct worker_records *records, const struct 
                               .body = text,
                               .body_len = len,
                               .gate = place->gate};
-    return client_submit(records->client, &request, on_written, records, &records->request);
+    return client_submit(place->management, &request, on_written, records, &records->request);
 }
 
 // When there is nothing in flight.
@@ -299,11 +236,7 @@ static int64_t begin_write(struct worker_records *records, const struct worker_r
     struct json *annotations = collect_changes(records);
     if (!annotations)
         return CLOCK_NEVER;
-    struct error *error = NULL;
-    if (records->client)
-        error = write_records(records, place, annotations);
-    else
-        json_free(annotations);
+    struct error *error = write_records(records, place, annotations);
     if (error)
         report_failure(records, REASON_NOT_SENT, error_text(error));
     error_free(error);
@@ -313,18 +246,9 @@ static int64_t begin_write(struct worker_records *records, const struct worker_r
 int64_t worker_records_tick(struct worker_records *records, const struct worker_records_place *place,
                             struct moment now) {
     records->now_ns = now.mono_ns;
-    if (!records->client) {
-        struct error *error = connection_client(place->management, "management", &records->client);
-        error_free(error);
-        if (!records->client)
-            return now.mono_ns + GATHER_NS;
-    }
-    int64_t next_ns = records->request ? CLOCK_NEVER : begin_write(records, place, now);
-    return clock_earlier(next_ns, client_tick(records->client, now));
+    return records->request ? CLOCK_NEVER : begin_write(records, place, now);
 }
 
 void worker_records_stop(struct worker_records *records) {
-    client_free(records->client);
-    records->client = NULL;
     records->request = 0;
 }

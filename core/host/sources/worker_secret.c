@@ -1,39 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A worker's Secret.
 #include "core/base/text.h"
-#include "core/engine/clusters/identity.h"
+#include "core/engine/clusters/clusters.h"
 #include "core/engine/store/store.h"
-#include "core/host/sources/worker_objects.h"
-#include "core/host/sources/worker_placement.h"
-#include "core/host/sources/worker_source.h"
+#include "core/host/sources/sources.h"
 #include "core/kube/object/object.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define KUBECONFIG_MAX ((size_t)1 << 20) // of a Secret as a whole
-#define LABEL_PREFIX "worker.wharf.dev/"
 #define RATE_MAX 1e6
-
-char *worker_object_text(const char *kind, const struct json *object) {
-    return text_format("%s %s/%s", kind, object_namespace(object), object_name(object));
-}
-
-static struct error *read_name(const struct json *object, struct worker_spec *out) {
-    const char *given = object_annotation(object, WORKER_NAME_ANNOTATION);
-    const char *name = given ? given : object_name(object);
-    const char *field = given ? "annotation " WORKER_NAME_ANNOTATION : "metadata.name";
-    if (!text_is_dns_label(name))
-        return error_new(ERROR_INVALID,
-                         "%s: found \"%.80s\", expected at most 63 lower-case letters, digits and '-' (or another name "
-                         "in annotation " WORKER_NAME_ANNOTATION ")",
-                         field, name);
-    if (strcmp(name, "management") == 0)
-        return error_new(ERROR_INVALID, "%s: found \"management\", expected another name: this one is reserved", field);
-    const char *created = json_string(json_path(object, "metadata", "creationTimestamp", NULL));
-    return text_set((char **)&out->settings.name, name) && text_set(&out->created, created) ? NULL : error_no_memory();
-}
 
 // That of the cluster that `wharf join` has found, or of a person's own finding.
 static struct error *read_uid(const struct json *secret, struct worker_spec *out) {
@@ -115,25 +91,16 @@ static struct error *read_policy(const struct json *secret, struct worker_spec *
     if (cordoned && strcmp(cordoned, "true") != 0 && strcmp(cordoned, "false") != 0)
         return error_new(ERROR_INVALID,
                          "annotation wharf.dev/cordoned: found \"%.40s\", expected \"true\" or \"false\"", cordoned);
-    if (drain && *drain && strcmp(drain, "finish") != 0 && strcmp(drain, "move") != 0)
+    if (!drain_read(drain, &out->drain))
         return error_new(ERROR_INVALID, "annotation wharf.dev/drain: found \"%.40s\", expected finish or move", drain);
     out->cordoned = text_equal(cordoned, "true");
-    out->drain = text_equal(drain, "finish") ? DRAIN_FINISH : text_equal(drain, "move") ? DRAIN_MOVE : DRAIN_NO;
     return NULL;
 }
 
-// The API server has checked their syntax.
-static struct error *read_labels(const struct json *object, struct worker_spec *out) {
-    const struct json *labels = json_path(object, "metadata", "labels", NULL);
-    for (const struct json *label = json_first(labels); label; label = json_next(label))
-        if (text_has_prefix(json_key(label), LABEL_PREFIX) &&
-            !worker_spec_add_label(out, json_key(label) + strlen(LABEL_PREFIX), json_string_or(label, "")))
-            return error_no_memory();
-    return NULL;
-}
-
-static struct error *read_secret(const struct json *secret, struct worker_spec *out) {
-    TRY(read_name(secret, out));
+static struct error *read_secret(const struct json *secret, const struct config_workers_from *from,
+                                 struct worker_spec *out) {
+    (void)from;
+    TRY(worker_object_name(secret, out));
     TRY(read_uid(secret, out));
     TRY(read_data(secret, "kubeconfig", &out->kubeconfig_text));
     if (!out->kubeconfig_text)
@@ -141,19 +108,7 @@ static struct error *read_secret(const struct json *secret, struct worker_spec *
     TRY(read_data(secret, "context", &out->context));
     TRY(read_rates(secret, &out->settings));
     TRY(read_policy(secret, out));
-    TRY(read_namespaces(secret, out));
-    TRY(worker_placement_of_object(secret, out));
-    return read_labels(secret, out);
-}
-
-static struct error *read_checked(const struct json *secret, const struct config_workers_from *from,
-                                  struct worker_spec *out) {
-    (void)from;
-    *out = (struct worker_spec){.source = SOURCE_SECRET, .origin_text = worker_object_text("Secret", secret)};
-    struct error *error = out->origin_text ? read_secret(secret, out) : error_no_memory();
-    if (error)
-        worker_spec_clear(out);
-    return error;
+    return read_namespaces(secret, out);
 }
 
 static bool is_on(const struct config_workers_from *from) {
@@ -169,33 +124,20 @@ const struct worker_source_kind worker_secret_kind = {.name = "Secret",
                                                       .part = "key kubeconfig",
                                                       .renews = true,
                                                       .is_on = is_on,
-                                                      .read = read_checked};
+                                                      .read = read_secret};
 
-struct error *worker_secret_account(const struct json *secret, char **namespace_, char **name) {
-    const char *text = object_annotation(secret, WORKER_TOKEN_ANNOTATION);
-    *namespace_ = *name = NULL;
+struct error *worker_secret_account(const struct json *secret, char namespace_[64], const char **name) {
+    const char *text = object_annotation(secret, WORKER_TOKEN_ANNOTATION), *slash = text ? strchr(text, '/') : NULL;
+    size_t len = slash ? (size_t)(slash - text) : 0;
     if (!text)
         return error_new(ERROR_NOT_FOUND, "annotation " WORKER_TOKEN_ANNOTATION ": found nothing");
-    const char *slash = strchr(text, '/');
-    AUTO_TEXT space = slash ? strndup(text, (size_t)(slash - text)) : NULL;
-    if (slash && !space)
-        return error_no_memory();
-    if (!slash || !text_is_dns_label(space) || !text_is_dns_subdomain(slash + 1))
+    text_copy(namespace_, len < 64 ? len + 1 : 1, text);
+    if (!text_is_dns_label(namespace_) || !text_is_dns_subdomain(slash + 1))
         return error_new(ERROR_INVALID,
                          "annotation " WORKER_TOKEN_ANNOTATION
                          ": found \"%.80s\", expected NAMESPACE/NAME of a service "
                          "account in the worker",
                          text);
-    *name = strdup(slash + 1);
-    if (!*name)
-        return error_no_memory();
-    *namespace_ = strdup(space);
-    return *namespace_ ? NULL : error_no_memory();
-}
-
-// A ClusterProfile has the same labels and the same way to give another name.
-struct error *worker_object_name(const struct json *object, struct worker_spec *out) {
-    TRY(read_name(object, out));
-    TRY(worker_placement_of_object(object, out));
-    return read_labels(object, out);
+    *name = slash + 1;
+    return NULL;
 }

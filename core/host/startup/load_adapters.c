@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/startup/load_adapters.h"
 
-#include <stdlib.h>
-
 // Points into the config; the caller frees `wanted` with free().
 static struct error *options_of(const struct config *config, struct adapter_wanted **wanted,
                                 struct adapters_options *out) {
@@ -21,31 +19,24 @@ static struct error *options_of(const struct config *config, struct adapter_want
                                                .line = adapter->line};
     }
     *out = (struct adapters_options){.directory = config->adapter_directory,
-                                     .controller_name = config->controller_name,
                                      .config_path = config->path,
                                      .wanted = *wanted,
                                      .n_wanted = config->n_adapters};
     return NULL;
 }
 
-struct error *load_adapters(const struct config *config, struct problems *problems, struct adapters **out) {
-    struct adapter_wanted *wanted = NULL;
-    struct adapters_options options;
-    struct error *error = options_of(config, &wanted, &options);
-    if (!error)
-        error = adapters_load(&options, problems, out);
-    free(wanted);
-    return error;
-}
-
 struct error *load_more_adapters(struct adapters *former, const struct config *config, const char *controller_name,
                                  struct problems *problems, struct buffer *later, struct adapters **out) {
     struct adapter_wanted *wanted = NULL;
     struct adapters_options options;
-    struct error *error = options_of(config, &wanted, &options);
+    TRY(options_of(config, &wanted, &options));
     options.controller_name = controller_name;
-    if (!error)
-        error = adapters_extend(former, &options, problems, later, out);
+    struct error *error =
+        former ? adapters_extend(former, &options, problems, later, out) : adapters_load(&options, problems, out);
     free(wanted);
     return error;
+}
+
+struct error *load_adapters(const struct config *config, struct problems *problems, struct adapters **out) {
+    return load_more_adapters(NULL, config, config->controller_name, problems, NULL, out);
 }

@@ -9,8 +9,6 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,11 +25,17 @@ enum seal_source seal_source_of(const struct config *config) {
     return config->management.kubeconfig_path ? SEAL_FROM_NOTHING : SEAL_FROM_DEFAULT_SECRET;
 }
 
+static const char *pod_namespace(const struct config *config, const char *own_namespace) {
+    bool is_pod = !config->management.kubeconfig_path && own_namespace && *own_namespace;
+    return is_pod ? own_namespace : SEAL_SECRET_NAMESPACE;
+}
+
 const char *seal_secret_namespace(const struct config *config, const char *own_namespace) {
-    if (config->seal.secret_namespace)
-        return config->seal.secret_namespace;
-    return config->management.kubeconfig_path || !own_namespace || !*own_namespace ? SEAL_SECRET_NAMESPACE
-                                                                                   : own_namespace;
+    return config->seal.secret_namespace ? config->seal.secret_namespace : pod_namespace(config, own_namespace);
+}
+
+const char *host_own_namespace(const struct config *config, const struct cluster_connection *management) {
+    return config->namespace_ ? config->namespace_ : pod_namespace(config, management->endpoint->namespace_);
 }
 
 const char *seal_secret_name(const struct config *config) {
@@ -57,8 +61,7 @@ static void wipe_buffer(struct buffer *buffer) {
 static struct error *add_key(struct key_list *list, const char *base64) {
     if (list->n == SEAL_KEYS_MAX)
         return error_new(ERROR_LIMIT, "found more than %d keys, expected no more", SEAL_KEYS_MAX);
-    __attribute__((cleanup(wipe_buffer))) struct buffer key;
-    buffer_init(&key, SEAL_KEY_MAX + 1);
+    __attribute__((cleanup(wipe_buffer))) struct buffer key = {.max = SEAL_KEY_MAX + 1};
     TRY(text_base64_decode(base64, &key));
     if (key.len < SEAL_KEY_MIN || key.len > SEAL_KEY_MAX)
         return error_new(ERROR_INVALID, "found a key of %zu bytes, expected %d to %d", key.len, SEAL_KEY_MIN,
@@ -76,10 +79,6 @@ static bool make_key(char out[RANDOM_BASE64]) {
     EVP_EncodeBlock((unsigned char *)out, bytes, RANDOM_LEN);
     OPENSSL_cleanse(bytes, sizeof bytes);
     return true;
-}
-
-static void say_adopt_until(char out[CLOCK_RFC3339_MAX]) {
-    clock_rfc3339(clock_now().wall_ns + SEAL_ADOPT_NS, out);
 }
 
 static int64_t read_adopt_until(const char *text) {
@@ -139,7 +138,7 @@ static struct error *make_file(const char *path) {
     char key[RANDOM_BASE64], until[CLOCK_RFC3339_MAX], text[256];
     if (!make_key(key))
         return error_new(ERROR_IO, "%s: no random numbers: %s", path, strerror(errno));
-    say_adopt_until(until);
+    clock_rfc3339(clock_now().wall_ns + SEAL_ADOPT_NS, until);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0 && errno == EEXIST)
         return NULL; // another process created it first
@@ -160,9 +159,7 @@ static struct error *make_file(const char *path) {
 static struct error *open_file(const char *path, bool make, int *fd) {
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (*fd < 0 && errno == ENOENT && make) {
-        struct error *error = make_file(path);
-        if (error)
-            return error;
+        TRY(make_file(path));
         *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     }
     if (*fd >= 0)
@@ -173,19 +170,16 @@ static struct error *open_file(const char *path, bool make, int *fd) {
 struct error *seal_file_load(const char *path, bool make, struct sealing *out) {
     *out = (struct sealing){0};
     int fd;
-    struct error *error = open_file(path, make, &fd);
-    if (error)
-        return error;
-    __attribute__((cleanup(wipe_buffer))) struct buffer text;
+    TRY(open_file(path, make, &fd));
+    __attribute__((cleanup(wipe_buffer))) struct buffer text = {.max = FILE_MAX};
     __attribute__((cleanup(wipe_list))) struct key_list list = {.n = 0};
-    buffer_init(&text, FILE_MAX);
-    error = check_access(path, fd);
+    struct error *error = check_access(path, fd);
     if (!error)
         error = read_all(path, fd, &text);
     close(fd);
-    if (!error)
-        error = parse_lines(path, text.data ? text.data : (char[]){""}, &list, &out->adopt_until_wall_ns);
-    return error ? error : seal_keys_new(list.keys, list.lens, list.n, &out->keys);
+    TRY(error);
+    TRY(parse_lines(path, text.data ? text.data : (char[]){""}, &list, &out->adopt_until_wall_ns));
+    return seal_keys_new(list.keys, list.lens, list.n, &out->keys);
 }
 
 static struct error *add_entry(struct key_list *list, const struct json *entry) {
@@ -202,18 +196,18 @@ struct error *seal_secret_load(const struct json *secret, const char *signing, s
     const struct json *data = json_get(secret, "data"), *first = json_get(data, signing);
     if (!first)
         return error_new(ERROR_INVALID, "found no entry \"%s\" in its data, expected the key that signs", signing);
-    struct error *error = add_entry(&list, first);
-    for (const struct json *m = json_first(data); m && !error; m = json_next(m))
+    TRY(add_entry(&list, first));
+    for (const struct json *m = json_first(data); m; m = json_next(m))
         if (m != first)
-            error = add_entry(&list, m);
-    return error ? error : seal_keys_new(list.keys, list.lens, list.n, &out->keys);
+            TRY(add_entry(&list, m));
+    return seal_keys_new(list.keys, list.lens, list.n, &out->keys);
 }
 
 char *seal_secret_make(const char *namespace_, const char *name, const char *signing) {
     char key[RANDOM_BASE64], until[CLOCK_RFC3339_MAX];
     if (!make_key(key))
         return NULL;
-    say_adopt_until(until);
+    clock_rfc3339(clock_now().wall_ns + SEAL_ADOPT_NS, until);
     char *text =
         text_format("{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"namespace\":\"%s\",\"name\":\"%s\","
                     "\"annotations\":{\"" SEAL_ADOPT_UNTIL "\":\"%s\"}},"

@@ -5,7 +5,8 @@
 
 #include "core/base/clock.h"
 #include "core/config/config.h"
-#include "core/engine/mirror/seal.h"
+#include "core/engine/mirror/mirror.h"
+#include "core/host/io/cluster_connection.h"
 
 #define SEAL_KEYS_MAX 16
 #define SEAL_SECRET_NAME "wharf-seal"
@@ -32,6 +33,9 @@ enum seal_source seal_source_of(const struct config *config);
 // The Secret's name and namespace; `own_namespace`: of the host's pod, or NULL.
 const char *seal_secret_namespace(const struct config *config, const char *own_namespace);
 const char *seal_secret_name(const struct config *config);
+
+// The host's own namespace in the management cluster: from the configuration, else of its pod, else wharf-system.
+const char *host_own_namespace(const struct config *config, const struct cluster_connection *management);
 
 // Reads the file; `make`: creates a missing file (otherwise ERROR_NOT_FOUND). ERROR_REFUSED: wrong owner (expected root
 // or this process's user), readable by others than owner and group, or writable by others than the owner.

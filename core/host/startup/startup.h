@@ -4,7 +4,8 @@
 // thread, and retries until known.
 #pragma once
 
-#include "core/engine/mirror/seal.h"
+#include "core/config/config.h"
+#include "core/engine/mirror/mirror.h"
 #include "core/host/io/cluster_connection.h"
 
 struct startup;

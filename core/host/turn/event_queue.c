@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/turn/event_queue.h"
-
-#include <stdlib.h>
+#include "core/host/turn/turn.h"
 
 // Limits for one cluster per take, so that one flooding cluster does not delay the others.
 #define TAKE_EVENTS 64
@@ -10,43 +8,10 @@
 #define AHEAD_NS (5 * CLOCK_MS)
 #define COSTLY_MAX_NS (CLOCK_SECOND / 2) // that a cluster rests for
 
-struct event_line { // events of one cluster
-    struct event_item *first, *last;
-    size_t events, bytes;
-    int64_t used_ns; // of the engine's time, for its turn: an empty line saves up nothing
-    int64_t rests_until_ns;
-    struct engine_time time; // see event_queue_spent
-};
-
-struct event_queue {
-    struct event_line *lines;
-    size_t n_clusters, max_events, max_bytes;
-    size_t events;    // in all lines
-    size_t next;      // the cluster to begin with next time
-    int64_t level_ns; // used_ns of the line that had used the least, at the last take
-};
-
-struct error *event_queue_new(size_t n_clusters, size_t max_events, size_t max_bytes, struct event_queue **out) {
-    struct event_queue *queue = calloc(1, sizeof *queue);
-    struct event_line *lines = calloc(n_clusters, sizeof *lines);
-    if (!queue || !lines) {
-        free(queue);
-        free(lines);
-        return error_no_memory();
-    }
-    *queue = (struct event_queue){
-        .lines = lines, .n_clusters = n_clusters, .max_events = max_events, .max_bytes = max_bytes};
-    *out = queue;
-    return NULL;
-}
-
-void event_queue_free(struct event_queue *queue) {
-    if (!queue)
-        return;
+void event_queue_clear(struct event_queue *queue) {
     for (size_t c = 0; c < queue->n_clusters; c++)
         event_items_free(queue->lines[c].first);
     free(queue->lines);
-    free(queue);
 }
 
 struct error *event_queue_grow(struct event_queue *queue, size_t n_clusters) {
@@ -60,10 +25,6 @@ struct error *event_queue_grow(struct event_queue *queue, size_t n_clusters) {
     queue->lines = lines;
     queue->n_clusters = n_clusters;
     return NULL;
-}
-
-bool event_queue_is_empty(const struct event_queue *queue, size_t cluster) {
-    return queue->lines[cluster].events == 0;
 }
 
 // Approximate memory of a queued event.
@@ -101,10 +62,6 @@ void event_items_free(struct event_item *first) {
         next = item->next;
         event_item_free(item);
     }
-}
-
-void event_queue_limit(struct event_queue *queue, size_t max_bytes) {
-    queue->max_bytes = max_bytes;
 }
 
 bool event_queue_has_room(const struct event_queue *queue, const struct event_item *item) {
@@ -200,8 +157,4 @@ size_t event_queue_depth(const struct event_queue *queue, size_t cluster, int64_
     if (line->first)
         *since_ns = line->first->event.received_ns;
     return line->events;
-}
-
-size_t event_queue_count(const struct event_queue *queue) {
-    return queue->events;
 }

@@ -4,8 +4,6 @@
 #include "core/base/clock.h"
 #include "core/base/thread.h"
 
-#include <stdlib.h>
-
 #define TURN_NS (5 * CLOCK_MS) // further queries wait for the next turn after that
 
 struct query { // on its caller's stack
@@ -18,7 +16,7 @@ struct query { // on its caller's stack
 struct queries {
     pthread_mutex_t mutex;
     pthread_cond_t changed; // CLOCK_MONOTONIC
-    struct query *first, **last;
+    struct query *first;    // a list
     void (*poke)(void *ctx);
     void *ctx;
     bool open, closed;
@@ -30,7 +28,6 @@ struct error *queries_new(struct queries **out) {
         return error_no_memory();
     clock_condition_init(&queries->changed);
     pthread_mutex_init(&queries->mutex, NULL);
-    queries->last = &queries->first;
     *out = queries;
     return NULL;
 }
@@ -50,15 +47,12 @@ void queries_open(struct queries *queries, void (*poke)(void *ctx), void *ctx) {
     queries->open = !queries->closed;
 }
 
-static void drop(struct queries *queries, const struct query *query) {
-    for (struct query **at = &queries->first; *at; at = &(*at)->next) {
-        if (*at != query)
-            continue;
-        *at = query->next;
-        if (!*at)
-            queries->last = at;
-        return;
-    }
+// The place of a query in the list; of NULL, the end.
+static struct query **find_query(struct queries *queries, const struct query *query) {
+    struct query **at = &queries->first;
+    while (*at != query)
+        at = &(*at)->next;
+    return at;
 }
 
 // With the mutex. ERROR_LIMIT: the query did not begin in time, and never will.
@@ -71,7 +65,7 @@ static struct error *wait_for(struct queries *queries, struct query *query) {
         } else if (left_ns > 0) {
             (void)clock_condition_wait(&queries->changed, &queries->mutex, left_ns);
         } else {
-            drop(queries, query);
+            *find_query(queries, query) = query->next;
             return error_new(ERROR_LIMIT, "the host has not answered for %d s: it is busy or stalled, see /healthz",
                              (int)(QUERY_PATIENCE_NS / CLOCK_SECOND));
         }
@@ -85,19 +79,14 @@ struct error *queries_ask(struct queries *queries, query_run run, void *arg) {
     if (!queries->open)
         return error_new(ERROR_STOPPED,
                          queries->closed ? "the host is stopping" : "the host has not started yet, see /readyz");
-    *queries->last = &query;
-    queries->last = &query.next;
+    *find_query(queries, NULL) = &query;
     queries->poke(queries->ctx);
     return wait_for(queries, &query);
 }
 
 static struct query *take(struct queries *queries) {
     struct query *query = queries->first;
-    if (!query)
-        return NULL;
-    queries->first = query->next;
-    if (!queries->first)
-        queries->last = &queries->first;
+    queries->first = query ? query->next : NULL;
     return query;
 }
 

@@ -3,48 +3,23 @@
 // keeps only sums (node_table.h), and posts a view at most twice a second. When the worker refuses the watch, or the
 // watch is lost, the post says so instead.
 #include "core/base/log.h"
-#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/host/watchers/node_table.h"
-#include "core/host/watchers/object_watch.h"
 #include "core/host/watchers/watcher.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define POST_NS (500 * CLOCK_MS) // between two views
 // Delay before nodes and pods that exceeded the memory budget are listed again, doubled each time.
 #define OVER_FIRST_NS CLOCK_MINUTE
 #define OVER_LAST_NS (30 * CLOCK_MINUTE)
 
-enum part { PART_NODES, PART_PODS, PARTS };
-
-static const struct part_row {
-    const char *plural;
-    const char *const *only;
-    const char *field_selector;
-    void (*list)(struct node_table *table);
-    bool (*put)(struct node_table *table, const struct json *object);
-    void (*remove)(struct node_table *table, const struct json *object);
-    void (*listed)(struct node_table *table);
-} rows[PARTS] = {[PART_NODES] = {"nodes", node_table_of_nodes, NULL, node_table_list_nodes, node_table_node,
-                                 node_table_node_gone, node_table_nodes_listed},
-                 [PART_PODS] = {"pods", node_table_of_pods, "status.phase!=Succeeded,status.phase!=Failed",
-                                node_table_list_pods, node_table_pod, node_table_pod_gone, node_table_pods_listed}};
-
-struct part_watch {
-    struct capacity_watch *watch;
-    enum part part;
-    struct object_watch objects;
-    bool lost;   // or absent, and not connected since
+struct part_state {
     bool listed; // at least once since the watch was opened
-    bool held;   // closed until the other watch is permitted
     bool relist; // an object was lost for lack of memory
 };
 
 struct capacity_watch {
-    const struct cluster_scope *scope;
-    struct part_watch parts[PARTS];
+    struct watcher_base base;
+    struct part_state parts[NODE_TABLE_PARTS];
     struct node_table *table;
     enum capacity_state posted;
     char problem[256]; // why the capacity is unknown
@@ -57,61 +32,31 @@ struct capacity_watch {
     int64_t post_ns;
 };
 
-static struct part_watch *other_part(const struct part_watch *part) {
-    return &part->watch->parts[part->part == PART_NODES ? PART_PODS : PART_NODES];
-}
-
-static void on_listing(void *ctx, const char *version) {
-    struct part_watch *part = ctx;
-    (void)version;
-    rows[part->part].list(part->watch->table);
-}
-
 // Counts the table and the engine's view in the budget.
 static void count_kept(struct capacity_watch *watch) {
     struct node_table_size size = node_table_size(watch->table);
     size_t bytes = size.bytes + 2 * size.view;
-    watch->over = !budget_keep(watch->scope->budget, watch->kept, bytes);
+    watch->over = !budget_keep(watch->base.scope->budget, watch->kept, bytes);
     if (!watch->over)
         watch->kept = bytes;
 }
 
-static void on_seen(void *ctx, struct object *object) {
-    struct part_watch *part = ctx;
-    if (part->watch->over)
+static void see_object(struct capacity_watch *watch, size_t part, const struct json *object) {
+    if (watch->over)
         return;
-    if (!rows[part->part].put(part->watch->table, object->value))
-        part->relist = true;
-    count_kept(part->watch);
+    if (!node_table_put(watch->table, part, object))
+        watch->parts[part].relist = true;
+    count_kept(watch);
 }
 
-static void on_gone(void *ctx, struct object *object) {
-    struct part_watch *part = ctx;
-    rows[part->part].remove(part->watch->table, object->value);
-}
-
-static void on_listed(void *ctx, bool restored) {
-    struct part_watch *part = ctx;
-    (void)restored;
-    part->listed = true;
-    rows[part->part].listed(part->watch->table);
-}
-
-static void on_state(void *ctx, enum reflector_state state, const char *problem) {
-    struct part_watch *part = ctx;
-    struct capacity_watch *watch = part->watch;
-    if (state == REFLECTOR_CONNECTED) {
-        part->lost = false;
-        struct part_watch *other = other_part(part);
-        if (other->held)
-            object_watch_close(&other->objects, 0); // opens the watch
-        other->held = false;
-    } else if (state == REFLECTOR_STARTING) // closed
-        part->listed = false;
+static void note_state(struct capacity_watch *watch, size_t part, enum reflector_state state, const char *problem) {
+    struct object_watch *other = &watch->base.watches[!part];
+    watch->parts[part].listed &= state != REFLECTOR_STARTING; // closed
+    if (state == REFLECTOR_CONNECTED && other->open_ns == CLOCK_NEVER)
+        object_watch_close(other, 0); // opens the watch
     if (state == REFLECTOR_CONNECTED || state == REFLECTOR_STARTING)
         return;
-    part->lost = true;
-    AUTO_TEXT why = text_format("%s: %s", rows[part->part].plural, problem ? problem : "lost");
+    AUTO_TEXT why = text_format("%s: %s", watch->base.watches[part].options.plural, problem ? problem : "lost");
     text_copy(watch->problem, sizeof watch->problem, why ? why : "lost");
 }
 
@@ -120,74 +65,70 @@ static void post_state(struct capacity_watch *watch, enum capacity_state state, 
     struct engine_event event = {
         .type = EVENT_CAPACITY,
         .capacity = {state, state == CAPACITY_STALE || state == CAPACITY_UNKNOWN ? watch->problem : NULL, nodes}};
-    cluster_post(watch->scope, &event);
+    cluster_post(watch->base.scope, &event);
     nodes_free(event.capacity.nodes); // which was not taken
 }
 
-static void warn(struct capacity_watch *watch, const char *text) {
+static void warn_once(struct capacity_watch *watch, const char *text) {
     if (!watch->warned)
-        log_fields(LOG_WARN, text, {"cluster", watch->scope->name}, {"error", watch->problem});
+        log_fields(LOG_WARN, text, {"cluster", watch->base.scope->name}, {"error", watch->problem});
     watch->warned = true;
 }
 
-// Nodes alone, or pods alone, give no free capacity.
-static void on_refused(void *ctx, const char *problem) {
-    const struct part_watch *part = ctx;
-    struct capacity_watch *watch = part->watch;
-    (void)problem;
-    other_part(part)->held = true;
-    object_watch_close(&other_part(part)->objects, CLOCK_NEVER);
-    for (int p = 0; p < PARTS; p++)
-        watch->parts[p].lost = false;
-    warn(watch, "the worker does not permit the host to watch its nodes and pods, so its free capacity is unknown, and "
-                "nothing that requests pods is placed there; run \"wharf join\" again to grant list and watch of both, "
-                "or set capacity: false for the worker");
+// Nodes alone, or pods alone, give no free capacity: the other watch is closed until this one is permitted.
+static void handle_refusal(struct capacity_watch *watch, size_t part) {
+    object_watch_close(&watch->base.watches[!part], CLOCK_NEVER);
+    warn_once(watch,
+              "the worker does not permit the host to watch its nodes and pods, so its free capacity is unknown, and "
+              "nothing that requests pods is placed there; run \"wharf join\" again to grant list and watch of both, "
+              "or set capacity: false for the worker");
     if (watch->posted != CAPACITY_UNKNOWN)
         post_state(watch, CAPACITY_UNKNOWN, NULL);
 }
 
-static void init_part(struct capacity_watch *watch, enum part part) {
-    struct part_watch *of = &watch->parts[part];
-    *of = (struct part_watch){.watch = watch, .part = part};
-    struct reflector_options options = cluster_watch_options(watch->scope, rows[part].plural);
-    options.cluster_scoped = part == PART_NODES;
-    options.field_selector = rows[part].field_selector;
-    options.only = rows[part].only;
-    options.probe = watch->scope->probe;
-    object_watch_init(&of->objects, &options, watch->scope->transport,
-                      &(struct object_watch_handler){on_listing, on_seen, on_gone, on_listed, on_state, on_refused, of},
-                      true);
+static void handle(void *state, const struct cluster_notice *notice) {
+    struct capacity_watch *watch = state;
+    if (notice->type == NOTICE_LISTING)
+        node_table_list(watch->table, notice->kind);
+    else if (notice->type == NOTICE_SEEN)
+        see_object(watch, notice->kind, notice->object->value);
+    else if (notice->type == NOTICE_GONE)
+        node_table_remove(watch->table, notice->kind, notice->object->value);
+    else if (notice->type == NOTICE_LISTED) {
+        watch->parts[notice->kind].listed = true;
+        node_table_listed(watch->table, notice->kind);
+    } else if (notice->type == NOTICE_STATE)
+        note_state(watch, notice->kind, notice->state, notice->problem);
+    else if (notice->type == NOTICE_REFUSED)
+        handle_refusal(watch, notice->kind);
+    else if (notice->type == NOTICE_REACHED) {
+        object_watch_hurry(&watch->base.watches[TABLE_NODES]);
+        object_watch_hurry(&watch->base.watches[TABLE_PODS]);
+    } else if (notice->type == NOTICE_UNWANTED)
+        post_state(watch, CAPACITY_OFF, NULL);
 }
 
-static struct error *start(const struct cluster_scope *scope, void **state) {
-    struct capacity_watch *watch = calloc(1, sizeof *watch);
-    struct node_table *table = node_table_new(scope->seed);
-    if (!watch || !table) {
-        free(watch);
-        node_table_free(table);
+static struct error *start(const struct cluster_scope *scope, void *state) {
+    struct capacity_watch *watch = state;
+    watch->table = node_table_new(scope->seed);
+    if (!watch->table)
         return error_no_memory();
-    }
-    *watch = (struct capacity_watch){.scope = scope, .table = table};
-    for (int p = 0; p < PARTS; p++)
-        init_part(watch, (enum part)p);
+    for (int p = 0; p < NODE_TABLE_PARTS; p++)
+        watch->base.watches[p].options.probe = scope->probe;
     post_state(watch, CAPACITY_READING, NULL);
-    *state = watch;
     return NULL;
 }
 
 static void stop(void *state) {
     struct capacity_watch *watch = state;
-    for (int p = 0; p < PARTS; p++)
-        object_watch_clear(&watch->parts[p].objects);
     node_table_free(watch->table);
-    (void)budget_keep(watch->scope->budget, watch->kept, 0);
-    free(watch);
+    (void)budget_keep(watch->base.scope->budget, watch->kept, 0);
 }
 
 // The worker has more nodes and pods than the budget allows. Both watches are tried again, after growing delays.
 static void give_up(struct capacity_watch *watch, int64_t now_ns) {
-    struct budget *budget = watch->scope->budget;
-    struct node_table *empty = node_table_new(watch->scope->seed);
+    struct budget *budget = watch->base.scope->budget;
+    struct node_table *empty = node_table_new(watch->base.scope->seed);
     if (!empty)
         return;
     struct node_table_size size = node_table_size(watch->table);
@@ -201,56 +142,54 @@ static void give_up(struct capacity_watch *watch, int64_t now_ns) {
     watch->over_ns = again ? clock_earlier(2 * watch->over_ns, OVER_LAST_NS) : OVER_FIRST_NS;
     watch->open_ns = now_ns + watch->over_ns;
     watch->warned = watch->warned && again;
-    for (int p = 0; p < PARTS; p++) {
-        object_watch_close(&watch->parts[p].objects, watch->open_ns);
-        watch->parts[p].lost = watch->parts[p].held = watch->parts[p].relist = false;
+    for (int p = 0; p < NODE_TABLE_PARTS; p++) {
+        object_watch_close(&watch->base.watches[p], watch->open_ns);
+        watch->parts[p].relist = false;
     }
     snprintf(watch->problem, sizeof watch->problem,
              "its nodes and pods exceed %zu bytes, a quarter of memory.perCluster (%zu nodes and %zu pods were listed)",
              budget->max_kept, size.nodes, size.pods);
-    warn(watch, "the worker has too many nodes and pods, so free capacity is unknown, and nothing that requests "
-                "pods is placed there; raise memory.perCluster, or set capacity: false for the worker");
+    warn_once(watch, "the worker has too many nodes and pods, so free capacity is unknown, and nothing that requests "
+                     "pods is placed there; raise memory.perCluster, or set capacity: false for the worker");
     post_state(watch, CAPACITY_UNKNOWN, NULL);
 }
 
 static void keep_within_budget(struct capacity_watch *watch, int64_t now_ns) {
     if (watch->over)
         give_up(watch, now_ns);
-    if (now_ns >= watch->open_ns || watch->scope->budget->max_kept <= watch->over_max)
+    if (now_ns >= watch->open_ns || watch->base.scope->budget->max_kept <= watch->over_max)
         return;
     watch->open_ns = now_ns; // the budget was raised
-    for (int p = 0; p < PARTS; p++)
-        object_watch_close(&watch->parts[p].objects, now_ns);
+    for (int p = 0; p < NODE_TABLE_PARTS; p++)
+        object_watch_close(&watch->base.watches[p], now_ns);
 }
 
 static void relist_lost(struct capacity_watch *watch) {
-    for (int p = 0; p < PARTS; p++)
+    for (int p = 0; p < NODE_TABLE_PARTS; p++)
         if (watch->parts[p].relist && watch->parts[p].listed) {
             watch->parts[p].relist = false;
-            object_watch_relist(&watch->parts[p].objects);
+            object_watch_relist(&watch->base.watches[p]);
         }
 }
 
+static bool is_lost(const struct object_watch *watch) {
+    return watch->state == REFLECTOR_LOST || watch->state == REFLECTOR_ABSENT;
+}
+
 static bool is_current(const struct capacity_watch *watch) {
-    for (int p = 0; p < PARTS; p++) {
-        const struct part_watch *part = &watch->parts[p];
-        if (!part->listed || part->objects.state != REFLECTOR_CONNECTED || part->relist)
+    for (int p = 0; p < NODE_TABLE_PARTS; p++) {
+        const struct part_state *part = &watch->parts[p];
+        if (!part->listed || part->relist || watch->base.watches[p].state != REFLECTOR_CONNECTED)
             return false;
     }
     return true;
 }
 
-static bool is_lost(const struct capacity_watch *watch) {
-    for (int p = 0; p < PARTS; p++)
-        if (watch->parts[p].lost)
-            return true;
-    return false;
-}
-
 // Posts the changes that are due. Returns the time of the next call needed.
 static int64_t post_view(struct capacity_watch *watch, struct moment now) {
-    if (is_lost(watch) && (watch->posted == CAPACITY_KNOWN || watch->posted == CAPACITY_READING)) {
-        warn(watch, "the watch of the worker's nodes and pods is lost: its free capacity is unknown");
+    bool lost = is_lost(&watch->base.watches[TABLE_NODES]) || is_lost(&watch->base.watches[TABLE_PODS]);
+    if (lost && (watch->posted == CAPACITY_KNOWN || watch->posted == CAPACITY_READING)) {
+        warn_once(watch, "the watch of the worker's nodes and pods is lost: its free capacity is unknown");
         post_state(watch, CAPACITY_STALE, NULL);
     }
     if (!is_current(watch))
@@ -268,24 +207,12 @@ static int64_t post_view(struct capacity_watch *watch, struct moment now) {
     return view ? CLOCK_NEVER : watch->post_ns;
 }
 
-static void notice(void *state, const struct cluster_notice *notice) {
-    struct capacity_watch *watch = state;
-    for (int p = 0; notice->type == NOTICE_REACHED && p < PARTS; p++)
-        object_watch_hurry(&watch->parts[p].objects);
-    if (notice->type == NOTICE_UNWANTED)
-        post_state(watch, CAPACITY_OFF, NULL);
-}
-
 static int64_t step(void *state, struct moment now) {
     struct capacity_watch *watch = state;
     keep_within_budget(watch, now.mono_ns);
     relist_lost(watch);
-    int64_t next_ns[PARTS];
-    for (int p = 0; p < PARTS; p++)
-        next_ns[p] = object_watch_tick(&watch->parts[p].objects, true, now);
-    if (watch->over)
-        return now.mono_ns;
-    return clock_earlier(clock_earlier(next_ns[PART_NODES], next_ns[PART_PODS]), post_view(watch, now));
+    int64_t next_ns = watcher_tick_watches(&watch->base, true, now);
+    return watch->over ? now.mono_ns : clock_earlier(next_ns, post_view(watch, now));
 }
 
 static bool is_wanted(const struct cluster_io_settings *settings) {
@@ -293,4 +220,15 @@ static bool is_wanted(const struct cluster_io_settings *settings) {
 }
 
 const struct watcher capacity_watcher = {
-    .of_workers = true, .wanted = is_wanted, .start = start, .step = step, .notice = notice, .stop = stop};
+    .of_workers = true,
+    .wanted = is_wanted,
+    .size = sizeof(struct capacity_watch),
+    .watches = {[TABLE_NODES] = {.plural = "nodes", .cluster_scoped = true, .only = node_table_of_nodes},
+                [TABLE_PODS] = {.plural = "pods",
+                                .only = node_table_of_pods,
+                                .field_selector = "status.phase!=Succeeded,status.phase!=Failed"}},
+    .persistent = true,
+    .handle = handle,
+    .start = start,
+    .step = step,
+    .stop = stop};

@@ -2,13 +2,9 @@
 // Rights that a worker denies although a kind needs them. A 403 for a write comes from an admission policy or from the
 // worker's authorizer: a SelfSubjectAccessReview decides, repeated every few seconds while the right is denied, to
 // notice a grant. Without a 403 for a write, the watcher sends nothing.
-#include "core/base/text.h"
 #include "core/host/watchers/watcher.h"
 #include "core/json/json.h"
 #include "core/kube/api/requests.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define RIGHTS 8                       // remembered at a time
 #define DENIED_NS (3 * CLOCK_SECOND)   // between reviews of a denied right
@@ -23,27 +19,16 @@ struct right_state {
 };
 
 struct denied_rights {
-    const struct cluster_scope *scope;
+    struct watcher_base base;
     struct right_state rights[RIGHTS];
     struct right_state *reviewed; // by the review in flight
     bool answered, allowed;       // the review has an answer
 };
 
-static const char *verb_of(enum verb verb) {
-    return verb == VERB_CREATE ? "create" : verb == VERB_DELETE ? "delete" : verb == VERB_MERGE_PATCH ? "patch" : NULL;
-}
-
-static struct error *start(const struct cluster_scope *scope, void **state) {
-    struct denied_rights *denied = calloc(1, sizeof *denied);
-    if (!denied)
-        return error_no_memory();
-    denied->scope = scope;
-    *state = denied;
-    return NULL;
-}
-
 static void add_right(struct denied_rights *denied, const struct written_object *object) {
-    const char *verb = verb_of(object->verb);
+    static const char *const verbs[] = {
+        [VERB_CREATE] = "create", [VERB_DELETE] = "delete", [VERB_MERGE_PATCH] = "patch"};
+    const char *verb = (size_t)object->verb < sizeof verbs / sizeof verbs[0] ? verbs[object->verb] : NULL;
     struct right_state *place = NULL;
     if (!verb)
         return;
@@ -57,12 +42,7 @@ static void add_right(struct denied_rights *denied, const struct written_object 
     }
     if (place)
         *place = (struct right_state){
-            .kind = &denied->scope->settings.kinds[object->kind]->abi, .of = *object, .verb = verb};
-}
-
-static void put_right(const struct right_state *right, struct buffer *out) {
-    buffer_printf(out, "the host may not %s %s%s%s in namespace %s", right->verb, right->kind->plural,
-                  *right->kind->group ? "." : "", right->kind->group, right->of.namespace_);
+            .kind = &denied->base.scope->settings.kinds[object->kind]->abi, .of = *object, .verb = verb};
 }
 
 // All denied rights of the kind, as one sentence.
@@ -74,14 +54,16 @@ static void post_denied(struct denied_rights *denied, size_t kind) {
         if (!right->denied || right->of.kind != kind)
             continue;
         if (text.len == 0)
-            put_right(right, &text);
+            buffer_printf(&text, "the host may not %s %s%s%s in namespace %s", right->verb, right->kind->plural,
+                          *right->kind->group ? "." : "", right->kind->group, right->of.namespace_);
         else
             more++;
     }
     if (more > 0)
         buffer_printf(&text, ", and lacks %zu more rights", more);
-    cluster_post(denied->scope, &(struct engine_event){
-                                    .type = EVENT_DENIED, .kind = kind, .problem = text.len > 0 ? text.data : NULL});
+    cluster_post(
+        denied->base.scope,
+        &(struct engine_event){.type = EVENT_DENIED, .kind = kind, .problem = text.len > 0 ? text.data : NULL});
 }
 
 // The next connection begins without denials.
@@ -94,7 +76,7 @@ static void post_none_denied(struct denied_rights *denied) {
     }
 }
 
-static void notice(void *state, const struct cluster_notice *notice) {
+static void handle(void *state, const struct cluster_notice *notice) {
     if (notice->type == NOTICE_FORBIDDEN)
         add_right(state, notice->written);
     else if (notice->type == NOTICE_CLOSING)
@@ -118,7 +100,7 @@ static bool begin_review(struct denied_rights *denied, struct right_state *right
     if (!access_review_write(&review, &body))
         return false;
     const struct request request = access_review_request(&body);
-    struct error *error = client_submit(denied->scope->client, &request, on_answer, denied, NULL);
+    struct error *error = client_submit(denied->base.scope->client, &request, on_answer, denied, NULL);
     bool sent = !error;
     error_free(error);
     if (sent)
@@ -137,7 +119,7 @@ static void end_review(struct denied_rights *denied, struct moment now) {
         return;
     post_denied(denied, right->of.kind);
     if (right->denied)
-        probe_disconnected(denied->scope->probe); // perhaps an administrator revoked all rights
+        probe_disconnected(denied->base.scope->probe); // perhaps an administrator revoked all rights
 }
 
 static int64_t step(void *state, struct moment now) {
@@ -159,9 +141,5 @@ static int64_t step(void *state, struct moment now) {
     return next_ns;
 }
 
-static void stop(void *state) {
-    free(state);
-}
-
 const struct watcher denied_rights_watcher = {
-    .of_workers = true, .start = start, .step = step, .notice = notice, .stop = stop};
+    .of_workers = true, .size = sizeof(struct denied_rights), .step = step, .handle = handle};

@@ -6,10 +6,7 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/host/watchers/watcher.h"
-#include "core/kube/object/schema.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "core/kube/object/span.h"
 
 #define BODY_MAX ((size_t)16 << 20)
 #define TIMEOUT_NS (30 * CLOCK_SECOND)
@@ -24,46 +21,30 @@ struct checked {         // one kind
 };
 
 struct field_check {
-    const struct cluster_scope *scope;
+    struct watcher_base base;
     struct checked *kinds;
-    size_t n_kinds;
+    size_t n_kinds;    // capacity
     uint64_t exchange; // 0: none
     size_t asked;      // the kind of the request in flight
     int64_t now_ns;
 };
 
-static struct error *start(const struct cluster_scope *scope, void **state) {
-    struct field_check *check = calloc(1, sizeof *check);
-    if (!check)
-        return error_no_memory();
-    check->scope = scope;
-    *state = check;
-    return NULL;
-}
-
 static void stop(void *state) {
     struct field_check *check = state;
     if (check->exchange != 0)
-        check->scope->transport->ops->cancel(check->scope->transport, check->exchange);
+        check->base.scope->transport->ops->cancel(check->base.scope->transport, check->exchange);
     free(check->kinds);
-    free(check);
 }
 
 // Without memory the kind is not checked.
-static void notice(void *state, const struct cluster_notice *notice) {
+static void handle(void *state, const struct cluster_notice *notice) {
     struct field_check *check = state;
     size_t kind = notice->kind;
-    if (notice->type != NOTICE_LISTING)
+    if (notice->type != NOTICE_LISTING ||
+        !array_reserve(&check->kinds, &check->n_kinds, kind + 1, sizeof *check->kinds))
         return;
-    while (check->n_kinds <= kind) {
-        struct checked *checked = array_next(&check->kinds, check->n_kinds, sizeof *checked);
-        if (!checked)
-            return;
-        *checked = (struct checked){.due_ns = CLOCK_NEVER};
-        check->n_kinds++;
-    }
     struct checked *checked = &check->kinds[kind];
-    for (const char *const *own = check->scope->settings.kinds[kind]->abi.versions; *own; own++)
+    for (const char *const *own = check->base.scope->settings.kinds[kind]->abi.versions; *own; own++)
         if (strcmp(*own, notice->version) == 0)
             checked->version = *own;
     checked->due_ns = 0;
@@ -72,13 +53,13 @@ static void notice(void *state, const struct cluster_notice *notice) {
 // One document describes all kinds of a group and version.
 static bool is_of_document(const struct field_check *check, size_t kind) {
     const struct checked *asked = &check->kinds[check->asked], *checked = &check->kinds[kind];
-    const wharf_kind *a = &check->scope->settings.kinds[check->asked]->abi,
-                     *b = &check->scope->settings.kinds[kind]->abi;
-    return checked->version && strcmp(a->group, b->group) == 0 && strcmp(asked->version, checked->version) == 0;
+    const wharf_kind *a = &check->base.scope->settings.kinds[check->asked]->abi,
+                     *b = &check->base.scope->settings.kinds[kind]->abi;
+    return strcmp(a->group, b->group) == 0 && strcmp(asked->version, checked->version) == 0;
 }
 
 static void read_document(struct field_check *check, size_t kind, const struct http_result *result) {
-    const wharf_kind *abi = &check->scope->settings.kinds[kind]->abi;
+    const wharf_kind *abi = &check->base.scope->settings.kinds[kind]->abi;
     struct checked *checked = &check->kinds[kind];
     struct schema_kind wanted = {abi->group, checked->version, abi->kind};
     enum schema_answer answer = result->outcome == HTTP_ANSWERED && result->status == 200
@@ -89,25 +70,26 @@ static void read_document(struct field_check *check, size_t kind, const struct h
     bool heard = result->outcome == HTTP_ANSWERED && result->status < 500 && result->status != 429;
     checked->due_ns = !heard ? check->now_ns + FAILED_NS : checked->lacks ? check->now_ns + MISSING_NS : CLOCK_NEVER;
     if (answer != SCHEMA_UNKNOWN)
-        cluster_post(check->scope, &(struct engine_event){.type = EVENT_FIELD, .kind = kind, .lacks = checked->lacks});
+        cluster_post(check->base.scope,
+                     &(struct engine_event){.type = EVENT_FIELD, .kind = kind, .lacks = checked->lacks});
 }
 
 static void on_done(void *ctx, const struct http_result *result) {
     struct field_check *check = ctx;
     check->exchange = 0;
     for (size_t k = 0; k < check->n_kinds; k++)
-        if (is_of_document(check, k))
+        if (check->kinds[k].version && is_of_document(check, k))
             read_document(check, k, result);
 }
 
 static void ask(struct field_check *check, size_t kind) {
-    AUTO_TEXT path = schema_path(check->scope->settings.kinds[kind]->abi.group, check->kinds[kind].version);
+    AUTO_TEXT path = schema_path(check->base.scope->settings.kinds[kind]->abi.group, check->kinds[kind].version);
     const struct http_request request = {
         .method = HTTP_GET, .path = path, .accept = "application/json", .max_body = BODY_MAX, .timeout_ns = TIMEOUT_NS};
     const struct http_handler handler = {.done = on_done, .ctx = check};
     check->asked = kind;
     if (path)
-        check->exchange = check->scope->transport->ops->submit(check->scope->transport, &request, &handler);
+        check->exchange = check->base.scope->transport->ops->submit(check->base.scope->transport, &request, &handler);
     if (check->exchange == 0) // no memory
         check->kinds[kind].due_ns = check->now_ns + FAILED_NS;
 }
@@ -118,9 +100,11 @@ static int64_t step(void *state, struct moment now) {
     check->now_ns = now.mono_ns;
     for (size_t k = 0; k < check->n_kinds && check->exchange == 0; k++) {
         struct checked *checked = &check->kinds[k];
+        if (!checked->version)
+            continue;
         if (checked->due_ns == 0)
             checked->due_ns = now.mono_ns + DELAY_NS;
-        if (checked->version && checked->due_ns <= now.mono_ns)
+        if (checked->due_ns <= now.mono_ns)
             ask(check, k);
         else
             next_ns = clock_earlier(next_ns, checked->due_ns);
@@ -128,5 +112,9 @@ static int64_t step(void *state, struct moment now) {
     return check->exchange == 0 ? next_ns : CLOCK_NEVER;
 }
 
-const struct watcher field_check_watcher = {
-    .of_management = true, .start = start, .step = step, .notice = notice, .stop = stop};
+const struct watcher field_check_watcher = {.of_management = true,
+                                            .size = sizeof(struct field_check),
+                                            .step = step,
+                                            .of_kinds = true,
+                                            .handle = handle,
+                                            .stop = stop};

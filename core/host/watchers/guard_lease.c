@@ -6,11 +6,8 @@
 #include "core/engine/fence/fence_lease.h"
 #include "core/host/watchers/watcher.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 struct guard_lease {
-    const struct cluster_scope *scope;
+    struct watcher_base base;
     struct fence_lease lease;
     struct moment now;
     bool begun, look, leaves;
@@ -20,22 +17,9 @@ struct guard_lease {
     char logged[200]; // the last logged problem; "": none
 };
 
-static struct error *start(const struct cluster_scope *scope, void **state) {
-    struct guard_lease *guard = calloc(1, sizeof *guard);
-    if (!guard)
-        return error_no_memory();
-    guard->scope = scope;
-    *state = guard;
-    return NULL;
-}
-
-static void stop(void *state) {
-    free(state); // the client, freed next, drops the requests in flight
-}
-
-static void notice(void *state, const struct cluster_notice *notice) {
+static void handle(void *state, const struct cluster_notice *notice) {
     struct guard_lease *guard = state;
-    const struct fencing_settings *settings = &guard->scope->settings.fencing;
+    const struct fencing_settings *settings = &guard->base.scope->settings.fencing;
     guard->look |= notice->type == NOTICE_STATE;
     if (notice->type != NOTICE_CONFIGURED || !guard->begun)
         return;
@@ -49,7 +33,8 @@ static void log_problem(struct guard_lease *guard) {
     if (strcmp(problem, guard->logged) == 0)
         return;
     if (*problem)
-        log_fields(LOG_WARN, "the guard's Leases cannot be used", {"cluster", guard->scope->name}, {"error", problem});
+        log_fields(LOG_WARN, "the guard's Leases cannot be used", {"cluster", guard->base.scope->name},
+                   {"error", problem});
     text_copy(guard->logged, sizeof guard->logged, problem);
 }
 
@@ -60,12 +45,12 @@ static void on_answer(void *ctx, struct response *response) {
     bool news = fence_lease_answer(&guard->lease, response, guard->now, &event.fence);
     event.fence.epoch = guard->epoch;
     if (news && !guard->anew)
-        cluster_post(guard->scope, &event);
+        cluster_post(guard->base.scope, &event);
     log_problem(guard);
 }
 
 static void begin(struct guard_lease *guard) {
-    const struct cluster_scope *scope = guard->scope;
+    const struct cluster_scope *scope = guard->base.scope;
     const struct fencing_settings *settings = &scope->settings.fencing;
     fence_lease_init(&guard->lease,
                      &(struct fence_lease_options){.origin = scope->origin,
@@ -81,27 +66,28 @@ static void begin(struct guard_lease *guard) {
 
 static int64_t step(void *state, struct moment now) {
     struct guard_lease *guard = state;
-    if (!guard->begun && !guard->scope->settings.fencing.enabled)
+    if (!guard->begun && !guard->base.scope->settings.fencing.enabled)
         return CLOCK_NEVER;
     guard->now = now;
     if (guard->anew && guard->in_flight) // the request may release the Lease: wait for the answer
         return CLOCK_NEVER;
     if (!guard->begun || guard->anew)
         begin(guard);
-    fence_lease_renew(&guard->lease, guard->scope->settings.fencing.enabled ? guard->scope->guard_shards : 0, now);
+    fence_lease_renew(&guard->lease, guard->base.scope->settings.fencing.enabled ? guard->base.scope->guard_shards : 0,
+                      now);
     if (guard->look)
         fence_lease_look(&guard->lease, now);
     guard->look = false;
     if (guard->leaves)
-        fence_lease_leave(&guard->lease, guard->scope->guard_shards, now);
+        fence_lease_leave(&guard->lease, guard->base.scope->guard_shards, now);
     struct request request;
     int64_t at_ns = CLOCK_NEVER;
     enum fence_request type = fence_lease_next(&guard->lease, now, &request, &at_ns);
     if (type == FENCE_NONE)
         return at_ns;
-    request.gate = type == FENCE_READ ? NULL : gates_at(guard->scope->gates, fence_lease_shard(&guard->lease));
+    request.gate = type == FENCE_READ ? NULL : gates_at(guard->base.scope->gates, fence_lease_shard(&guard->lease));
     fence_lease_sent(&guard->lease, type);
-    struct error *error = client_submit(guard->scope->client, &request, on_answer, guard, NULL);
+    struct error *error = client_submit(guard->base.scope->client, &request, on_answer, guard, NULL);
     guard->in_flight = !error;
     if (error)
         (void)fence_lease_answer(&guard->lease, NULL, now, &(struct fence_news){0});
@@ -109,5 +95,6 @@ static int64_t step(void *state, struct moment now) {
     return now.mono_ns + CLOCK_SECOND;
 }
 
+// The client, freed next, drops the requests in flight.
 const struct watcher guard_lease_watcher = {
-    .of_workers = true, .start = start, .step = step, .notice = notice, .stop = stop};
+    .of_workers = true, .size = sizeof(struct guard_lease), .step = step, .of_kinds = true, .handle = handle};

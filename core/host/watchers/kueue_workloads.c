@@ -6,44 +6,39 @@
 #include "core/base/map.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/engine/kueue/kueue_labels.h"
-#include "core/host/watchers/object_watch.h"
+#include "core/engine/kueue/kueue_object.h"
 #include "core/host/watchers/watcher.h"
 #include "core/json/pointer.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define UNMATCHED_MAX 1024       // Workloads whose object was not seen yet
 #define KEY_MAX (64 + 40)        // namespace/uid
 #define NAME_BYTES ((size_t)253) // of a name or uid; the API server permits no longer ones
 
 struct item {                  // of one object
-    struct engine_event event; // owns its strings; the state is NULL while the object has no Workload
+    struct engine_event event; // EVENT_QUEUED; owns its strings. The name is "" until the object is seen
     struct item *next_due;
     struct item *older, *newer; // unmatched
     bool seen;                  // the object was seen; otherwise the item is unmatched
-    bool due, posted, dead;
+    bool due, posted;
     unsigned list;  // of the object's kind: the last list that contained the object, or the list before its watch event
     unsigned epoch; // the same of its Workload
     size_t kept;    // counted in the budget
-    const char *uid; // of the object, in `key`
     char key[KEY_MAX];
 };
 
 struct kueue_workloads {
-    const struct cluster_scope *scope;
+    struct watcher_base base;
     struct budget *budget; // NULL: of the management cluster, which is trusted
     bool over_reported;
 
     struct map items; // by namespace and uid of the object: a Workload describes objects of its own namespace alone
     unsigned *lists;  // of the kinds
-    size_t n_lists;
+    size_t n_lists;   // capacity
     struct item *due;
     struct item *oldest, *newest; // unmatched
     size_t n_unmatched;
-    struct object_watch watch;
     const char *version; // served
     unsigned epoch;
     bool begun;
@@ -65,16 +60,9 @@ static void link_unmatched(struct kueue_workloads *workloads, struct item *item)
     workloads->n_unmatched++;
 }
 
-static void clear_event(struct item *item) {
-    if (item->event.type == EVENT_QUEUED)
-        engine_event_clear(&item->event);
-    item->event.type = EVENT_TIME;
-}
-
 // Counts the memory that the item needs with `event`. False: over the memory budget of the worker.
-static bool keep(struct kueue_workloads *workloads, struct item *item, const struct engine_event *event) {
-    size_t state = event->type == EVENT_QUEUED ? sizeof *event->queued.state + engine_event_texts(event) : 0;
-    size_t bytes = sizeof *item + 2 * sizeof(struct map_slot) + state;
+static bool count_memory(struct kueue_workloads *workloads, struct item *item, const struct engine_event *event) {
+    size_t bytes = sizeof *item + 2 * sizeof(struct map_slot) + sizeof *event->queued.state + engine_event_texts(event);
     if (budget_keep(workloads->budget, item->kept, bytes)) {
         item->kept = bytes;
         return true;
@@ -84,67 +72,64 @@ static bool keep(struct kueue_workloads *workloads, struct item *item, const str
             LOG_WARN,
             "the worker's Kueue Workloads exceed its memory budget: reasons why further workloads are queued are "
             "unknown; raise memory.perCluster",
-            {"cluster", workloads->scope->name});
+            {"cluster", workloads->base.scope->name});
     workloads->over_reported = true;
     return false;
 }
 
+static void free_item(struct kueue_workloads *workloads, struct item *item) {
+    engine_event_clear(&item->event);
+    (void)budget_keep(workloads->budget, item->kept, 0);
+    free(item);
+}
+
 static void remove_item(struct kueue_workloads *workloads, struct item *item) {
+    struct item **at = &workloads->due;
+    while (item->due && *at != item)
+        at = &(*at)->next_due;
+    if (item->due)
+        *at = item->next_due;
     if (!item->seen)
         unlink_unmatched(workloads, item);
     map_remove(&workloads->items, item->key);
-    clear_event(item);
-    (void)budget_keep(workloads->budget, item->kept, 0);
-    item->dead = true;
-    if (!item->due) // otherwise the next step frees the item
-        free(item);
+    free_item(workloads, item);
 }
 
-// Of the object with this uid in the namespace of `object`. False: there cannot be one.
-static bool write_key(char key[KEY_MAX], const struct json *object, const char *uid) {
-    return *uid && snprintf(key, KEY_MAX, "%s/%s", object_namespace(object), uid) < KEY_MAX;
+// Writes the key of the object with this uid in the namespace of `object`; "": there cannot be one.
+static struct item *find_item(const struct kueue_workloads *workloads, const struct json *object, const char *uid,
+                              char key[KEY_MAX]) {
+    if (!*uid || snprintf(key, KEY_MAX, "%s/%s", object_namespace(object), uid) >= KEY_MAX)
+        *key = '\0';
+    return map_get(&workloads->items, key);
 }
 
-static struct item *find_item(const struct kueue_workloads *workloads, const struct json *object, const char *uid) {
-    char key[KEY_MAX];
-    return write_key(key, object, uid) ? map_get(&workloads->items, key) : NULL;
-}
-
-// NULL when out of memory, or over the budget.
-static struct item *make_item(struct kueue_workloads *workloads, const struct json *object, const char *uid,
-                              bool seen) {
-    char key[KEY_MAX];
-    if (!write_key(key, object, uid))
-        return NULL;
-    struct item *item = map_get(&workloads->items, key);
-    if (item)
-        return item;
-    item = calloc(1, sizeof *item);
+// Gives the item of this key, which is made if there is none, a copy of the event. NULL: out of memory or over the
+// budget; a former item stays.
+static struct item *put_item(struct kueue_workloads *workloads, const char *key, struct engine_event *event) {
+    struct item *former = map_get(&workloads->items, key), *item = former ? former : calloc(1, sizeof *item);
     if (!item)
         return NULL;
-    text_copy(item->key, sizeof item->key, key);
-    item->uid = strchr(item->key, '/') + 1;
-    item->event.type = EVENT_TIME;
-    item->seen = seen;
-    bool kept = keep(workloads, item, &item->event);
-    if (!kept || !map_put(&workloads->items, item->key, item)) {
-        (void)budget_keep(workloads->budget, item->kept, 0);
-        free(item);
-        return NULL;
-    }
-    if (seen)
+    struct engine_event copy = {.type = EVENT_TIME};
+    struct error *error = engine_event_own(event, &copy);
+    bool kept = !error && count_memory(workloads, item, &copy);
+    error_free(error);
+    if (!former)
+        text_copy(item->key, sizeof item->key, key);
+    if (kept && (former || map_put(&workloads->items, item->key, item))) {
+        engine_event_clear(&item->event);
+        item->event = copy;
         return item;
-    link_unmatched(workloads, item);
-    while (workloads->n_unmatched > UNMATCHED_MAX)
-        remove_item(workloads, workloads->oldest);
-    return item;
+    }
+    engine_event_clear(&copy);
+    if (!former)
+        free_item(workloads, item);
+    return NULL;
 }
 
 // The watch no longer shows the object: the object was deleted, or has lost the label of the selector. When the label
 // returns, no watch shows the Workload again.
 static void leave_item(struct kueue_workloads *workloads, struct item *item) {
-    bool known = item->event.type == EVENT_QUEUED && item->event.queued.state->phase != KUEUE_GONE;
-    if (!item->seen || !known) {
+    if (!item->seen || item->event.queued.state->phase == KUEUE_GONE) {
         remove_item(workloads, item);
         return;
     }
@@ -153,108 +138,92 @@ static void leave_item(struct kueue_workloads *workloads, struct item *item) {
 }
 
 static void set_due(struct kueue_workloads *workloads, struct item *item) {
-    if (item->due || !item->seen || item->event.type != EVENT_QUEUED)
+    if (item->due || !item->seen)
         return;
     item->due = true;
     item->next_due = workloads->due;
     workloads->due = item;
 }
 
-// Replaces the event of the item. False: out of memory or over the budget; the former event stays.
-static bool set_event(struct kueue_workloads *workloads, struct item *item, struct engine_event *event) {
-    struct engine_event copy;
-    struct error *error = engine_event_own(event, &copy);
-    bool owned = !error;
-    error_free(error);
-    if (!owned)
-        return false;
-    if (!keep(workloads, item, &copy)) {
-        engine_event_clear(&copy);
-        return false;
-    }
-    clear_event(item);
-    item->event = copy;
-    return true;
-}
-
 // Keeps a copy of the Workload's state; an unmatched state is posted after its object is seen.
-static void set_state(struct kueue_workloads *workloads, struct item *item, struct kueue_state *state) {
-    struct engine_event event = item->event;
-    event.type = EVENT_QUEUED;
-    bool seen = item->event.type == EVENT_QUEUED;
-    event.queued.namespace_ = seen ? item->event.queued.namespace_ : "";
-    event.queued.name = seen ? item->event.queued.name : "";
-    event.queued.uid = item->uid;
+static void set_state(struct kueue_workloads *workloads, const char *key, const char *namespace_, const char *owner,
+                      struct kueue_state *state) {
+    struct item *former = map_get(&workloads->items, key);
+    struct engine_event event = {.type = EVENT_QUEUED, .kind = former ? former->event.kind : 0};
+    event.queued.namespace_ = namespace_;
+    event.queued.name = former ? former->event.queued.name : "";
+    event.queued.uid = owner;
     event.queued.state = state;
-    if (!set_event(workloads, item, &event))
+    if (former)
+        former->epoch = workloads->epoch;
+    struct item *item = put_item(workloads, key, &event);
+    if (!item)
         return;
+    item->epoch = workloads->epoch;
     item->posted = false;
     set_due(workloads, item);
+    if (!former)
+        link_unmatched(workloads, item);
+    while (workloads->n_unmatched > UNMATCHED_MAX)
+        remove_item(workloads, workloads->oldest);
 }
 
 static struct kueue_state no_workload(void) {
-    struct kueue_state none = {.phase = KUEUE_GONE};
-    const char **strings[KUEUE_STATE_STRINGS];
-    kueue_state_strings(&none, strings);
-    for (size_t i = 0; i < KUEUE_STATE_STRINGS; i++)
-        *strings[i] = "";
+    struct kueue_state none;
+    kueue_state_read(NULL, "", &none);
+    none.phase = KUEUE_GONE;
     return none;
 }
 
-static void set_object(struct kueue_workloads *workloads, struct item *item, size_t kind, const struct json *object) {
+// The object of a Workload, or one that may get a Workload.
+static struct item *match_object(struct kueue_workloads *workloads, const char *key, size_t kind,
+                                 const struct json *object) {
+    struct item *former = map_get(&workloads->items, key);
     struct kueue_state none = no_workload();
-    bool known = item->event.type == EVENT_QUEUED;
     struct engine_event event = {.type = EVENT_QUEUED, .kind = kind};
     event.queued.namespace_ = object_namespace(object);
     event.queued.name = object_name(object);
-    event.queued.uid = item->uid;
-    event.queued.state = known ? item->event.queued.state : &none;
-    if (set_event(workloads, item, &event))
-        item->posted = !known;
+    event.queued.uid = object_uid(object);
+    event.queued.state = former ? former->event.queued.state : &none;
+    struct item *item = put_item(workloads, key, &event);
+    if (!item)
+        return NULL;
+    if (former)
+        unlink_unmatched(workloads, item);
+    item->seen = true;
+    item->posted = !former;
+    return item;
 }
 
 static void see_object(struct kueue_workloads *workloads, size_t kind, const struct json *object) {
-    const char *uid = object_uid(object);
-    struct item *item = find_item(workloads, object, uid);
+    char key[KEY_MAX];
+    struct item *item = find_item(workloads, object, object_uid(object), key);
     bool queued = object_label(object, KUEUE_QUEUE_NAME);
-    if (!item && !queued)
+    if ((!item && !queued) || !*key)
         return;
     workloads->begun |= queued;
-    item = item ? item : make_item(workloads, object, uid, true);
+    if (!item || !item->seen)
+        item = match_object(workloads, key, kind, object);
     if (!item)
         return;
-    bool first = !item->seen || item->event.type != EVENT_QUEUED;
-    if (!item->seen)
-        unlink_unmatched(workloads, item);
-    item->seen = true;
     item->list = kind < workloads->n_lists ? workloads->lists[kind] : 0;
-    if (first)
-        set_object(workloads, item, kind, object);
     if (!item->posted)
         set_due(workloads, item);
 }
 
 static void begin_list(struct kueue_workloads *workloads, size_t kind) {
-    while (workloads->n_lists <= kind) {
-        unsigned *next = array_next(&workloads->lists, workloads->n_lists, sizeof *next);
-        if (!next)
-            return;
-        *next = 0;
-        workloads->n_lists++;
-    }
-    workloads->lists[kind]++;
+    if (array_reserve(&workloads->lists, &workloads->n_lists, kind + 1, sizeof *workloads->lists))
+        workloads->lists[kind]++;
 }
 
 static void end_list(struct kueue_workloads *workloads, size_t kind) {
     size_t cursor = 0;
     for (struct item *item; (item = map_next(&workloads->items, &cursor));)
-        if (item->seen && item->event.type == EVENT_QUEUED && item->event.kind == kind && kind < workloads->n_lists &&
-            item->list != workloads->lists[kind])
+        if (item->seen && item->event.kind == kind && kind < workloads->n_lists && item->list != workloads->lists[kind])
             leave_item(workloads, item);
 }
 
-static void on_listing(void *ctx, const char *version) {
-    struct kueue_workloads *workloads = ctx;
+static void begin_workloads(struct kueue_workloads *workloads, const char *version) {
     for (size_t i = 0; versions[i]; i++)
         if (text_equal(versions[i], version))
             workloads->version = versions[i];
@@ -267,113 +236,90 @@ static bool is_named(const struct json *workload) {
            text_is_within(queue, NAME_BYTES);
 }
 
-static void on_seen(void *ctx, struct object *object) {
-    struct kueue_workloads *workloads = ctx;
-    const char *owner = kueue_state_owner(object->value);
-    struct item *item = is_named(object->value) ? make_item(workloads, object->value, owner, false) : NULL;
+static void see_workload(struct kueue_workloads *workloads, const struct json *workload) {
+    const char *owner = kueue_state_owner(workload);
     struct kueue_state state;
-    if (item) {
-        kueue_state_read(object->value, workloads->version ? workloads->version : versions[0], &state);
-        item->epoch = workloads->epoch;
-        set_state(workloads, item, &state);
-    }
+    char key[KEY_MAX];
+    (void)find_item(workloads, workload, owner, key);
+    if (!is_named(workload) || !*key)
+        return;
+    kueue_state_read(workload, workloads->version ? workloads->version : versions[0], &state);
+    set_state(workloads, key, object_namespace(workload), owner, &state);
 }
 
 static void set_gone(struct kueue_workloads *workloads, struct item *item) {
     struct kueue_state none = no_workload();
     if (item->seen)
-        set_state(workloads, item, &none);
+        set_state(workloads, item->key, item->event.queued.namespace_, item->event.queued.uid, &none);
     else
         remove_item(workloads, item);
 }
 
-// False also for an older Workload of the object: Kueue recreates Workloads.
-static bool is_of(const struct item *item, const struct json *workload) {
-    return item->event.type == EVENT_QUEUED && text_equal(item->event.queued.state->uid, object_uid(workload));
-}
-
-static void on_gone(void *ctx, struct object *object) {
-    struct kueue_workloads *workloads = ctx;
-    struct item *item = find_item(workloads, object->value, kueue_state_owner(object->value));
-    if (item && is_of(item, object->value))
+// An older Workload of the object does not count: Kueue recreates Workloads.
+static void remove_workload(struct kueue_workloads *workloads, const struct json *workload) {
+    char key[KEY_MAX];
+    struct item *item = find_item(workloads, workload, kueue_state_owner(workload), key);
+    if (item && text_equal(item->event.queued.state->uid, object_uid(workload)))
         set_gone(workloads, item);
 }
 
-static void on_listed(void *ctx, bool restored) {
-    struct kueue_workloads *workloads = ctx;
-    (void)restored;
+static void end_workloads(struct kueue_workloads *workloads) {
     size_t cursor = 0;
     for (struct item *item; (item = map_next(&workloads->items, &cursor));)
-        if (item->event.type == EVENT_QUEUED && item->event.queued.state->phase != KUEUE_GONE &&
-            item->epoch != workloads->epoch)
+        if (item->event.queued.state->phase != KUEUE_GONE && item->epoch != workloads->epoch)
             set_gone(workloads, item);
 }
 
-static void on_refused(void *ctx, const char *problem) {
-    const struct kueue_workloads *workloads = ctx;
-    log_fields(
-        LOG_WARN,
-        "the cluster does not let the host watch Kueue's Workloads: the reasons why workloads are queued there are "
-        "unknown; grant list and watch of workloads.kueue.x-k8s.io",
-        {"cluster", workloads->scope->name}, {"error", problem});
+static void handle_workload(void *state, const struct cluster_notice *notice) {
+    struct kueue_workloads *workloads = state;
+    if (notice->type == NOTICE_LISTING)
+        begin_workloads(workloads, notice->version);
+    else if (notice->type == NOTICE_SEEN)
+        see_workload(workloads, notice->object->value);
+    else if (notice->type == NOTICE_GONE)
+        remove_workload(workloads, notice->object->value);
+    else if (notice->type == NOTICE_LISTED)
+        end_workloads(workloads);
+    else if (notice->type == NOTICE_REFUSED)
+        log_fields(
+            LOG_WARN,
+            "the cluster does not let the host watch Kueue's Workloads: the reasons why workloads are queued there are "
+            "unknown; grant list and watch of workloads.kueue.x-k8s.io",
+            {"cluster", workloads->base.scope->name}, {"error", notice->problem});
 }
 
-static struct error *start(const struct cluster_scope *scope, void **state) {
-    struct kueue_workloads *workloads = calloc(1, sizeof *workloads);
-    if (!workloads)
-        return error_no_memory();
-    workloads->scope = scope;
+static struct error *start(const struct cluster_scope *scope, void *state) {
+    struct kueue_workloads *workloads = state;
     workloads->budget = scope->cluster == ENGINE_MANAGEMENT ? NULL : scope->budget;
     map_init(&workloads->items, scope->seed);
-    struct reflector_options options = cluster_watch_options(scope, "workloads");
-    options.group = "kueue.x-k8s.io";
-    options.versions = versions;
-    struct object_watch_handler handler = {on_listing, on_seen, on_gone, on_listed, NULL, on_refused, workloads};
-    object_watch_init(&workloads->watch, &options, scope->transport, &handler, false);
-    *state = workloads;
     return NULL;
 }
 
 static void stop(void *state) {
     struct kueue_workloads *workloads = state;
-    object_watch_clear(&workloads->watch);
-    for (struct item *item = workloads->due, *next; item; item = next) {
-        next = item->next_due;
-        item->due = false;
-        if (item->dead)
-            free(item);
-    }
     size_t cursor = 0;
-    for (struct item *item; (item = map_next(&workloads->items, &cursor));) {
-        clear_event(item);
-        (void)budget_keep(workloads->budget, item->kept, 0);
-        free(item);
-    }
+    for (struct item *item; (item = map_next(&workloads->items, &cursor));)
+        free_item(workloads, item);
     map_free(&workloads->items);
     free(workloads->lists);
-    free(workloads);
 }
 
 static void post_due(struct kueue_workloads *workloads) {
     while (workloads->due) {
         struct item *item = workloads->due;
         workloads->due = item->next_due;
-        if (item->dead) {
-            free(item);
-            continue;
-        }
         item->due = false;
         if (!item->seen)
             continue;
         item->posted = true;
         struct engine_event event = item->event;
-        cluster_post(workloads->scope, &event);
+        cluster_post(workloads->base.scope, &event);
     }
 }
 
 static int64_t step(void *state, struct moment now) {
     struct kueue_workloads *workloads = state;
-    int64_t next_ns = object_watch_tick(&workloads->watch, workloads->begun, now);
+    int64_t next_ns = watcher_tick_watches(&workloads->base, workloads->begun, now);
     post_due(workloads);
     return next_ns;
 }
@@ -386,29 +332,37 @@ static bool is_delegated(const struct cluster_scope *scope, size_t k, const stru
     return text_equal(json_string(pointer_find(object, kind->abi.managed_by)), kind->managed_by);
 }
 
-static void notice(void *state, const struct cluster_notice *notice) {
+static void lose_object(struct kueue_workloads *workloads, const struct json *object) {
+    char key[KEY_MAX];
+    struct item *item = find_item(workloads, object, object_uid(object), key);
+    if (item)
+        leave_item(workloads, item);
+}
+
+static void handle_object(void *state, const struct cluster_notice *notice) {
     struct kueue_workloads *workloads = state;
-    struct item *item;
-    switch (notice->type) {
-    case NOTICE_LISTING:
+    const struct json *object = notice->object ? notice->object->value : NULL;
+    if (notice->type == NOTICE_LISTING)
         begin_list(workloads, notice->kind);
-        break;
-    case NOTICE_SEEN:
-        if (is_delegated(workloads->scope, notice->kind, notice->object))
-            see_object(workloads, notice->kind, notice->object);
-        break;
-    case NOTICE_GONE:
-        item = find_item(workloads, notice->object, object_uid(notice->object));
-        if (item)
-            leave_item(workloads, item);
-        break;
-    case NOTICE_LISTED:
+    else if (notice->type == NOTICE_SEEN && is_delegated(workloads->base.scope, notice->kind, object))
+        see_object(workloads, notice->kind, object);
+    else if (notice->type == NOTICE_GONE)
+        lose_object(workloads, object);
+    else if (notice->type == NOTICE_LISTED)
         end_list(workloads, notice->kind);
-        break;
-    default:
-        break;
-    }
+}
+
+static void handle(void *state, const struct cluster_notice *notice) {
+    (notice->own ? handle_workload : handle_object)(state, notice);
 }
 
 const struct watcher kueue_watcher = {
-    .of_management = true, .of_workers = true, .start = start, .step = step, .notice = notice, .stop = stop};
+    .of_management = true,
+    .of_workers = true,
+    .size = sizeof(struct kueue_workloads),
+    .watches = {{.group = "kueue.x-k8s.io", .plural = "workloads", .versions = versions}},
+    .of_kinds = true,
+    .handle = handle,
+    .start = start,
+    .step = step,
+    .stop = stop};

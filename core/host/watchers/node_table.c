@@ -3,14 +3,9 @@
 
 #include "core/base/map.h"
 #include "core/base/memory.h"
-#include "core/base/saturate.h"
 #include "core/base/text.h"
-#include "core/host/watchers/pod_keys.h"
 #include "core/kube/api/pod_request.h"
 #include "core/kube/object/object.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define SHAPE_KEY_MAX 4096
 #define ALLOCATION ((size_t)16) // of malloc, for each block
@@ -58,7 +53,7 @@ struct row {                  // a node, of a Node object or named by pods; or t
 struct rows {
     struct map by_name;
     struct row **list; // by index; [0] is not used: no node. NULL: free
-    size_t end, capacity, first_free, live;
+    size_t capacity, first_free;
     size_t bytes; // of the rows, without marks
 };
 
@@ -77,7 +72,7 @@ struct node_table *node_table_new(uint64_t seed) {
         return NULL;
     map_init(&table->nodes.by_name, seed);
     map_init(&table->shapes.by_name, seed);
-    table->nodes.end = table->nodes.first_free = table->shapes.end = table->shapes.first_free = 1;
+    table->nodes.first_free = table->shapes.first_free = 1;
     return table;
 }
 
@@ -92,15 +87,16 @@ static size_t marks_bytes(const struct node_marks *marks) {
 }
 
 static void free_row(struct row *row) {
+    if (!row)
+        return;
     free(row->amounts);
     node_marks_unref(row->marks);
     free(row);
 }
 
 static void free_rows(struct rows *rows) {
-    for (size_t i = 1; i < rows->end; i++)
-        if (rows->list[i])
-            free_row(rows->list[i]);
+    for (size_t i = 1; i < rows->capacity; i++)
+        free_row(rows->list[i]);
     map_free(&rows->by_name);
     free(rows->list);
 }
@@ -110,7 +106,7 @@ static struct row *find_or_make_row(struct rows *rows, const char *name) {
     if (row)
         return row;
     size_t index = rows->first_free, size = sizeof *row + strlen(name) + 1;
-    while (index < rows->end && rows->list[index])
+    while (index < rows->capacity && rows->list[index])
         index++;
     row = array_reserve(&rows->list, &rows->capacity, index + 1, sizeof row) ? calloc(1, size) : NULL;
     if (!row)
@@ -122,10 +118,8 @@ static struct row *find_or_make_row(struct rows *rows, const char *name) {
     }
     row->index = (uint32_t)index;
     rows->list[index] = row;
-    rows->live++;
     rows->bytes += size + 3 * ALLOCATION;
     rows->first_free = index + 1;
-    rows->end = index < rows->end ? rows->end : index + 1;
     return row;
 }
 
@@ -148,7 +142,6 @@ static void drop_if_unused(struct node_table *table, struct rows *rows, struct r
     set_marks(table, row, NULL);
     (void)map_remove(&rows->by_name, row->name);
     rows->list[row->index] = NULL;
-    rows->live--;
     rows->bytes -= sizeof *row + strlen(row->name) + 1 + 3 * ALLOCATION;
     rows->first_free = size_least(rows->first_free, row->index);
     free_row(row);
@@ -160,7 +153,7 @@ void node_table_free(struct node_table *table) {
     free_rows(&table->nodes);
     free_rows(&table->shapes);
     resource_names_free(&table->names);
-    pod_keys_free(&table->pods);
+    free(table->pods.slots);
     free(table);
 }
 
@@ -173,7 +166,7 @@ static bool is_ready(const struct json *node) {
     return false;
 }
 
-bool node_table_node(struct node_table *table, const struct json *object) {
+static bool put_node(struct node_table *table, const struct json *object) {
     struct resource_list list;
     resource_read(json_path(object, "status", "allocatable", NULL), &list);
     struct amounts *amounts = amounts_new(&table->names, &list);
@@ -196,27 +189,6 @@ static void remove_node(struct node_table *table, struct row *node) {
     node->there = node->takes = false;
     table->changed = true;
     drop_if_unused(table, &table->nodes, node);
-}
-
-void node_table_node_gone(struct node_table *table, const struct json *object) {
-    struct row *node = map_get(&table->nodes.by_name, object_name(object));
-    if (node && node->there)
-        remove_node(table, node);
-}
-
-void node_table_list_nodes(struct node_table *table) {
-    for (size_t i = 1; i < table->nodes.end; i++)
-        if (table->nodes.list[i])
-            table->nodes.list[i]->seen = false;
-}
-
-void node_table_nodes_listed(struct node_table *table) {
-    for (size_t i = 1; i < table->nodes.end; i++) {
-        struct row *node = table->nodes.list[i];
-        if (node && node->there && !node->seen)
-            remove_node(table, node);
-    }
-    table->changed = true;
 }
 
 // Pods ---------------------------------------------------------------------------------------------------------
@@ -252,13 +224,9 @@ static void count_pod(struct node_table *table, const struct pod_key *pod, bool 
     table->changed = true;
 }
 
-static uint64_t key_of(const struct json *pod) {
-    return pod_keys_hash(object_uid(pod));
-}
-
-void node_table_pod_gone(struct node_table *table, const struct json *object) {
+static void remove_pod(struct node_table *table, const struct json *object) {
     struct pod_key pod;
-    if (pod_keys_remove(&table->pods, key_of(object), &pod))
+    if (pod_keys_remove(&table->pods, pod_keys_hash(object_uid(object)), &pod))
         count_pod(table, &pod, false);
 }
 
@@ -270,39 +238,61 @@ static bool takes_nothing(const struct json *pod, const char *node) {
            (*node == '\0' && json_is(gates, JSON_ARRAY) && json_size(gates) > 0);
 }
 
-bool node_table_pod(struct node_table *table, const struct json *object) {
+static bool put_pod(struct node_table *table, const struct json *object) {
     const char *name = json_string_or(json_path(object, "spec", "nodeName", NULL), "");
     if (takes_nothing(object, name)) {
-        node_table_pod_gone(table, object);
+        remove_pod(table, object);
         return true;
     }
     struct row *shape = make_shape(table, object);
     struct row *node = shape && *name ? find_or_make_row(&table->nodes, name) : NULL;
-    struct pod_key pod = {.uid = key_of(object), .node = node ? node->index : 0, .seen = 1}, former;
+    struct pod_key pod = {.uid = pod_keys_hash(object_uid(object)), .node = node ? node->index : 0, .seen = 1}, former;
     pod.shape = (shape ? shape->index : 0) & POD_KEY_SHAPES;
-    bool was = false;
-    if (!shape || (*name && !node) || !pod_keys_put(&table->pods, &pod, &was, &former)) {
+    if (!shape || (*name && !node) || !pod_keys_put(&table->pods, &pod, &former)) {
         drop_if_unused(table, &table->shapes, shape);
         drop_if_unused(table, &table->nodes, node);
         return false;
     }
-    if (was && former.node == pod.node && former.shape == pod.shape)
+    if (former.uid && former.node == pod.node && former.shape == pod.shape)
         return true;
     count_pod(table, &pod, true);
-    if (was)
+    if (former.uid)
         count_pod(table, &former, false);
     return true;
 }
 
-void node_table_list_pods(struct node_table *table) {
-    pod_keys_unsee(&table->pods);
+// Nodes and pods ------------------------------------------------------------------------------------------------
+
+bool node_table_put(struct node_table *table, enum node_table_part part, const struct json *object) {
+    return (part == TABLE_NODES ? put_node : put_pod)(table, object);
 }
 
-void node_table_pods_listed(struct node_table *table) {
+void node_table_remove(struct node_table *table, enum node_table_part part, const struct json *object) {
+    struct row *node = part == TABLE_NODES ? map_get(&table->nodes.by_name, object_name(object)) : NULL;
+    if (part == TABLE_PODS)
+        remove_pod(table, object);
+    else if (node && node->there)
+        remove_node(table, node);
+}
+
+void node_table_list(struct node_table *table, enum node_table_part part) {
+    if (part == TABLE_PODS)
+        pod_keys_unsee(&table->pods);
+    for (size_t i = 1; part == TABLE_NODES && i < table->nodes.capacity; i++)
+        if (table->nodes.list[i])
+            table->nodes.list[i]->seen = false;
+}
+
+void node_table_listed(struct node_table *table, enum node_table_part part) {
     struct pod_key pod;
     size_t at = 0;
-    while (pod_keys_take_unseen(&table->pods, &at, &pod))
+    while (part == TABLE_PODS && pod_keys_take_unseen(&table->pods, &at, &pod))
         count_pod(table, &pod, false);
+    for (size_t i = 1; part == TABLE_NODES && i < table->nodes.capacity; i++) {
+        struct row *node = table->nodes.list[i];
+        if (node && node->there && !node->seen)
+            remove_node(table, node);
+    }
     table->changed = true;
 }
 
@@ -322,7 +312,7 @@ static void add(int64_t *sums, const struct amounts *amounts) {
 // The nodes that count get their numbers in the view.
 static size_t number_nodes(const struct node_table *table) {
     uint32_t count = 0;
-    for (size_t i = 1; i < table->nodes.end; i++) {
+    for (size_t i = 1; i < table->nodes.capacity; i++) {
         struct row *node = table->nodes.list[i];
         if (node)
             node->at = node->takes && node->marks ? ++count : 0;
@@ -340,7 +330,7 @@ static void put_nodes(const struct node_table *table, struct nodes *out) {
     }
     for (size_t i = 0; i < out->count * width; i++)
         out->left[i] = -out->left[i];
-    for (size_t i = 1; i < table->nodes.end; i++) {
+    for (size_t i = 1; i < table->nodes.capacity; i++) {
         const struct row *node = table->nodes.list[i];
         if (!node || !node->at)
             continue;
@@ -353,7 +343,7 @@ static void put_nodes(const struct node_table *table, struct nodes *out) {
 
 static bool put_waiting(const struct node_table *table, struct nodes *out) {
     size_t count = 0;
-    for (size_t i = 1; i < table->shapes.end; i++) {
+    for (size_t i = 1; i < table->shapes.capacity; i++) {
         const struct row *shape = table->shapes.list[i];
         if (!shape || shape->waiting == 0)
             continue;
@@ -381,13 +371,13 @@ struct nodes *node_table_view(const struct node_table *table) {
 
 struct node_table_size node_table_size(const struct node_table *table) {
     const struct rows *nodes = &table->nodes, *shapes = &table->shapes;
-    struct nodes view = {.count = nodes->live, .n_waiting = table->waiting, .names.count = table->names.count};
+    struct nodes view = {.count = nodes->by_name.count, .n_waiting = table->waiting, .names.count = table->names.count};
     size_t slots = (nodes->by_name.capacity + shapes->by_name.capacity) * sizeof(struct map_slot) +
                    (nodes->capacity + shapes->capacity) * sizeof(struct row *);
-    return (struct node_table_size){.nodes = nodes->live,
+    return (struct node_table_size){.nodes = nodes->by_name.count,
                                     .pods = table->pods.count,
-                                    .shapes = shapes->live,
+                                    .shapes = shapes->by_name.count,
                                     .view = nodes_bytes(&view),
-                                    .bytes = sizeof *table + pod_keys_bytes(&table->pods) + slots + nodes->bytes +
-                                             shapes->bytes + table->marks};
+                                    .bytes = sizeof *table + table->pods.capacity * sizeof *table->pods.slots + slots +
+                                             nodes->bytes + shapes->bytes + table->marks};
 }

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/watchers/object_watch.h"
-
+#include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
-
-#include <string.h>
+#include "core/host/watchers/watcher.h"
 
 #define REFUSED_NS (10 * CLOCK_MINUTE) // delay after a refusal
 // The first delay for a kind that is not served yet, doubled each time.
@@ -12,41 +10,39 @@
 #define ABSENT_LAST_NS CLOCK_MINUTE
 #define NO_MEMORY_NS CLOCK_SECOND
 
+static void notify(const struct object_watch *watch, struct cluster_notice *notice) {
+    notice->kind = watch->kind;
+    notice->own = !watch->of_kind;
+    watch->handle(watch->ctx, notice);
+    if (!watch->of_kind)
+        object_free(notice->object);
+}
+
 static void on_listing(void *ctx, const char *version) {
     struct object_watch *watch = ctx;
     watch->listing = true;
-    if (watch->handler.listing)
-        watch->handler.listing(watch->handler.ctx, version);
+    notify(watch, &(struct cluster_notice){.type = NOTICE_LISTING, .version = version});
 }
 
 static void on_seen(void *ctx, struct object *object) {
-    const struct object_watch *watch = ctx;
-    if (watch->handler.seen)
-        watch->handler.seen(watch->handler.ctx, object);
-    object_free(object);
+    notify(ctx, &(struct cluster_notice){.type = NOTICE_SEEN, .object = object});
 }
 
 static void on_gone(void *ctx, struct object *object) {
-    const struct object_watch *watch = ctx;
-    if (watch->handler.gone)
-        watch->handler.gone(watch->handler.ctx, object);
-    object_free(object);
+    notify(ctx, &(struct cluster_notice){.type = NOTICE_GONE, .object = object});
 }
 
 static void on_listed(void *ctx, const char *version) {
     struct object_watch *watch = ctx;
-    (void)version;
     bool restored = watch->restored;
     watch->listing = watch->restored = false;
-    if (watch->handler.listed)
-        watch->handler.listed(watch->handler.ctx, restored);
+    notify(watch, &(struct cluster_notice){.type = NOTICE_LISTED, .version = version, .restored = restored});
 }
 
 static void on_state(void *ctx, enum reflector_state state, const char *problem) {
     struct object_watch *watch = ctx;
     watch->state = state;
-    if (watch->handler.state)
-        watch->handler.state(watch->handler.ctx, state, problem);
+    notify(watch, &(struct cluster_notice){.type = NOTICE_STATE, .state = state, .problem = problem});
     if (state != REFLECTOR_CONNECTED)
         return;
     watch->reported = false;
@@ -55,16 +51,17 @@ static void on_state(void *ctx, enum reflector_state state, const char *problem)
 
 static void on_rewound(void *ctx, const char *problem) {
     struct object_watch *watch = ctx;
-    (void)problem;
+    bool known = watch->restored;
     watch->restored = true;
+    notify(watch, &(struct cluster_notice){.type = NOTICE_RESTORED, .problem = problem, .restored = known});
 }
 
 void object_watch_init(struct object_watch *watch, const struct reflector_options *options, struct transport *transport,
-                       const struct object_watch_handler *handler, bool persistent) {
+                       notice_handler handle, void *ctx) {
     *watch = (struct object_watch){.options = *options,
                                    .transport = transport,
-                                   .handler = *handler,
-                                   .persistent = persistent,
+                                   .handle = handle,
+                                   .ctx = ctx,
                                    .random = {options->seed},
                                    .absent_ns = ABSENT_FIRST_NS};
 }
@@ -86,20 +83,25 @@ void object_watch_close(struct object_watch *watch, int64_t open_ns) {
 static void open_reflector(struct object_watch *watch, struct moment now) {
     struct reflector_handler handler = {on_listing, on_seen, on_gone, on_listed, on_state, on_rewound, watch};
     struct error *error = reflector_new(&watch->options, watch->transport, &handler, &watch->reflector);
-    if (error)
+    if (error) {
+        log_fields(LOG_ERROR, "a kind cannot be watched yet", {"cluster", watch->options.cluster},
+                   {"kind", watch->options.plural}, {"error", error_text(error)});
         watch->open_ns = now.mono_ns + NO_MEMORY_NS;
+    }
     error_free(error);
 }
 
-static void close_refused(struct object_watch *watch, struct moment now) {
+static void handle_refusal(struct object_watch *watch, struct moment now) {
+    bool first = !watch->reported;
+    if (!first && watch->persistent)
+        return;
     const char *text = reflector_problem(watch->reflector);
     AUTO_TEXT problem = text ? strdup(text) : NULL;
-    bool first = !watch->reported;
     watch->reported = true;
     if (!watch->persistent)
         object_watch_close(watch, now.mono_ns + REFUSED_NS);
-    if (first && watch->handler.refused)
-        watch->handler.refused(watch->handler.ctx, problem ? problem : "refused");
+    if (first)
+        notify(watch, &(struct cluster_notice){.type = NOTICE_REFUSED, .problem = problem ? problem : "refused"});
 }
 
 // With a jitter of a quarter, so that a kind that comes to several clusters is not looked for in all at once.
@@ -118,7 +120,7 @@ int64_t object_watch_tick(struct object_watch *watch, bool wanted, struct moment
         open_reflector(watch, now);
     int64_t next_ns = watch->reflector ? reflector_tick(watch->reflector, now) : watch->open_ns;
     if (watch->state == REFLECTOR_LOST && reason_is_refusal(reflector_ending(watch->reflector)))
-        close_refused(watch, now);
+        handle_refusal(watch, now);
     else if (watch->state == REFLECTOR_ABSENT && !watch->persistent)
         close_absent(watch, now);
     return watch->reflector ? next_ns : watch->open_ns;
@@ -137,4 +139,9 @@ void object_watch_hurry(struct object_watch *watch) {
 void object_watch_relist(struct object_watch *watch) {
     if (watch->reflector)
         reflector_relist(watch->reflector);
+}
+
+void object_watch_rewind(struct object_watch *watch, const char *problem) {
+    if (watch->reflector)
+        reflector_rewind(watch->reflector, problem);
 }

@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/watchers/pod_keys.h"
-
 #include "core/base/text.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "core/host/watchers/node_table.h"
 
 #define LEAST ((size_t)64)
 
 _Static_assert(sizeof(struct pod_key) == 16, "a worker may have 150,000 pods");
-
-void pod_keys_free(struct pod_keys *keys) {
-    free(keys->slots);
-    *keys = (struct pod_keys){.slots = NULL};
-}
 
 uint64_t pod_keys_hash(const char *uid) {
     uint64_t hash = text_hash(TEXT_HASH, uid);
@@ -23,7 +14,7 @@ uint64_t pod_keys_hash(const char *uid) {
     return hash ? hash : 1;
 }
 
-// Its slot, or the free one where it belongs.
+// The slot of the pod, or the free one for the pod.
 static size_t slot_of(const struct pod_keys *keys, uint64_t uid) {
     size_t at = uid & (keys->capacity - 1);
     while (keys->slots[at].uid && keys->slots[at].uid != uid)
@@ -43,18 +34,17 @@ static bool resize(struct pod_keys *keys, size_t capacity) {
     return true;
 }
 
-bool pod_keys_put(struct pod_keys *keys, const struct pod_key *pod, bool *was, struct pod_key *former) {
+bool pod_keys_put(struct pod_keys *keys, const struct pod_key *pod, struct pod_key *former) {
     if (8 * (keys->count + 1) > 7 * keys->capacity && !resize(keys, keys->capacity ? 2 * keys->capacity : LEAST))
         return false;
     struct pod_key *slot = &keys->slots[slot_of(keys, pod->uid)];
-    *was = slot->uid;
     *former = *slot;
     *slot = *pod;
-    keys->count += !*was;
+    keys->count += !former->uid;
     return true;
 }
 
-// Moves back what was pushed on by the one that leaves.
+// Moves back the pods that the removed one had displaced.
 static void close_gap(struct pod_keys *keys, size_t gap) {
     size_t mask = keys->capacity - 1;
     for (size_t at = (gap + 1) & mask; keys->slots[at].uid; at = (at + 1) & mask) {
@@ -74,14 +64,12 @@ static void remove_at(struct pod_keys *keys, size_t at, struct pod_key *former) 
 }
 
 bool pod_keys_remove(struct pod_keys *keys, uint64_t uid, struct pod_key *former) {
-    if (keys->count == 0)
-        return false;
-    size_t at = slot_of(keys, uid);
-    if (!keys->slots[at].uid)
+    size_t at = keys->count > 0 ? slot_of(keys, uid) : 0;
+    if (keys->count == 0 || !keys->slots[at].uid)
         return false;
     remove_at(keys, at, former);
     if (keys->capacity > LEAST && 8 * keys->count < keys->capacity)
-        (void)resize(keys, keys->capacity / 4); // without memory it stays large
+        (void)resize(keys, keys->capacity / 4); // without memory the table stays large
     return true;
 }
 
@@ -90,7 +78,7 @@ void pod_keys_unsee(struct pod_keys *keys) {
         keys->slots[i].seen = 0;
 }
 
-// What moves into the gap is either looked at next or, from the beginning of the table, was looked at before.
+// A pod that moves into the gap is either next or, from the beginning of the table, was seen before.
 bool pod_keys_take_unseen(struct pod_keys *keys, size_t *at, struct pod_key *former) {
     for (; *at < keys->capacity; ++*at)
         if (keys->slots[*at].uid && !keys->slots[*at].seen) {
@@ -98,8 +86,4 @@ bool pod_keys_take_unseen(struct pod_keys *keys, size_t *at, struct pod_key *for
             return true;
         }
     return false;
-}
-
-size_t pod_keys_bytes(const struct pod_keys *keys) {
-    return keys->capacity * sizeof *keys->slots;
 }

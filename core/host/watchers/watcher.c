@@ -3,84 +3,106 @@
 
 #include "core/base/memory.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-// Capacity comes first: the engine needs to know about capacity before any watch is connected.
-const struct watcher *const watcher_table[] = {&capacity_watcher,    &pod_events_watcher,        &field_check_watcher,
-                                               &kueue_watcher,       &worker_namespaces_watcher, &namespaces_watcher,
-                                               &guard_lease_watcher, &denied_rights_watcher,     NULL};
+// In calling order. Capacity comes first: the engine needs to know about capacity before any watch is connected.
+static const struct watcher *const rows[WATCHERS] = {
+    &capacity_watcher,          &pod_events_watcher, &field_check_watcher, &kueue_watcher,
+    &worker_namespaces_watcher, &namespaces_watcher, &guard_lease_watcher, &denied_rights_watcher};
 
 void cluster_post(const struct cluster_scope *scope, struct engine_event *event) {
     event->cluster = scope->cluster;
     scope->post(scope->ctx, event);
 }
 
-struct reflector_options cluster_watch_options(const struct cluster_scope *scope, const char *plural) {
+static void fill_options(struct reflector_options *options, const struct cluster_scope *scope) {
     static const char *const v1[] = {"v1", NULL};
-    return (struct reflector_options){.cluster = scope->name,
-                                      .group = "",
-                                      .plural = plural,
-                                      .versions = v1,
-                                      .watch_list = scope->watch_list,
-                                      .budget = scope->budget,
-                                      .meter = scope->meter,
-                                      .seed = text_hash(scope->seed, plural)};
+    options->cluster = scope->name;
+    options->group = options->group ? options->group : "";
+    options->versions = options->versions ? options->versions : v1;
+    options->watch_list = scope->watch_list;
+    options->budget = scope->budget;
+    options->meter = scope->meter;
+    options->seed = text_hash(scope->seed, options->plural);
 }
 
-struct error *watcher_set_add(struct watcher_set *watchers, const struct watcher *row,
-                              const struct cluster_scope *scope, void *state) {
-    struct running_watcher *place = array_next(&watchers->list, watchers->count, sizeof *place);
-    struct error *error = place ? row->start(scope, &state) : error_no_memory();
+struct reflector_options cluster_watch_options(const struct cluster_scope *scope, const char *plural) {
+    struct reflector_options options = {.plural = plural};
+    fill_options(&options, scope);
+    return options;
+}
+
+void watcher_stop(const struct watcher *row, void *state) {
+    struct watcher_base *base = state;
+    for (size_t i = 0; i < WATCHER_WATCHES; i++)
+        object_watch_clear(&base->watches[i]);
+    if (row->stop)
+        row->stop(state);
+    free(state);
+}
+
+struct error *watcher_start(const struct watcher *row, const struct cluster_scope *scope, void **state) {
+    struct watcher_base *base = *state = calloc(1, row->size);
+    if (!base)
+        return error_no_memory();
+    base->scope = scope;
+    for (size_t i = 0; i < WATCHER_WATCHES && row->watches[i].plural; i++) {
+        struct reflector_options options = row->watches[i];
+        fill_options(&options, scope);
+        options.budget = row->uncounted ? NULL : options.budget;
+        options.meter = row->uncounted ? NULL : options.meter;
+        object_watch_init(&base->watches[i], &options, scope->transport, row->handle, base);
+        base->watches[i].kind = i;
+        base->watches[i].persistent = row->persistent;
+    }
+    struct error *error = row->start ? row->start(scope, base) : NULL;
     if (error)
-        return error;
-    *place = (struct running_watcher){row, state};
-    watchers->count++;
-    return NULL;
+        watcher_stop(row, TAKE(*state));
+    return error;
 }
 
-static bool is_wanted(const struct watcher *row, const struct cluster_scope *scope) {
-    bool here = scope->cluster == ENGINE_MANAGEMENT ? row->of_management : row->of_workers;
-    return here && (!row->wanted || row->wanted(&scope->settings));
+int64_t watcher_tick_watches(struct watcher_base *base, bool wanted, struct moment now) {
+    int64_t next_ns = CLOCK_NEVER;
+    for (size_t i = 0; i < WATCHER_WATCHES; i++)
+        if (base->watches[i].transport)
+            next_ns = clock_earlier(next_ns, object_watch_tick(&base->watches[i], wanted, now));
+    return next_ns;
 }
 
 struct error *watcher_set_update(struct watcher_set *watchers, const struct cluster_scope *scope) {
-    struct error *error = NULL;
-    for (size_t r = 0; watcher_table[r] && !error; r++) {
-        size_t i = 0;
-        while (i < watchers->count && watchers->list[i].row != watcher_table[r])
-            i++;
-        const struct running_watcher *running = i < watchers->count ? &watchers->list[i] : NULL;
-        bool wanted = is_wanted(watcher_table[r], scope);
-        if (wanted && !running)
-            error = watcher_set_add(watchers, watcher_table[r], scope, NULL);
-        if (wanted || !running)
+    for (size_t r = 0; r < WATCHERS; r++) {
+        struct running_watcher *place = &watchers->list[r];
+        bool here = scope->cluster == ENGINE_MANAGEMENT ? rows[r]->of_management : rows[r]->of_workers;
+        bool wanted = here && (!rows[r]->wanted || rows[r]->wanted(&scope->settings));
+        if (wanted == !!place->row)
             continue;
-        if (running->row->notice)
-            running->row->notice(running->state, &(struct cluster_notice){.type = NOTICE_UNWANTED});
-        running->row->stop(running->state);
-        watchers->list[i] = watchers->list[--watchers->count];
+        if (wanted) {
+            TRY(watcher_start(rows[r], scope, &place->state));
+            place->row = rows[r];
+            continue;
+        }
+        if (place->row->handle)
+            place->row->handle(place->state, &(struct cluster_notice){.type = NOTICE_UNWANTED});
+        watcher_stop(TAKE(place->row), place->state);
     }
-    return error;
+    return NULL;
 }
 
 int64_t watcher_set_step(const struct watcher_set *watchers, struct moment now) {
     int64_t next_ns = CLOCK_NEVER;
-    for (size_t i = 0; i < watchers->count; i++)
-        next_ns = clock_earlier(next_ns, watchers->list[i].row->step(watchers->list[i].state, now));
+    for (const struct running_watcher *each = watchers->list; each < watchers->list + WATCHERS; each++)
+        if (each->row)
+            next_ns = clock_earlier(next_ns, each->row->step ? each->row->step(each->state, now)
+                                                             : watcher_tick_watches(each->state, true, now));
     return next_ns;
 }
 
 void watcher_set_notify(const struct watcher_set *watchers, const struct cluster_notice *notice) {
-    for (size_t i = 0; i < watchers->count; i++)
-        if (watchers->list[i].row->notice)
-            watchers->list[i].row->notice(watchers->list[i].state, notice);
+    for (const struct running_watcher *each = watchers->list; each < watchers->list + WATCHERS; each++)
+        if (each->row && each->row->handle && (each->row->of_kinds || notice->type >= NOTICE_REACHED))
+            each->row->handle(each->state, notice);
 }
 
 void watcher_set_stop(struct watcher_set *watchers) {
-    while (watchers->count > 0) {
-        struct running_watcher *last = &watchers->list[--watchers->count];
-        last->row->stop(last->state);
-    }
-    free(TAKE(watchers->list));
+    for (size_t r = 0; r < WATCHERS; r++)
+        if (watchers->list[r].row)
+            watcher_stop(TAKE(watchers->list[r].row), watchers->list[r].state);
 }

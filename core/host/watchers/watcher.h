@@ -6,7 +6,6 @@
 #include "core/config/config.h"
 #include "core/engine/engine.h"
 #include "core/kube/client/client.h"
-#include "core/kube/client/probe.h"
 #include "core/kube/watch/reflector.h"
 
 struct cluster_connection;
@@ -55,7 +54,7 @@ struct cluster_scope {
 
 // Posts an event of this cluster.
 void cluster_post(const struct cluster_scope *scope, struct engine_event *event);
-// Options for a reflector of all namespaces, of a kind in the core group, version v1.
+// Options of a watch in all namespaces, of a kind in the core group, version v1.
 struct reflector_options cluster_watch_options(const struct cluster_scope *scope, const char *plural);
 
 struct written_object { // of a write that was sent
@@ -64,15 +63,17 @@ struct written_object { // of a write that was sent
     char namespace_[64];
 };
 
-// News for the watchers of a cluster.
+// News of a watch, or of the cluster.
 struct cluster_notice {
     enum {
-        // Objects of the kinds, as in struct reflector_handler; the engine gets the objects afterwards.
-        NOTICE_LISTING, // of `kind`, in `version`
-        NOTICE_SEEN,    // `object`
-        NOTICE_GONE,
+        NOTICE_LISTING, // a list begins, of objects in `version`
+        NOTICE_SEEN,    // the current state of `object`
+        NOTICE_GONE,    // the last state of `object`
         NOTICE_LISTED,
-        NOTICE_STATE,           // a kind's watch was connected or lost
+        NOTICE_STATE,    // `state` or `problem` changed; STARTING: the watch closes
+        NOTICE_REFUSED,  // the first refusal of the watch since the last connection; follows NOTICE_STATE
+        NOTICE_RESTORED, // the cluster was restored or wiped: `problem`
+        // Of the cluster.
         NOTICE_REACHED,         // the server answers again
         NOTICE_CONFIGURED,      // the settings in the scope have changed
         NOTICE_WANT_NAMESPACES, // the engine waits for a change of some namespace
@@ -80,44 +81,99 @@ struct cluster_notice {
         NOTICE_UNWANTED,        // the watcher is about to stop,
         NOTICE_CLOSING          // or the connection to close
     } type;
-    size_t kind;
+    bool own;    // of a watch of the watcher
+    size_t kind; // of a watch: the kind, or the number of the watcher's own watch
     const char *version;
-    const struct json *object;
+    struct object *object; // freed after the call, unless the watch is of a kind of workloads
+    bool restored;         // LISTED: an object that is missing was perhaps not deleted; RESTORED: for the second time
+    enum reflector_state state;
+    const char *problem;
     const struct written_object *written;
 };
 
-// One row. `wanted` and `notice` may be NULL. The cluster's thread calls all functions.
+typedef void (*notice_handler)(void *ctx, const struct cluster_notice *notice);
+
+// A watch of one kind: open only while wanted, and closed when the server refuses the watch (401, 403) or does not
+// serve the kind (404). A reflector alone retries every half minute. This watch retries after ten minutes, and for an
+// absent kind after delays that grow to one minute.
+struct object_watch { // zero-initialised: never opens
+    struct reflector_options options;
+    struct transport *transport;
+    notice_handler handle;
+    void *ctx;
+    size_t kind;                 // of the notices
+    bool persistent;             // stays open when refused or absent, to notice a grant soon
+    bool of_kind;                // of workloads: the handler owns the objects
+    struct reflector *reflector; // NULL: closed
+    struct random random;
+    int64_t open_ns;   // not before
+    int64_t absent_ns; // the next delay
+    bool reported;     // the refusal
+    bool listing;      // a list has begun and is not complete
+    bool restored;     // since the last list
+    enum reflector_state state;
+};
+
+// `options` and the objects behind its pointers outlive the watch. Opens nothing before the first tick.
+void object_watch_init(struct object_watch *watch, const struct reflector_options *options, struct transport *transport,
+                       notice_handler handle, void *ctx);
+void object_watch_clear(struct object_watch *watch); // without a notice
+
+// Opens and closes the watch as `wanted`, and does the work that is due. Returns the time of the next call needed.
+int64_t object_watch_tick(struct object_watch *watch, bool wanted, struct moment now);
+
+// Closes the watch until `open_ns`. Not from one of its own notices other than NOTICE_REFUSED.
+void object_watch_close(struct object_watch *watch, int64_t open_ns);
+// Opens the watch again with another field selector. Not from a handler.
+void object_watch_select(struct object_watch *watch, const char *field_selector);
+// See the functions of the reflector; a closed watch stays closed.
+void object_watch_hurry(struct object_watch *watch);
+void object_watch_relist(struct object_watch *watch);
+void object_watch_rewind(struct object_watch *watch, const char *problem);
+
+#define WATCHER_WATCHES 2 // of one watcher, at most
+
+struct watcher_base {
+    const struct cluster_scope *scope; // outlives the watcher
+    struct object_watch watches[WATCHER_WATCHES];
+};
+
+// One row. The cluster's thread calls all functions; each may be NULL.
 struct watcher {
     bool of_management, of_workers;
     bool (*wanted)(const struct cluster_io_settings *settings); // NULL: always
-    // `scope` outlives the watcher. `*state` is NULL, or the `state` argument of watcher_set_add.
-    struct error *(*start)(const struct cluster_scope *scope, void **state);
-    // Does the work that is due. Returns the monotonic time of the next call needed. Also called after each handler of
-    // the transport.
+    size_t size;                                                // of the state, which begins with a struct watcher_base
+    // The watcher's own watches, up to one without a plural; members without a value are filled from the scope.
+    struct reflector_options watches[WATCHER_WATCHES];
+    bool persistent;       // the watches are
+    bool uncounted;        // the watches have no budget and no meter
+    bool of_kinds;         // gets the notices of the watches of workloads too
+    notice_handler handle; // of the cluster and of the watches
+    struct error *(*start)(const struct cluster_scope *scope, void *state);
+    // Does the work that is due; NULL: ticks the watches. Returns the monotonic time of the next call needed. Also
+    // called after each handler of the transport.
     int64_t (*step)(void *state, struct moment now);
-    void (*notice)(void *state, const struct cluster_notice *notice);
-    void (*stop)(void *state); // frees the state; no call follows
+    void (*stop)(void *state); // frees what the state owns; no call follows
 };
 
 extern const struct watcher capacity_watcher, pod_events_watcher, field_check_watcher, kueue_watcher,
     worker_namespaces_watcher, namespaces_watcher, guard_lease_watcher, denied_rights_watcher;
-// In calling order, NULL-terminated.
-extern const struct watcher *const watcher_table[];
+#define WATCHERS 8
 
-// The watchers that run.
+// The watchers that run, in the order of the table.
 struct watcher_set { // zero-initialised
     struct running_watcher {
-        const struct watcher *row;
+        const struct watcher *row; // NULL: does not run
         void *state;
-    } * list;
-    size_t count;
+    } list[WATCHERS];
 };
+
+struct error *watcher_start(const struct watcher *row, const struct cluster_scope *scope, void **state);
+void watcher_stop(const struct watcher *row, void *state);
+int64_t watcher_tick_watches(struct watcher_base *base, bool wanted, struct moment now); // all, see object_watch_tick
 
 // Starts the wanted rows of the table that do not run, and stops rows that are no longer wanted.
 struct error *watcher_set_update(struct watcher_set *watchers, const struct cluster_scope *scope);
-// Starts a watcher that is not in the table.
-struct error *watcher_set_add(struct watcher_set *watchers, const struct watcher *row,
-                              const struct cluster_scope *scope, void *state);
 int64_t watcher_set_step(const struct watcher_set *watchers, struct moment now);
 void watcher_set_notify(const struct watcher_set *watchers, const struct cluster_notice *notice);
 void watcher_set_stop(struct watcher_set *watchers);

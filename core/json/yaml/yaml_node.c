@@ -2,12 +2,86 @@
 // YAML nodes: libyaml's events become cJSON nodes with lines (yaml_reader.h, node.h).
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/json/yaml/scalar.h"
 #include "core/json/yaml/yaml_reader.h"
 
 #include <limits.h>
-#include <stdio.h>
-#include <string.h>
+
+// -- anchors and aliases --
+
+// Limit on the expansion of all aliases of a stream.
+#define EXPANDED_VALUES_MAX 100000
+#define EXPANDED_BYTES_MAX ((size_t)16 * 1024 * 1024)
+
+static const char *event_anchor(const yaml_event_t *event) {
+    switch (event->type) {
+    case YAML_SCALAR_EVENT:
+        return (const char *)event->data.scalar.anchor;
+    case YAML_SEQUENCE_START_EVENT:
+        return (const char *)event->data.sequence_start.anchor;
+    case YAML_MAPPING_START_EVENT:
+        return (const char *)event->data.mapping_start.anchor;
+    default:
+        return NULL;
+    }
+}
+
+// Registers the anchor of the current event; *out is NULL without an anchor. The caller sets the node when complete.
+static bool open_anchor(struct yaml_reader *reader, struct anchor **out) {
+    const char *name = event_anchor(&reader->event);
+    struct anchor *anchor = name ? map_get(&reader->anchors, name) : NULL;
+    if (name && !anchor) {
+        anchor = struct_copy_with_texts(&(struct anchor){.name = name}, sizeof *anchor, 1);
+        if (!anchor || !map_put(&reader->anchors, anchor->name, anchor)) {
+            free(anchor);
+            return reader_no_memory(reader);
+        }
+    }
+    if (anchor)
+        anchor->node = NULL;
+    *out = anchor;
+    return true;
+}
+
+void reader_drop_anchors(struct yaml_reader *reader) {
+    size_t cursor = 0;
+    for (struct anchor *anchor; (anchor = map_next(&reader->anchors, &cursor));)
+        free(anchor);
+    map_free(&reader->anchors);
+}
+
+// Counts the values that a copy adds; false if too many, or nested too deeply.
+static bool count_expanded(struct yaml_reader *reader, const cJSON *node, size_t depth) {
+    reader->expanded_values++;
+    reader->expanded_bytes += node_text(node) ? strlen(node_text(node)) : 0;
+    reader->expanded_bytes += node->string ? strlen(node->string) : 0;
+    if (reader->expanded_values > EXPANDED_VALUES_MAX || reader->expanded_bytes > EXPANDED_BYTES_MAX) {
+        reader_fail(reader, ERROR_LIMIT, "the aliases of this document expand to too many values (too many aliases)");
+        return false;
+    }
+    if (node_is_container(node) && depth >= JSON_MAX_DEPTH) {
+        reader_fail(reader, ERROR_LIMIT, "an alias makes the document nested too deeply");
+        return false;
+    }
+    for (const cJSON *child = node->child; child; child = child->next)
+        if (!count_expanded(reader, child, depth + 1))
+            return false;
+    return true;
+}
+
+// A copy of the node that the current alias refers to.
+static cJSON *read_alias(struct yaml_reader *reader, size_t depth) {
+    const struct anchor *anchor = map_get(&reader->anchors, (const char *)reader->event.data.alias.anchor);
+    if (!anchor)
+        return reader_fail(reader, ERROR_INVALID, "an alias without an anchor of that name before it");
+    if (!anchor->node)
+        return reader_fail(reader, ERROR_INVALID, "an alias within its own anchor");
+    if (!count_expanded(reader, anchor->node, depth))
+        return NULL;
+    cJSON *copy = node_of(json_copy(node_json_const(anchor->node)));
+    return copy ? copy : reader_no_memory(reader);
+}
+
+// -- scalars --
 
 #define TAG_PREFIX "tag:yaml.org,2002:"
 
@@ -88,9 +162,7 @@ static cJSON *read_sequence(struct yaml_reader *reader, size_t depth) {
             return NULL;
         node_append(node_of(array), item);
     }
-    cJSON *result = node_of(array);
-    array = NULL;
-    return result;
+    return node_of(TAKE(array));
 }
 
 static bool is_merge_key(const yaml_event_t *event) {
@@ -137,10 +209,12 @@ static void mapping_cleanup(struct mapping *mapping) {
 }
 
 static bool add_member(struct yaml_reader *reader, struct mapping *mapping, const char *key, cJSON *value) {
-    if (node_add(mapping->object, key, value))
-        return true;
-    reader_no_memory(reader);
-    return false;
+    if (!node_set_key(value, key)) {
+        node_free(value);
+        return reader_no_memory(reader);
+    }
+    node_append(mapping->object, value);
+    return true;
 }
 
 // The current event is the key's.
@@ -181,10 +255,8 @@ static bool read_merge(struct yaml_reader *reader, struct mapping *mapping, size
     }
     if (!mapping->merged)
         mapping->merged = json_new_array();
-    if (!json_append(mapping->merged, value)) {
-        reader_no_memory(reader);
-        return false;
-    }
+    if (!json_append(mapping->merged, value))
+        return reader_no_memory(reader);
     if (!fits)
         reader_fail_at(reader, &mark, ERROR_INVALID, "<< needs a mapping, or a list of mappings");
     return fits;
@@ -251,12 +323,12 @@ cJSON *reader_node(struct yaml_reader *reader, size_t depth) {
         reader->event.type == YAML_SEQUENCE_START_EVENT || reader->event.type == YAML_MAPPING_START_EVENT;
     if (is_container && depth >= JSON_MAX_DEPTH)
         return reader_fail(reader, ERROR_LIMIT, "nested too deeply");
-    struct anchor *anchor;
-    if (!reader_open_anchor(reader, &anchor))
+    struct anchor *anchor = NULL;
+    if (!open_anchor(reader, &anchor))
         return NULL;
     cJSON *node = NULL;
     if (reader->event.type == YAML_ALIAS_EVENT)
-        node = reader_alias(reader, depth);
+        node = read_alias(reader, depth);
     else if (reader->event.type == YAML_SCALAR_EVENT)
         node = read_scalar(reader);
     else if (reader->event.type == YAML_SEQUENCE_START_EVENT)

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes YAML with libyaml's emitter, which knows the syntax of plain scalars; their resolved type is checked here.
 #include "core/base/text.h"
-#include "core/json/node.h"
 #include "core/json/yaml.h"
-#include "core/json/yaml/scalar.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <yaml.h>
+#include "core/json/yaml/yaml_reader.h"
 
 static bool emit_value(yaml_emitter_t *emitter, const cJSON *node, size_t depth);
 
@@ -49,37 +44,25 @@ static bool emit_scalar(yaml_emitter_t *emitter, const char *text, size_t len, y
            yaml_emitter_emit(emitter, &event);
 }
 
-static bool emit_string(yaml_emitter_t *emitter, const struct json *value) {
-    size_t len;
-    char *text = json_string_copy(value, &len);
-    bool ok = text && emit_scalar(emitter, text, len, style_of(text, len, false));
-    free(text);
-    return ok;
+static bool emit_text(yaml_emitter_t *emitter, const char *text, size_t len, bool is_key) {
+    return emit_scalar(emitter, text, len, style_of(text, len, is_key));
 }
 
-static bool emit_array(yaml_emitter_t *emitter, const cJSON *node, size_t depth) {
+static bool emit_container(yaml_emitter_t *emitter, const cJSON *node, size_t depth) {
     yaml_event_t event;
-    yaml_sequence_style_t style = node->child ? YAML_BLOCK_SEQUENCE_STYLE : YAML_FLOW_SEQUENCE_STYLE;
-    if (!yaml_sequence_start_event_initialize(&event, NULL, NULL, 1, style) || !yaml_emitter_emit(emitter, &event))
+    bool object = node_type(node) == cJSON_Object;
+    yaml_sequence_style_t items = node->child ? YAML_BLOCK_SEQUENCE_STYLE : YAML_FLOW_SEQUENCE_STYLE;
+    yaml_mapping_style_t members = node->child ? YAML_BLOCK_MAPPING_STYLE : YAML_FLOW_MAPPING_STYLE;
+    int ok = object ? yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, members)
+                    : yaml_sequence_start_event_initialize(&event, NULL, NULL, 1, items);
+    if (depth == JSON_MAX_DEPTH || !ok || !yaml_emitter_emit(emitter, &event))
         return false;
-    for (const cJSON *item = node->child; item; item = item->next)
-        if (!emit_value(emitter, item, depth + 1))
+    for (const cJSON *child = node->child; child; child = child->next)
+        if ((object && !emit_text(emitter, child->string, strlen(child->string), true)) ||
+            !emit_value(emitter, child, depth + 1))
             return false;
-    return yaml_sequence_end_event_initialize(&event) && yaml_emitter_emit(emitter, &event);
-}
-
-static bool emit_object(yaml_emitter_t *emitter, const cJSON *node, size_t depth) {
-    yaml_event_t event;
-    yaml_mapping_style_t style = node->child ? YAML_BLOCK_MAPPING_STYLE : YAML_FLOW_MAPPING_STYLE;
-    if (!yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, style) || !yaml_emitter_emit(emitter, &event))
-        return false;
-    for (const cJSON *member = node->child; member; member = member->next) {
-        size_t len = strlen(member->string);
-        if (!emit_scalar(emitter, member->string, len, style_of(member->string, len, true)) ||
-            !emit_value(emitter, member, depth + 1))
-            return false;
-    }
-    return yaml_mapping_end_event_initialize(&event) && yaml_emitter_emit(emitter, &event);
+    ok = object ? yaml_mapping_end_event_initialize(&event) : yaml_sequence_end_event_initialize(&event);
+    return ok && yaml_emitter_emit(emitter, &event);
 }
 
 static bool emit_word(yaml_emitter_t *emitter, const char *word) {
@@ -88,6 +71,8 @@ static bool emit_word(yaml_emitter_t *emitter, const char *word) {
 
 static bool emit_value(yaml_emitter_t *emitter, const cJSON *node, size_t depth) {
     const struct json *value = node_json_const(node);
+    size_t len = 0;
+    AUTO_TEXT text = json_string_copy(value, &len);
     switch (json_type(value)) {
     case JSON_NULL:
         return emit_word(emitter, "null");
@@ -96,11 +81,10 @@ static bool emit_value(yaml_emitter_t *emitter, const cJSON *node, size_t depth)
     case JSON_NUMBER:
         return emit_word(emitter, json_number_text(value));
     case JSON_STRING:
-        return emit_string(emitter, value);
+        return text && emit_text(emitter, text, len, false);
     case JSON_ARRAY:
-        return depth < JSON_MAX_DEPTH && emit_array(emitter, node, depth);
     case JSON_OBJECT:
-        return depth < JSON_MAX_DEPTH && emit_object(emitter, node, depth);
+        return emit_container(emitter, node, depth);
     default:
         return false;
     }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Internal to core/json: the state of the YAML parser, shared by all parts. Functions that return a node return NULL on
-// failure and set the reader's error.
+// failure and set the reader's error. Also the types of scalars, for the printer.
 #pragma once
 
-#include "core/base/map.h"
 #include "core/json/node.h"
 
 #include <yaml.h>
 
 struct anchor {
-    char *name;
+    const char *name;  // in the same block
     const cJSON *node; // NULL while the node is being read
 };
 
@@ -42,11 +41,21 @@ bool reader_next(struct yaml_reader *reader);
 // Reads the node that begins with the current event, nested in `depth` containers. Ends at the node's last event.
 cJSON *reader_node(struct yaml_reader *reader, size_t depth);
 
-// Registers the anchor of the current event; *out is NULL without an anchor. The caller sets the node when complete.
-bool reader_open_anchor(struct yaml_reader *reader, struct anchor **out);
-
-// A copy of the node that the current alias refers to.
-cJSON *reader_alias(struct yaml_reader *reader, size_t depth);
-
 // Called at the end of a document.
 void reader_drop_anchors(struct yaml_reader *reader);
+
+// The type of a plain scalar, as in sigs.k8s.io/yaml (go-yaml v2's resolution of YAML 1.1 types, then JSON).
+enum scalar {
+    SCALAR_STRING,
+    SCALAR_NULL,
+    SCALAR_FALSE,
+    SCALAR_TRUE,
+    SCALAR_INTEGER,
+    SCALAR_FLOAT,
+    SCALAR_NOT_FINITE, // .inf and .nan, which JSON does not have
+    SCALAR_TOO_LARGE   // an integer beyond 64 bits that is not decimal
+};
+
+// For a number, `token` receives the value as JSON (exactly, also decimal integers of any size). Out of memory:
+// token->failed.
+enum scalar scalar_resolve(const char *text, size_t len, struct buffer *token);

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/api/events.h"
 
-#include "core/base/bucket.h"
-#include "core/base/heap.h"
+#include "core/base/clock.h"
 #include "core/base/map.h"
-#include "core/base/memory.h"
-#include "core/base/text.h"
+#include "core/json/writer.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define CACHE_MAX 1000
 #define IN_FLIGHT_MAX 1 // Events come last
@@ -22,9 +18,9 @@
 #define BODY_MAX ((size_t)20 << 10)
 
 struct series {
-    struct timer timer; // first member: when work is due; CLOCK_NEVER while a request is in flight
+    const char *key, *name, *namespace_, *body; // first members, see struct_copy_with_texts
+    struct timer timer;                         // when work is due; CLOCK_NEVER while a request is in flight
     struct recorder *recorder;
-    char *key, *name, *namespace_, *body;
     uint64_t request; // 0: none in flight
     bool created, answered, hurry;
     int64_t count, written, sent; // occurrences: all, written ones, and those of the request in flight
@@ -41,9 +37,9 @@ struct bucket {
 };
 
 struct recorder {
+    const char *controller, *instance; // first members, see struct_copy_with_texts
     struct client *client;
     struct gate *gate;
-    char *controller, *instance;
     struct random random;
     int64_t last_stamp_ns, stamp_offset_ns;
     uint64_t salt; // of the hashes
@@ -57,19 +53,6 @@ struct recorder {
 #define EVENT_NOTE_MAX 1024
 #define EVENT_WORD_MAX 128
 #define EVENT_MAX ((size_t)16 << 10)
-
-// The text as the log shows it, truncated at a character boundary: the text may quote a worker. `out` has max + 1
-// bytes. False when out of memory.
-static bool event_cut(char *out, size_t max, const char *text) {
-    AUTO_BUFFER(shown, SIZE_MAX / 4);
-    bool ok = text_show(&shown, text);
-    size_t used = 0, step;
-    while (ok && used < shown.len && (step = text_utf8_sequence(shown.data + used, shown.len - used)) <= max - used)
-        used += step;
-    memcpy(out, used > 0 ? shown.data : "", used);
-    out[used] = '\0';
-    return ok;
-}
 
 // Occurrences with the same key form a series. A byte that no part contains separates the parts (the note, which may
 // contain the byte, comes last). The note of an Event is immutable, so a different note is a different Event; the
@@ -106,95 +89,62 @@ static const char *event_namespace(const struct event *event) {
     return event->namespace_[0] != '\0' ? event->namespace_ : "default";
 }
 
-static void member(struct buffer *out, const char *key, const char *text) {
-    buffer_printf(out, "%s\"%s\":", out->data[out->len - 1] == '{' ? "" : ",", key);
-    buffer_json_string(out, text, strlen(text));
-}
-
-// The text of a member, up to its maximum.
-static bool word(struct buffer *out, const char *key, size_t max, const char *text) {
+// The text as the log shows it, since the text may quote a worker; truncated at a character boundary.
+static void put_text(struct writer *writer, const char *key, size_t max, const char *text) {
+    AUTO_BUFFER(shown, SIZE_MAX / 4);
     char cut[EVENT_NOTE_MAX + 1];
-    bool ok = event_cut(cut, max, text);
-    member(out, key, cut);
-    return ok;
-}
-
-static void regarding(struct buffer *out, const struct event *event) {
-    buffer_text(out, ",\"regarding\":{");
-    member(out, "apiVersion", event->api_version);
-    member(out, "kind", event->kind);
-    if (event->namespace_[0] != '\0')
-        member(out, "namespace", event->namespace_);
-    member(out, "name", event->name);
-    member(out, "uid", event->uid);
-    buffer_char(out, '}');
+    writer->out->failed |= !text_show(&shown, text);
+    text_copy(cut, max + 1, shown.data ? shown.data : "");
+    writer_string(writer, key, cut);
 }
 
 // The Event as JSON, without "series" and the closing brace. NULL when out of memory.
-static char *event_body(const struct event *event, const char *name, const char *controller, const char *instance,
-                        int64_t wall_ns) {
-    char time[CLOCK_RFC3339_MAX];
-    struct buffer out;
-    clock_rfc3339_micro(wall_ns, time);
-    buffer_init(&out, EVENT_MAX);
-    if (!buffer_text(&out, "{\"apiVersion\":\"events.k8s.io/v1\",\"kind\":\"Event\",\"metadata\":{"))
-        return NULL;
-    member(&out, "name", name);
-    member(&out, "namespace", event_namespace(event));
-    buffer_char(&out, '}');
-    member(&out, "eventTime", time);
-    member(&out, "type", event->warning ? "Warning" : "Normal");
-    bool ok = word(&out, "reason", EVENT_WORD_MAX, event->reason) &&
-              word(&out, "action", EVENT_WORD_MAX, event->action) && word(&out, "note", EVENT_NOTE_MAX, event->note);
-    member(&out, "reportingController", controller);
-    ok = ok && word(&out, "reportingInstance", EVENT_WORD_MAX, instance);
-    regarding(&out, event);
-    char *text = ok ? buffer_take(&out, NULL) : NULL;
-    buffer_free(&out);
-    return text;
-}
-
-// "series":{...}, without braces around it.
-static bool event_series(struct buffer *out, int64_t count, int64_t wall_ns) {
+static char *event_body(const struct event *event, const char *name, const struct recorder *recorder, int64_t wall_ns) {
+    AUTO_BUFFER(out, EVENT_MAX);
+    struct writer writer = {.out = &out};
     char time[CLOCK_RFC3339_MAX];
     clock_rfc3339_micro(wall_ns, time);
-    return buffer_printf(out, "\"series\":{\"count\":%" PRId64 ",\"lastObservedTime\":\"%s\"}", count, time);
+    writer_object(&writer, NULL);
+    writer_string(&writer, "apiVersion", "events.k8s.io/v1");
+    writer_string(&writer, "kind", "Event");
+    writer_object(&writer, "metadata");
+    writer_string(&writer, "name", name);
+    writer_string(&writer, "namespace", event_namespace(event));
+    writer_end(&writer, '}');
+    writer_string(&writer, "eventTime", time);
+    writer_string(&writer, "type", event->warning ? "Warning" : "Normal");
+    put_text(&writer, "reason", EVENT_WORD_MAX, event->reason);
+    put_text(&writer, "action", EVENT_WORD_MAX, event->action);
+    put_text(&writer, "note", EVENT_NOTE_MAX, event->note);
+    writer_string(&writer, "reportingController", recorder->controller);
+    put_text(&writer, "reportingInstance", EVENT_WORD_MAX, recorder->instance);
+    writer_object(&writer, "regarding");
+    writer_string(&writer, "apiVersion", event->api_version);
+    writer_string(&writer, "kind", event->kind);
+    if (event->namespace_[0] != '\0')
+        writer_string(&writer, "namespace", event->namespace_);
+    writer_string(&writer, "name", event->name);
+    writer_string(&writer, "uid", event->uid);
+    writer_end(&writer, '}');
+    return buffer_take(&out, NULL);
 }
 
 struct error *recorder_new(struct client *client, const char *reporting_controller, const char *reporting_instance,
                            uint64_t seed, struct recorder **out) {
-    struct recorder *recorder = calloc(1, sizeof(*recorder));
-    if (!recorder)
-        return error_no_memory();
-    recorder->client = client;
-    recorder->random.state = seed;
+    struct recorder made = {.controller = reporting_controller,
+                            .instance = reporting_instance,
+                            .client = client,
+                            .random = {.state = seed}};
     // Keeps two recorders from choosing the same name at the same time.
-    recorder->stamp_offset_ns = (int64_t)random_below(&recorder->random, (uint64_t)CLOCK_MS);
-    map_init(&recorder->series, random_next(&recorder->random));
-    recorder->salt = random_next(&recorder->random);
-    heap_init(&recorder->timers);
-    recorder->controller = strdup(reporting_controller);
-    recorder->instance = strdup(reporting_instance);
-    if (!recorder->controller || !recorder->instance) {
-        recorder_free(recorder);
-        return error_no_memory();
-    }
-    *out = recorder;
-    return NULL;
+    made.stamp_offset_ns = (int64_t)random_below(&made.random, (uint64_t)CLOCK_MS);
+    map_init(&made.series, random_next(&made.random));
+    made.salt = random_next(&made.random);
+    *out = struct_copy_with_texts(&made, sizeof made, 2);
+    return *out ? NULL : error_no_memory();
 }
 
 void recorder_gate(struct recorder *recorder, struct gate *gate) {
     recorder->gate = gate;
-}
-
-static void series_free(struct series *series) {
-    if (series) {
-        free(series->key);
-        free(series->name);
-        free(series->namespace_);
-        free(series->body);
-        free(series);
-    }
 }
 
 // Counts the occurrences that were never written. No request is in flight.
@@ -203,7 +153,7 @@ static void forget(struct series *series) {
     recorder->dropped += (size_t)(series->count - series->written);
     map_remove(&recorder->series, series->key);
     heap_remove(&recorder->timers, &series->timer);
-    series_free(series);
+    free(series);
 }
 
 void recorder_free(struct recorder *recorder) {
@@ -214,12 +164,10 @@ void recorder_free(struct recorder *recorder) {
     for (size_t cursor = 0; (series = map_next(&recorder->series, &cursor));) {
         if (series->request != 0)
             client_cancel(recorder->client, series->request);
-        series_free(series);
+        free(series);
     }
     map_free(&recorder->series);
     free(recorder->buckets);
-    free(recorder->controller);
-    free(recorder->instance);
     free(recorder);
 }
 
@@ -281,54 +229,39 @@ static bool make_room(struct recorder *recorder) {
     return oldest;
 }
 
-static bool is_valid(const struct event *event) {
-    return event->reason[0] != '\0' && event->action[0] != '\0' && event->name[0] != '\0';
-}
-
-static struct series *series_new(struct recorder *recorder, struct moment now, const struct event *event) {
-    struct series *series = calloc(1, sizeof(*series));
-    if (!series)
-        return NULL;
-    int64_t stamp_ns = now.wall_ns + recorder->stamp_offset_ns;
-    recorder->last_stamp_ns = stamp_ns > recorder->last_stamp_ns ? stamp_ns : recorder->last_stamp_ns + 1;
-    timer_init(&series->timer);
-    series->recorder = recorder;
-    series->key = event_key(event);
-    series->name = event_name(event, recorder->last_stamp_ns, &recorder->random);
-    series->namespace_ = strdup(event_namespace(event));
-    if (series->name)
-        series->body = event_body(event, series->name, recorder->controller, recorder->instance, now.wall_ns);
-    if (!series->key || !series->namespace_ || !series->body) {
-        series_free(series);
-        return NULL;
-    }
-    series->flushed_ns = now.mono_ns;
-    return series;
-}
-
-static struct series *add_series(struct recorder *recorder, struct moment now, const struct event *event) {
+static struct series *add_series(struct recorder *recorder, struct moment now, const struct event *event,
+                                 const char *key) {
     if (!make_room(recorder))
         return NULL;
-    struct series *series = series_new(recorder, now, event);
+    int64_t stamp_ns = now.wall_ns + recorder->stamp_offset_ns;
+    recorder->last_stamp_ns = clock_later(stamp_ns, recorder->last_stamp_ns + 1);
+    AUTO_TEXT name = event_name(event, recorder->last_stamp_ns, &recorder->random);
+    AUTO_TEXT body = name ? event_body(event, name, recorder, now.wall_ns) : NULL;
+    if (!body)
+        return NULL;
+    struct series made = {.key = key,
+                          .name = name,
+                          .namespace_ = event_namespace(event),
+                          .body = body,
+                          .recorder = recorder,
+                          .flushed_ns = now.mono_ns};
+    timer_init(&made.timer);
+    struct series *series = struct_copy_with_texts(&made, sizeof made, 4);
     if (!series)
         return NULL;
-    if (!heap_set(&recorder->timers, &series->timer, now.mono_ns)) {
-        series_free(series);
-        return NULL;
-    }
-    if (!map_put(&recorder->series, series->key, series)) {
-        heap_remove(&recorder->timers, &series->timer);
-        series_free(series);
-        return NULL;
-    }
-    return series;
+    if (heap_set(&recorder->timers, &series->timer, now.mono_ns) && map_put(&recorder->series, series->key, series))
+        return series;
+    heap_remove(&recorder->timers, &series->timer);
+    free(series);
+    return NULL;
 }
 
 void recorder_event(struct recorder *recorder, struct moment now, const struct event *event) {
-    AUTO_TEXT key = is_valid(event) ? event_key(event) : NULL;
+    bool valid = event->reason[0] != '\0' && event->action[0] != '\0' && event->name[0] != '\0';
+    AUTO_TEXT key = valid ? event_key(event) : NULL;
     struct series *series = key ? map_get(&recorder->series, key) : NULL;
     if (!series && key && take_token(recorder, event, now.mono_ns))
-        series = add_series(recorder, now, event);
+        series = add_series(recorder, now, event, key);
     else if (series && series->count == 1)
         series->hurry = take_token(recorder, event, now.mono_ns);
     if (!series) {
@@ -371,38 +304,27 @@ static void retry(struct series *series, int64_t now_ns) {
 
 static void handle_answer(struct series *series, int64_t now_ns) {
     series->answered = false;
-    switch (series->reason) {
-    case REASON_OK:
-    case REASON_ALREADY_EXISTS: // from an earlier try with the same name
+    if (series->reason == REASON_OK || series->reason == REASON_ALREADY_EXISTS) { // from an earlier try with the name
         handle_written(series, now_ns);
-        break;
-    case REASON_NOT_SENT:
-    case REASON_UNKNOWN_OUTCOME:
-    case REASON_SERVER_ERROR:
-    case REASON_TOO_MANY:
+    } else if (reason_is_transient(series->reason)) {
         retry(series, now_ns);
-        break;
-    case REASON_NOT_FOUND:
-        if (series->created) { // the Event has expired on the server; recreated with the current count
-            series->created = false;
-            series->tries = 0;
-            set_timer(series, now_ns);
-            break;
-        }
-        forget(series);
-        break;
-    default:
+    } else if (series->reason == REASON_NOT_FOUND && series->created) {
+        series->created = false; // the Event has expired on the server; recreated with the current count
+        series->tries = 0;
+        set_timer(series, now_ns);
+    } else {
         forget(series);
     }
 }
 
 static bool request_body(const struct series *series, struct buffer *body) {
+    char time[CLOCK_RFC3339_MAX];
+    clock_rfc3339_micro(series->seen_wall_ns, time);
     if (!series->created)
         buffer_text(body, series->body);
-    if (series->count > 1) {
-        buffer_char(body, series->created ? '{' : ',');
-        event_series(body, series->count, series->seen_wall_ns);
-    }
+    if (series->count > 1)
+        buffer_printf(body, "%c\"series\":{\"count\":%" PRId64 ",\"lastObservedTime\":\"%s\"}",
+                      series->created ? '{' : ',', series->count, time);
     return buffer_char(body, '}');
 }
 
@@ -434,7 +356,7 @@ static void submit(struct series *series, int64_t now_ns) {
 int64_t recorder_tick(struct recorder *recorder, struct moment now) {
     struct timer *first = heap_first(&recorder->timers);
     while (first && first->at_ns <= now.mono_ns) {
-        struct series *series = (struct series *)first;
+        struct series *series = (struct series *)((char *)first - offsetof(struct series, timer));
         if (series->answered)
             handle_answer(series, now.mono_ns);
         else if (series->created && series->count == series->written)

@@ -2,7 +2,6 @@
 #include "core/kube/api/lease.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define LEAVE_RETRY_NS (200 * CLOCK_MS)
 #define FORBIDDEN_RETRIES 5 // retryPeriods between requests that are rejected
@@ -205,23 +204,19 @@ static void handle_failure(struct lease *lease, const struct response *response,
              response ? response->message ? response->message : reason_text(response->reason) : "no answer in time");
 }
 
-static void handle_written(struct lease *lease, const struct json *object, struct moment now) {
-    lease->problem[0] = '\0';
-    adopt_record(lease, object, now);
-    lease->at_ns = lease->leaving ? now.mono_ns // taken or extended by a request that was in flight
-                   : lease->mine  ? jittered(lease, now, lease->retry_ns)
-                                  : poll_ns(lease, now);
-}
-
 void lease_answer(struct lease *lease, const struct response *response, struct moment now) {
     enum lease_request type = lease->flies;
     enum reason reason = response ? response->reason : REASON_UNKNOWN_OUTCOME;
     bool done = reason == REASON_OK && response->object && !response->object->too_large;
     if (done && type == LEASE_GET)
         observe(lease, response->object->value, now);
-    else if (done)
-        handle_written(lease, response->object->value, now);
-    else if (reason == REASON_NOT_FOUND && type != LEASE_CREATE)
+    else if (done) {
+        lease->problem[0] = '\0';
+        adopt_record(lease, response->object->value, now);
+        lease->at_ns = lease->leaving ? now.mono_ns // taken or extended by a request that was in flight
+                       : lease->mine  ? jittered(lease, now, lease->retry_ns)
+                                      : poll_ns(lease, now);
+    } else if (reason == REASON_NOT_FOUND && type != LEASE_CREATE)
         observe(lease, NULL, now);
     else if (reason == REASON_CONFLICT || reason == REASON_ALREADY_EXISTS) {
         lease->known = false;

@@ -7,11 +7,7 @@
 #pragma once
 
 #include "core/base/clock.h"
-#include "core/base/text.h"
 #include "core/kube/client/types.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 #define LEASE_IDENTITY_MAX 128
 #define LEASE_NAME_MAX 254

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/api/pod_request.h"
 
-#include "core/base/saturate.h"
+#include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/kube/object/quantity.h"
+#include "core/kube/object/object.h"
 
-#include <string.h>
-
-static struct resource_amount *find(struct resource_list *list, const char *name) {
+static const struct resource_amount *find(const struct resource_list *list, const char *name) {
     for (size_t i = 0; i < list->count; i++)
         if (strcmp(list->items[i].name, name) == 0)
             return &list->items[i];
@@ -16,19 +14,18 @@ static struct resource_amount *find(struct resource_list *list, const char *name
 
 // An item of the name, 0 at first; NULL: there is no room, or no resource has such a name.
 static struct resource_amount *make(struct resource_list *list, const char *name) {
-    struct resource_amount *item = find(list, name);
-    if (item || list->count == RESOURCES_MAX || strnlen(name, RESOURCE_NAME_MAX + 1) > RESOURCE_NAME_MAX)
-        return item;
-    item = &list->items[list->count++];
-    *item = (struct resource_amount){.name = name};
-    return item;
+    const struct resource_amount *item = find(list, name);
+    if (item)
+        return &list->items[item - list->items];
+    if (list->count == RESOURCES_MAX || strnlen(name, RESOURCE_NAME_MAX + 1) > RESOURCE_NAME_MAX)
+        return NULL;
+    list->items[list->count] = (struct resource_amount){.name = name};
+    return &list->items[list->count++];
 }
 
 int64_t resource_get(const struct resource_list *list, const char *name) {
-    for (size_t i = 0; i < list->count; i++)
-        if (strcmp(list->items[i].name, name) == 0)
-            return list->items[i].amount;
-    return 0;
+    const struct resource_amount *item = find(list, name);
+    return item ? item->amount : 0;
 }
 
 bool resource_add(struct resource_list *list, const char *name, int64_t amount) {
@@ -71,49 +68,33 @@ void resource_read(const struct json *value, struct resource_list *out) {
     }
 }
 
-// Requests, and limits where there is no request.
-static void read_resources(const struct json *resources, struct resource_list *out) {
-    struct resource_list limits;
-    resource_read(json_get(resources, "requests"), out);
-    resource_read(json_get(resources, "limits"), &limits);
-    for (size_t i = 0; i < limits.count; i++)
-        if (!find(out, limits.items[i].name))
-            (void)resource_add(out, limits.items[i].name, limits.items[i].amount);
-}
-
-static const struct json *status_of(const struct json *statuses, const char *name) {
-    for (const struct json *item = json_first(statuses); item && name; item = json_next(item))
-        if (text_equal(json_string(json_get(item, "name")), name))
-            return item;
-    return NULL;
+// Sets the requests in `out`, and the limits of resources that `out` does not have.
+static void set_resources(const struct json *resources, struct resource_list *out) {
+    struct resource_list given;
+    resource_read(json_get(resources, "requests"), &given);
+    for (size_t i = 0; i < given.count; i++) {
+        struct resource_amount *item = make(out, given.items[i].name);
+        if (item)
+            item->amount = given.items[i].amount;
+    }
+    resource_read(json_get(resources, "limits"), &given);
+    for (size_t i = 0; i < given.count; i++)
+        if (!find(out, given.items[i].name))
+            (void)resource_add(out, given.items[i].name, given.items[i].amount);
 }
 
 // In-place resizing: the scheduler counts the maximum of the requested, allocated and used amounts.
 static void read_container(const struct json *container, const struct json *statuses, struct resource_list *out) {
     struct resource_list other;
-    read_resources(json_get(container, "resources"), out);
-    const struct json *status = status_of(statuses, json_string(json_get(container, "name")));
+    out->count = 0;
+    set_resources(json_get(container, "resources"), out);
+    const struct json *status = json_find_item(statuses, "name", json_string(json_get(container, "name")));
     if (!status)
         return;
     resource_read(json_get(status, "allocatedResources"), &other);
     take_more(out, &other);
     resource_read(json_path(status, "resources", "requests", NULL), &other);
     take_more(out, &other);
-}
-
-// Requests of the pod as a whole (spec.resources) replace the sums of its containers.
-static void take_pod_level(const struct json *resources, struct resource_list *out) {
-    struct resource_list whole;
-    resource_read(json_get(resources, "requests"), &whole);
-    for (size_t i = 0; i < whole.count; i++) {
-        struct resource_amount *item = make(out, whole.items[i].name);
-        if (item)
-            item->amount = whole.items[i].amount;
-    }
-    resource_read(json_get(resources, "limits"), &whole);
-    for (size_t i = 0; i < whole.count; i++)
-        if (!find(out, whole.items[i].name))
-            (void)resource_add(out, whole.items[i].name, whole.items[i].amount);
 }
 
 static void read_containers(const struct json *spec, const struct json *status, struct resource_list *out) {
@@ -151,7 +132,7 @@ void pod_request_read(const struct json *spec, const struct json *status, struct
     read_containers(spec, status, out);
     read_init_containers(spec, status, out, &most);
     take_more(out, &most);
-    take_pod_level(json_get(spec, "resources"), out);
+    set_resources(json_get(spec, "resources"), out); // of the pod as a whole: instead of the sums of its containers
     resource_read(json_get(spec, "overhead"), &overhead);
     add_all(out, &overhead);
 }

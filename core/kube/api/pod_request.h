@@ -6,10 +6,6 @@
 
 #include "core/json/json.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #define RESOURCES_MAX 32 // of a pod or a node; further ones are ignored
 #define RESOURCE_PODS "pods"
 #define RESOURCE_NAME_MAX 317 // a qualified name: 253 before the slash and 63 after it; longer ones are ignored

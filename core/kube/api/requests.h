@@ -42,3 +42,21 @@ void token_request_clear(struct token_request *request);
 
 // The token of the answer, free(), and its expiry (wall clock; 0: not given). Errors quote the server's message.
 struct error *token_request_read(const struct response *response, char **token, int64_t *expires_wall_ns);
+
+// Discovery: the resources that a server serves for one group and version (metav1.APIResourceList).
+
+// Path of the list: "/api/v1", "/apis/batch/v1". NULL when out of memory.
+char *api_resources_path(const char *group, const char *version);
+
+// The same of an unchecked apiVersion ("batch/v1") from an owner reference: NULL also for a version that no API server
+// serves, such as "../x/v1".
+char *api_resources_version_path(const char *api_version);
+
+// The plural of a namespaced kind; NULL: not served.
+const char *api_resources_plural(const struct json *list, const char *kind);
+
+// The resource of this name ("jobs", "jobs/status") in a list; NULL: not served.
+const struct json *api_resources_find(const struct json *list, const char *name);
+
+// Whether a resource has a verb ("watch").
+bool api_resource_has_verb(const struct json *resource, const char *verb);

@@ -46,11 +46,7 @@ struct error *ask(struct client *client, const struct request *request, struct r
 }
 
 struct error *ask_raw(struct client *client, const char *path, struct response *response) {
-    struct request request = {.verb = VERB_RAW_GET,
-                              .resource = {.group = "", .version = "v1", .plural = "", .cluster_scoped = true},
-                              .namespace_ = "",
-                              .name = path};
-    return ask(client, &request, response);
+    return ask(client, &(const struct request){.verb = VERB_RAW_GET, .name = path}, response);
 }
 
 void ask_cleanup(struct response *response) {

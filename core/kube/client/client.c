@@ -2,12 +2,6 @@
 #include "core/kube/client/client.h"
 
 #include "core/base/log.h"
-#include "core/base/map.h"
-#include "core/base/text.h"
-#include "core/kube/client/request_log.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define MAX_IN_FLIGHT 64
 // The server gives a request 60 s at most, a write 34 s (apiserver requestTimeoutUpperBound).
@@ -23,116 +17,125 @@ static const char *const dry_run_queries[] = {
     [DRY_RUN_STRICT] = "&dryRun=All&fieldValidation=Strict",
 };
 
+static const struct {
+    enum http_method method;
+    const char *content_type;
+    const char *name; // in log lines
+    enum meter_verb meter;
+} verbs[] = {
+    [VERB_GET] = {HTTP_GET, NULL, "get", METER_GET},
+    [VERB_CREATE] = {HTTP_POST, "application/json", "create", METER_CREATE},
+    [VERB_MERGE_PATCH] = {HTTP_PATCH, "application/merge-patch+json", "patch", METER_PATCH},
+    [VERB_STATUS_PATCH] = {HTTP_PATCH, "application/merge-patch+json", "patch", METER_PATCH_STATUS},
+    [VERB_DELETE] = {HTTP_DELETE, "application/json", "delete", METER_DELETE},
+    [VERB_RAW_GET] = {HTTP_GET, NULL, "get", METER_GET},
+};
+
 struct queued_request {
-    struct queued_request *previous, *next;
+    struct queued_request *next;
     struct client *client;
-    uint64_t id, exchange;
-    char key[24]; // the id, for the map
-    enum verb verb;
-    bool resent, dry_run, metadata;
-    bool unknown; // may have taken effect
-    struct gate *gate;
+    uint64_t id, exchange;  // exchange 0: waits to be sent
+    struct request request; // without its texts
     char *path, *body;
-    size_t body_len;
+    bool resent;
+    bool unknown; // may have taken effect
     response_handler handler;
     void *ctx;
     struct request_log log;
-    int64_t sent_ns;   // with a meter
-    struct line *line; // the queue that has the request
-};
-
-struct line {
-    struct queued_request *first, *last;
+    int64_t sent_ns; // with a meter
 };
 
 struct client {
-    char *cluster;
-    struct transport *transport;
-    struct probe *probe;
-    struct meter *meter;
-    const struct budget *budget;
-    size_t max_in_flight, in_flight;
-    struct line waiting, sent;
-    struct map requests; // by id
+    struct client_options options;       // with a copy of its text
+    struct queued_request *first, **end; // in the order of submission
+    size_t count, in_flight;
     uint64_t last_id;
     char *warnings[MAX_WARNINGS]; // already logged
     size_t warning_count;
 };
 
-static void line_put(struct line *line, struct queued_request *queued, bool in_front) {
-    queued->line = line;
-    queued->previous = in_front ? NULL : line->last;
-    queued->next = in_front ? line->first : NULL;
-    *(queued->previous ? &queued->previous->next : &line->first) = queued;
-    *(queued->next ? &queued->next->previous : &line->last) = queued;
-}
-
-static void line_take(struct queued_request *queued) {
-    struct line *line = queued->line;
-    *(queued->previous ? &queued->previous->next : &line->first) = queued->next;
-    *(queued->next ? &queued->next->previous : &line->last) = queued->previous;
-    queued->line = NULL;
-}
-
 static void queued_free(struct queued_request *queued) {
-    if (queued) {
-        gate_exit(queued->gate, !queued->unknown);
-        request_log_free(&queued->log);
-        free(queued->path);
-        free(queued->body);
-        free(queued);
-    }
+    gate_exit(queued->request.gate, !queued->unknown);
+    request_log_free(&queued->log);
+    free(queued->path);
+    free(queued->body);
+    free(queued);
 }
 
-// Removes the request from its queue and from the map; afterwards no cancel is possible.
+// Removes the request from the queue; afterwards no cancel is possible.
 static void queued_forget(struct queued_request *queued) {
-    line_take(queued);
-    map_remove(&queued->client->requests, queued->key);
+    struct client *client = queued->client;
+    struct queued_request **place = &client->first;
+    while (*place != queued)
+        place = &(*place)->next;
+    *place = queued->next;
+    if (!queued->next)
+        client->end = place;
+    client->count--;
 }
 
 struct error *client_new(const struct client_options *options, struct client **out) {
-    struct client *client = calloc(1, sizeof(*client));
-    char *cluster = strdup(options->cluster);
-    if (!client || !cluster) {
-        free(client);
-        free(cluster);
+    struct client made = {.options = *options};
+    if (options->max_in_flight == 0)
+        made.options.max_in_flight = MAX_IN_FLIGHT;
+    struct client *client = struct_copy_with_texts(&made, sizeof made, 1);
+    if (!client)
         return error_no_memory();
-    }
-    client->cluster = cluster;
-    client->transport = options->transport;
-    client->probe = options->probe;
-    client->meter = options->meter;
-    client->budget = options->budget;
-    client->max_in_flight = options->max_in_flight > 0 ? options->max_in_flight : MAX_IN_FLIGHT;
-    map_init(&client->requests, 0); // keys are generated here, not input
+    client->end = &client->first;
     *out = client;
     return NULL;
 }
 
-static void line_free(struct line *line) {
-    struct queued_request *queued = line->first;
-    while (queued) {
-        struct queued_request *next = queued->next;
-        queued_free(queued);
-        queued = next;
-    }
-    *line = (struct line){0};
+// Ends the exchange without an answer.
+static void stop_exchange(struct queued_request *queued) {
+    struct client *client = queued->client;
+    if (queued->exchange == 0)
+        return;
+    client->options.transport->ops->cancel(client->options.transport, queued->exchange);
+    client->in_flight--;
+    queued->unknown = true;
 }
 
 void client_free(struct client *client) {
     if (!client)
         return;
-    for (struct queued_request *queued = client->sent.first; queued; queued = queued->next) {
-        client->transport->ops->cancel(client->transport, queued->exchange);
-        queued->unknown = true;
+    for (struct queued_request *queued = client->first, *next; queued; queued = next) {
+        next = queued->next;
+        stop_exchange(queued);
+        queued_free(queued);
     }
-    line_free(&client->waiting);
-    line_free(&client->sent);
-    map_free(&client->requests);
     for (size_t i = 0; i < client->warning_count; i++)
         free(client->warnings[i]);
-    free(client->cluster);
     free(client);
+}
+
+// As client-go's IsValidPathSegmentName: anything else would change the meaning of the path.
+static struct error *append(struct buffer *out, const char *what, const char *segment) {
+    if (!segment || segment[0] == '\0' || strcmp(segment, ".") == 0 || strcmp(segment, "..") == 0 ||
+        strpbrk(segment, "/%"))
+        return error_new(ERROR_INVALID, "%s \"%s\" cannot be part of a request path", what, segment ? segment : "");
+    buffer_char(out, '/');
+    text_percent_encode(out, segment);
+    return NULL;
+}
+
+struct error *resource_path(const struct resource *resource, const char *namespace_, const char *name,
+                            const char *subresource, struct buffer *out) {
+    bool core = resource->group[0] == '\0';
+    buffer_text(out, core ? "/api" : "/apis");
+    if (!core)
+        TRY(append(out, "group", resource->group));
+    TRY(append(out, "version", resource->version));
+    if (!resource->cluster_scoped && namespace_ && namespace_[0] != '\0') {
+        buffer_text(out, "/namespaces");
+        TRY(append(out, "namespace", namespace_));
+    }
+    TRY(append(out, "resource", resource->plural));
+    if (name)
+        TRY(append(out, "name", name));
+    if (subresource)
+        TRY(append(out, "subresource", subresource));
+    return out->failed ? error_no_memory() : NULL;
 }
 
 // A caller's complete path must not contain anything that ends the request line.
@@ -166,24 +169,12 @@ static struct error *queued_fill(struct queued_request *queued, const struct req
     AUTO_BUFFER(path, 8192);
     TRY(request_path(request, &path));
     queued->path = buffer_take(&path, NULL);
-    if (!queued->path)
+    queued->body = request->body ? malloc(request->body_len + 1) : NULL;
+    if (!queued->path || (request->body && !queued->body))
         return error_no_memory();
-    if (request->body) {
-        queued->body = malloc(request->body_len + 1);
-        if (!queued->body)
-            return error_no_memory();
+    if (request->body)
         memcpy(queued->body, request->body, request->body_len);
-        queued->body[request->body_len] = '\0';
-        queued->body_len = request->body_len;
-    }
     return NULL;
-}
-
-static void queued_key(uint64_t id, char key[24]) {
-    size_t i = 0;
-    for (; id > 0; id /= 16)
-        key[i++] = "0123456789abcdef"[id % 16];
-    key[i] = '\0';
 }
 
 struct error *client_submit(struct client *client, const struct request *request, response_handler handler, void *ctx,
@@ -191,43 +182,29 @@ struct error *client_submit(struct client *client, const struct request *request
     struct queued_request *queued = calloc(1, sizeof(*queued));
     if (!queued)
         return error_no_memory();
+    *queued = (struct queued_request){.client = client, .request = *request, .handler = handler, .ctx = ctx};
+    gate_enter(request->gate);
     struct error *error = queued_fill(queued, request);
     if (error) {
         queued_free(queued);
         return error;
     }
-    queued->client = client;
-    queued->verb = request->verb;
-    queued->dry_run = request->dry_run != DRY_RUN_NO;
-    queued->metadata = request->metadata;
-    queued->gate = request->gate;
-    gate_enter(queued->gate);
-    queued->handler = handler;
-    queued->ctx = ctx;
-    queued->id = client->last_id + 1;
-    queued_key(queued->id, queued->key);
-    if (!map_put(&client->requests, queued->key, queued)) {
-        queued_free(queued);
-        return error_no_memory();
-    }
-    client->last_id = queued->id;
-    line_put(&client->waiting, queued, false);
+    queued->id = ++client->last_id;
+    *client->end = queued;
+    client->end = &queued->next;
+    client->count++;
     if (id)
         *id = queued->id;
     return NULL;
 }
 
 void client_cancel(struct client *client, uint64_t id) {
-    char key[24];
-    queued_key(id, key);
-    struct queued_request *queued = map_get(&client->requests, key);
+    struct queued_request *queued = client->first;
+    while (queued && queued->id != id)
+        queued = queued->next;
     if (!queued)
         return;
-    if (queued->line == &client->sent) {
-        queued->unknown = true;
-        client->transport->ops->cancel(client->transport, queued->exchange);
-        client->in_flight--;
-    }
+    stop_exchange(queued);
     queued_forget(queued);
     queued_free(queued);
 }
@@ -244,16 +221,19 @@ static void log_warning(struct client *client, const char *warning) {
     client->warnings[client->warning_count] = strdup(text);
     if (client->warnings[client->warning_count])
         client->warning_count++;
-    log_fields(LOG_WARN, "the API server warns", {"cluster", client->cluster}, {"warning", text});
+    log_fields(LOG_WARN, "the API server warns", {"cluster", client->options.cluster}, {"warning", text});
 }
 
-// Takes ownership of `queued`, which is in no queue.
+// Takes ownership of `queued`.
 static void answer(struct queued_request *queued, const struct http_result *result) {
     struct response response;
+    bool dry_run = queued->request.dry_run != DRY_RUN_NO;
     // A dry-run response has no resourceVersion: it is a document, not an object.
-    bool document = queued->dry_run && result->status >= 200 && result->status < 300;
-    response_read_within(&response, result, document ? VERB_RAW_GET : queued->verb, queued->client->budget);
-    if (queued->dry_run && result->warning)
+    bool document = dry_run && result->status >= 200 && result->status < 300;
+    queued_forget(queued);
+    response_read_within(&response, result, document ? VERB_RAW_GET : queued->request.verb,
+                         queued->client->options.budget);
+    if (dry_run && result->warning)
         response.warning = strdup(result->warning);
     queued->unknown = response.reason == REASON_UNKNOWN_OUTCOME;
     queued->handler(queued->ctx, &response);
@@ -264,82 +244,67 @@ static void answer(struct queued_request *queued, const struct http_result *resu
 static void exchange_done(void *ctx, const struct http_result *result) {
     struct queued_request *queued = ctx;
     struct client *client = queued->client;
+    struct transport *transport = client->options.transport;
     client->in_flight--;
-    request_log_end(&queued->log, client->cluster, result);
+    queued->exchange = 0;
+    request_log_end(&queued->log, client->options.cluster, result);
     int64_t now_ns = clock_now().mono_ns, took_ns = now_ns - queued->sent_ns;
-    meter_request(client->meter, meter_verb(queued->verb), result->status, took_ns);
+    meter_request(client->options.meter, verbs[queued->request.verb].meter, result->status, took_ns);
     if (result->outcome == HTTP_ANSWERED)
-        meter_answered(client->meter, now_ns, took_ns);
-    probe_ended(client->probe, result);
-    log_warning(client, queued->dry_run ? NULL : result->warning);
-    if (result->outcome == HTTP_ANSWERED && result->status == 401 && !queued->resent &&
-        client->transport->ops->refresh(client->transport)) {
+        meter_answered(client->options.meter, now_ns, took_ns);
+    probe_ended(client->options.probe, result);
+    if (queued->request.dry_run == DRY_RUN_NO)
+        log_warning(client, result->warning);
+    bool again = result->outcome == HTTP_ANSWERED && result->status == 401 && !queued->resent &&
+                 transport->ops->refresh(transport);
+    if (again)
         queued->resent = true;
-        line_take(queued);
-        line_put(&client->waiting, queued, true);
-        return;
-    }
-    queued_forget(queued);
-    answer(queued, result);
+    else
+        answer(queued, result);
 }
 
-static void describe(const struct queued_request *queued, struct http_request *out) {
-    const struct budget *budget = budget_or_default(queued->client->budget);
-    static const struct {
-        enum http_method method;
-        const char *content_type;
-    } verbs[] = {
-        [VERB_GET] = {HTTP_GET, NULL},
-        [VERB_CREATE] = {HTTP_POST, "application/json"},
-        [VERB_MERGE_PATCH] = {HTTP_PATCH, "application/merge-patch+json"},
-        [VERB_STATUS_PATCH] = {HTTP_PATCH, "application/merge-patch+json"},
-        [VERB_DELETE] = {HTTP_DELETE, "application/json"},
-        [VERB_RAW_GET] = {HTTP_GET, NULL},
-    };
-    *out = (struct http_request){.method = verbs[queued->verb].method,
-                                 .path = queued->path,
-                                 .content_type = queued->body ? verbs[queued->verb].content_type : NULL,
-                                 .accept = queued->metadata ? ACCEPT_METADATA_LIST : "application/json",
-                                 .body = queued->body,
-                                 .body_len = queued->body_len,
-                                 .max_body = budget->max_answer,
-                                 .timeout_ns = TIMEOUT_NS,
-                                 .gate = queued->gate};
+static uint64_t submit(struct queued_request *queued) {
+    const struct client_options *options = &queued->client->options;
+    enum verb verb = queued->request.verb;
+    struct http_request request = {.method = verbs[verb].method,
+                                   .path = queued->path,
+                                   .content_type = queued->body ? verbs[verb].content_type : NULL,
+                                   .accept = queued->request.metadata ? ACCEPT_METADATA_LIST : "application/json",
+                                   .body = queued->body,
+                                   .body_len = queued->body ? queued->request.body_len : 0,
+                                   .max_body = budget_or_default(options->budget)->max_answer,
+                                   .timeout_ns = TIMEOUT_NS,
+                                   .gate = queued->request.gate};
+    struct http_handler handler = {.done = exchange_done, .ctx = queued};
+    return options->transport->ops->submit(options->transport, &request, &handler);
 }
 
 static void end(struct queued_request *queued, enum http_outcome outcome, const char *problem) {
-    struct http_result none = {
-        .outcome = outcome, .body = "", .content_type = "", .retry_after_ns = -1, .problem = problem};
-    queued_forget(queued);
-    answer(queued, &none);
+    answer(queued, &(struct http_result){
+                       .outcome = outcome, .body = "", .content_type = "", .retry_after_ns = -1, .problem = problem});
 }
 
-// False when out of memory, or with a closed gate; the handler was called.
+// False when out of memory; the handler was called then, and with a closed gate.
 static bool queued_send(struct client *client, struct queued_request *queued, struct moment now) {
-    struct http_request request;
-    if (!gate_admits(queued->gate, now.mono_ns)) {
+    if (!gate_admits(queued->request.gate, now.mono_ns)) {
         end(queued, HTTP_REFUSED, "the lease has ended");
         return true;
     }
-    describe(queued, &request);
-    struct http_handler handler = {.done = exchange_done, .ctx = queued};
-    line_take(queued);
-    line_put(&client->sent, queued, false);
-    queued->exchange = client->transport->ops->submit(client->transport, &request, &handler);
-    if (queued->exchange != 0) {
-        request_log_begin(&queued->log, request_log_verb(queued->verb), queued->path);
-        if (client->meter)
-            queued->sent_ns = clock_now().mono_ns;
-        client->in_flight++;
-        return true;
+    queued->exchange = submit(queued);
+    if (queued->exchange == 0) {
+        end(queued, HTTP_REFUSED, "out of memory");
+        return false;
     }
-    end(queued, HTTP_REFUSED, "out of memory");
-    return false;
+    request_log_begin(&queued->log, verbs[queued->request.verb].name, queued->path);
+    if (client->options.meter)
+        queued->sent_ns = clock_now().mono_ns;
+    client->in_flight++;
+    return true;
 }
 
 static struct queued_request *first_late(const struct client *client, struct moment now) {
-    struct queued_request *queued = client->sent.first;
-    while (queued && gate_is_open(queued->gate, now.mono_ns))
+    struct queued_request *queued = client->first;
+    while (queued && (queued->exchange == 0 || gate_is_open(queued->request.gate, now.mono_ns)))
         queued = queued->next;
     return queued;
 }
@@ -347,10 +312,9 @@ static struct queued_request *first_late(const struct client *client, struct mom
 // Requests in flight end when their gate closes: the next holder of the lease may begin.
 static void end_late(struct client *client, struct moment now) {
     for (struct queued_request *queued; (queued = first_late(client, now));) {
-        client->transport->ops->cancel(client->transport, queued->exchange);
-        client->in_flight--;
         static const char why[] = "the lease ended before the answer came";
-        request_log_end(&queued->log, client->cluster, &(struct http_result){.problem = why});
+        stop_exchange(queued);
+        request_log_end(&queued->log, client->options.cluster, &(struct http_result){.problem = why});
         end(queued, HTTP_BROKEN, why);
     }
 }
@@ -358,24 +322,31 @@ static void end_late(struct client *client, struct moment now) {
 // A released lease ends before its time; the release follows a second later (core/host/lease/election.c).
 static int64_t next_late_ns(const struct client *client, struct moment now) {
     int64_t next_ns = CLOCK_NEVER, look_ns = now.mono_ns + GATE_LOOK_NS;
-    for (const struct queued_request *queued = client->sent.first; queued; queued = queued->next)
-        if (queued->gate)
-            next_ns = clock_earlier(next_ns, clock_earlier(atomic_load(&queued->gate->until_ns), look_ns));
+    for (const struct queued_request *queued = client->first; queued; queued = queued->next)
+        if (queued->exchange != 0 && queued->request.gate)
+            next_ns = clock_earlier(next_ns, clock_earlier(atomic_load(&queued->request.gate->until_ns), look_ns));
     return next_ns;
+}
+
+static struct queued_request *first_waiting(const struct client *client) {
+    struct queued_request *queued = client->in_flight < client->options.max_in_flight ? client->first : NULL;
+    while (queued && queued->exchange != 0)
+        queued = queued->next;
+    return queued;
 }
 
 int64_t client_tick(struct client *client, struct moment now) {
     end_late(client, now);
-    while (client->waiting.first && client->in_flight < client->max_in_flight)
-        if (!queued_send(client, client->waiting.first, now))
+    for (struct queued_request *queued; (queued = first_waiting(client));)
+        if (!queued_send(client, queued, now))
             return now.mono_ns + NO_MEMORY_WAIT_NS;
     return next_late_ns(client, now); // or at a response or a new request
 }
 
 size_t client_pending(const struct client *client) {
-    return client->requests.count;
+    return client->count;
 }
 
 struct transport *client_transport(struct client *client) {
-    return client->transport;
+    return client->options.transport;
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/client/meter.h"
+// Counters and debug lines of requests (client.h).
+#include "core/base/log.h"
+#include "core/kube/client/client.h"
 
 const int64_t meter_bounds_ns[METER_BUCKETS - 1] = {
     5 * CLOCK_MS, 25 * CLOCK_MS, 100 * CLOCK_MS, 500 * CLOCK_MS, 2500 * CLOCK_MS, 10 * CLOCK_SECOND,
@@ -67,15 +69,6 @@ void meter_recent(const struct meter *meter, int64_t now_ns, struct histogram *o
     }
 }
 
-enum meter_verb meter_verb(enum verb verb) {
-    static const enum meter_verb verbs[] = {
-        [VERB_GET] = METER_GET,           [VERB_CREATE] = METER_CREATE,
-        [VERB_MERGE_PATCH] = METER_PATCH, [VERB_STATUS_PATCH] = METER_PATCH_STATUS,
-        [VERB_DELETE] = METER_DELETE,     [VERB_RAW_GET] = METER_GET,
-    };
-    return verbs[verb];
-}
-
 void meter_restart(struct meter *meter) {
     if (meter)
         COUNT(meter->restarts, 1);
@@ -128,4 +121,33 @@ void meter_read(const struct meter *meter, struct meter_reading *out) {
             series->buckets[b] = READ(cell->buckets[b]);
         series->sum_ns = READ(cell->sum_ns);
     }
+}
+
+void request_log_free(struct request_log *log) {
+    free(log->path);
+    *log = (struct request_log){0};
+}
+
+void request_log_begin(struct request_log *log, const char *verb, const char *path) {
+    request_log_free(log);
+    if (log_enabled(LOG_DEBUG))
+        *log = (struct request_log){.verb = verb, .path = strdup(path), .begun_ns = clock_now().mono_ns};
+}
+
+static void write_line(const struct request_log *log, const char *message, const char *cluster, int status,
+                       const char *problem) {
+    double ms = (double)(clock_now().mono_ns - log->begun_ns) / (double)CLOCK_MS;
+    log_fields(LOG_DEBUG, message, {"cluster", cluster}, {"verb", log->verb}, {"path", log->path},
+               LOG_INT_IF(status > 0, "code", status), LOG_DECIMAL("ms", ms), {"error", problem});
+}
+
+void request_log_opened(const struct request_log *log, const char *cluster) {
+    if (log->path)
+        write_line(log, "stream opened", cluster, 200, NULL);
+}
+
+void request_log_end(struct request_log *log, const char *cluster, const struct http_result *result) {
+    if (log->path)
+        write_line(log, "request", cluster, result->status, result->problem);
+    request_log_free(log);
 }

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/client/probe.h"
-
-#include "core/base/text.h"
-#include "core/kube/api/requests.h"
 #include "core/kube/client/client.h"
-#include "core/kube/client/request_log.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "core/kube/api/requests.h"
 
 #define UNAUTHORIZED 401
 #define BODY_MAX ((size_t)1 << 20)
 #define LATE_NS (2 * CLOCK_SECOND) // a tick later than this means that the process was not running
 
 struct probe {
-    char *cluster;
+    const char *cluster; // first member, see struct_copy_with_texts
     struct transport *transport;
     struct probe_handler handler;
     enum contact contact;
@@ -48,17 +42,13 @@ static void on_closed(void *ctx) {
 
 struct error *probe_new(const char *cluster, struct transport *transport, const struct probe_handler *handler,
                         struct probe **out) {
-    struct probe *probe = calloc(1, sizeof *probe);
-    char *copy = strdup(cluster);
-    if (!probe || !copy) {
-        free(probe);
-        free(copy);
+    const struct probe made = {
+        .cluster = cluster, .transport = transport, .handler = *handler, .answer.retry_after_ns = -1};
+    *out = struct_copy_with_texts(&made, sizeof made, 1);
+    if (!*out)
         return error_no_memory();
-    }
-    *probe = (struct probe){.cluster = copy, .transport = transport, .handler = *handler, .answer.retry_after_ns = -1};
     transport->closed = on_closed;
-    transport->closed_ctx = probe;
-    *out = probe;
+    transport->closed_ctx = *out;
     return NULL;
 }
 
@@ -70,7 +60,6 @@ void probe_free(struct probe *probe) {
     probe->transport->closed = NULL;
     response_clear(&probe->answer);
     request_log_free(&probe->log);
-    free(probe->cluster);
     free(probe);
 }
 
@@ -108,7 +97,7 @@ static void on_done(void *ctx, const struct http_result *result) {
     response_read(&probe->answer, result, VERB_GET);
 }
 
-static void ask(struct probe *probe) {
+static void send_probe(struct probe *probe) {
     const struct http_request request = {.method = HTTP_GET,
                                          .path = CLUSTER_ID_PATH,
                                          .accept = "application/json",
@@ -136,11 +125,6 @@ static void report_identity(struct probe *probe) {
 static bool is_conclusive(enum reason reason) {
     return reason == REASON_OK || reason == REASON_FORBIDDEN || reason == REASON_NOT_FOUND ||
            reason == REASON_KIND_NOT_FOUND || reason == REASON_NAMESPACE_NOT_FOUND;
-}
-
-static void ask_again(struct probe *probe, int64_t after_ns) {
-    probe->wanted = true;
-    probe->asked_ns = probe->now_ns + after_ns - PROBE_AGAIN_NS;
 }
 
 // Evaluates the exchange that ended. An error response counts as an answer, too.
@@ -171,10 +155,13 @@ static void read_end(struct probe *probe) {
     enum reason reason = probe->answer.reason;
     probe->rejected = reason == REASON_UNAUTHORIZED || (reason == REASON_FORBIDDEN && probe->known);
     probe->known |= reason == REASON_OK;
-    if (is_conclusive(reason) && !probe->rejected)
+    if (is_conclusive(reason) && !probe->rejected) {
         report_identity(probe);
-    else // rejected, or a transient error: the identity is still unknown
-        ask_again(probe, PROBE_ERROR_NS);
+        return;
+    }
+    // Rejected, or a transient error: the identity is still unknown.
+    probe->wanted = true;
+    probe->asked_ns = probe->now_ns + PROBE_ERROR_NS - PROBE_AGAIN_NS;
 }
 
 // One sentence, without advice.
@@ -224,15 +211,6 @@ static void take_time(struct probe *probe, int64_t now_ns) {
     probe->now_ns = now_ns;
 }
 
-// A load balancer may close idle connections at any time, also the last probe's.
-static void check_closed(struct probe *probe) {
-    if (probe->closed && (!probe->closed_ns || probe->now_ns - probe->closed_ns >= PROBE_CLOSED_NS)) {
-        probe->closed_ns = probe->now_ns;
-        probe->wanted = true;
-    }
-    probe->closed = false;
-}
-
 static int64_t next_question(const struct probe *probe) {
     bool early = probe->failures > 0 && probe->failures <= PROBE_EARLY_TRIES;
     int64_t least_ns = probe->asked_ns + (early ? PROBE_EARLY_NS : PROBE_AGAIN_NS);
@@ -255,9 +233,14 @@ int64_t probe_tick(struct probe *probe, struct moment now) {
     }
     judge(probe);
     probe->heard = false;
-    check_closed(probe);
+    // A load balancer may close idle connections at any time, also the last probe's.
+    if (probe->closed && (!probe->closed_ns || now.mono_ns - probe->closed_ns >= PROBE_CLOSED_NS)) {
+        probe->closed_ns = now.mono_ns;
+        probe->wanted = true;
+    }
+    probe->closed = false;
     if (probe->exchange == 0 && now.mono_ns >= next_question(probe))
-        ask(probe);
+        send_probe(probe);
     probe->due_ns = probe->exchange == 0 ? next_question(probe) : CLOCK_NEVER;
     int64_t judge_ns = probe->heard_ns + (probe->contact == CONTACT_SUSPECT ? PROBE_LOST_NS : PROBE_SUSPECT_NS);
     if (probe->unanswered && probe->contact != CONTACT_LOST && judge_ns < probe->due_ns)

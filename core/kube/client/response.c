@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/base/text.h"
 #include "core/kube/client/client.h"
 #include "core/kube/object/span.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #define EXCERPT_MAX 200
@@ -45,6 +42,11 @@ const char *reason_text(enum reason reason) {
 
 bool reason_is_permanent(enum reason reason) {
     return reasons[reason].permanent;
+}
+
+bool reason_is_transient(enum reason reason) {
+    return reason == REASON_NOT_SENT || reason == REASON_UNKNOWN_OUTCOME || reason == REASON_TOO_MANY ||
+           reason == REASON_SERVER_ERROR;
 }
 
 const char *contact_name(enum contact contact) {
@@ -154,19 +156,15 @@ static enum reason etcd_reason(const char *message, enum reason otherwise) {
 }
 
 static enum reason refine(enum reason reason, const struct json *status, const char *message, enum verb verb) {
-    switch (reason) {
-    case REASON_FORBIDDEN:
+    if (reason == REASON_FORBIDDEN)
         return forbidden_reason(status, message);
-    case REASON_NOT_FOUND:
+    if (reason == REASON_NOT_FOUND)
         return not_found_reason(status, verb);
-    case REASON_UNKNOWN_OUTCOME:
-        return has_cause(status, "ResourceVersionTooLarge", "Too large resource version") ? REASON_TOO_LARGE_VERSION
-                                                                                          : reason;
-    case REASON_SERVER_ERROR:
+    if (reason == REASON_SERVER_ERROR)
         return etcd_reason(message, reason);
-    default:
-        return reason;
-    }
+    bool early =
+        reason == REASON_UNKNOWN_OUTCOME && has_cause(status, "ResourceVersionTooLarge", "Too large resource version");
+    return early ? REASON_TOO_LARGE_VERSION : reason;
 }
 
 static enum reason status_reason(const struct json *status, int code, enum verb verb) {
@@ -195,14 +193,12 @@ void response_read_status(struct response *response, const struct json *status, 
 
 // The first line of a non-JSON body, sanitised for a message.
 static void excerpt(const struct http_result *result, char out[EXCERPT_MAX]) {
-    char line[EXCERPT_MAX];
     size_t len = 0;
-    while (len < result->body_len && len < sizeof(line) - 1 && result->body[len] != '\n' && result->body[len] != '\r') {
+    for (; len < result->body_len && len < EXCERPT_MAX - 1 && !strchr("\r\n", result->body[len]); len++) {
         unsigned char c = (unsigned char)result->body[len];
-        line[len++] = c < 0x20 || c >= 0x7f ? '?' : (char)c;
+        out[len] = c < 0x20 || c >= 0x7f ? '?' : (char)c;
     }
-    line[len] = '\0';
-    text_copy(out, EXCERPT_MAX, line);
+    out[len] = '\0';
 }
 
 // A response without content type counts as JSON if it parses.
@@ -230,27 +226,6 @@ static void read_failure(struct response *response, const struct http_result *re
                          text[0] != '\0' ? ": " : "", text));
 }
 
-static void read_value(struct response *response, struct json *value, const struct http_result *result,
-                       enum verb verb) {
-    if (verb != VERB_RAW_GET && strcmp(json_string_or(json_get(value, "kind"), ""), "Status") == 0) {
-        if (strcmp(json_string_or(json_get(value, "status"), ""), "Failure") == 0)
-            response_read_status(response, value, 0, verb);
-        else
-            conclude(response, REASON_OK, text_format("the server answered %d", result->status));
-        json_free(value);
-        return;
-    }
-    response->value = value;
-    conclude(response, REASON_OK, text_format("the server answered %d", result->status));
-}
-
-static void fail_success(struct response *response, const struct http_result *result, const struct error *error,
-                         const char *what) {
-    enum reason reason = error->code == ERROR_NO_MEMORY ? REASON_UNKNOWN_OUTCOME : REASON_GARBAGE;
-    conclude(response, reason,
-             text_format("the server answered %d with %s: %s", result->status, what, error_text(error)));
-}
-
 // A request may return a Status, a document, or a review (authorization.k8s.io, authentication.k8s.io), which is not
 // stored and has neither name nor uid. Everything else must be an object.
 static bool is_plain_value(const struct http_result *result, enum verb verb) {
@@ -269,26 +244,28 @@ static bool is_plain_value(const struct http_result *result, enum verb verb) {
 static void read_body(struct response *response, const struct http_result *result, enum verb verb,
                       const struct budget *budget) {
     __attribute__((cleanup(error_cleanup))) struct error *error = NULL;
+    AUTO_JSON value = NULL;
+    bool plain = is_plain_value(result, verb);
     response->cost = object_text_cost(result->body, result->body_len);
-    if (!is_plain_value(result, verb)) {
+    if (plain) {
+        const struct budget *bounds = budget_or_default(budget);
+        const struct json_limits limits = {.max_nodes = bounds->max_answer / NODE_BYTES, .stop = bounds->stop};
+        error = json_parse_limited(result->body, result->body_len, &limits, &value);
+    } else {
         const struct object_limits limits = {.budget = budget};
-        error = object_parse_bounded(result->body, result->body_len, NULL, NULL, &limits, &response->object);
-        if (!error) {
-            conclude(response, REASON_OK, text_format("the server answered %d", result->status));
-            return;
-        }
-        fail_success(response, result, error, "something that is not a Kubernetes object");
-        return;
+        error = object_parse_bounded(result->body, result->body_len, &limits, &response->object);
     }
-    budget = budget_or_default(budget);
-    const struct json_limits limits = {.max_nodes = budget->max_answer / NODE_BYTES, .stop = budget->stop};
-    struct json *value = NULL;
-    error = json_parse_limited(result->body, result->body_len, &limits, &value);
-    if (error) {
-        fail_success(response, result, error, "invalid JSON");
-        return;
-    }
-    read_value(response, value, result, verb);
+    bool status = verb != VERB_RAW_GET && text_equal(json_string(json_get(value, "kind")), "Status");
+    if (error)
+        conclude(response, error->code == ERROR_NO_MEMORY ? REASON_UNKNOWN_OUTCOME : REASON_GARBAGE,
+                 text_format("the server answered %d with %s: %s", result->status,
+                             plain ? "invalid JSON" : "something that is not a Kubernetes object", error_text(error)));
+    else if (status && text_equal(json_string(json_get(value, "status")), "Failure"))
+        response_read_status(response, value, 0, verb);
+    else
+        conclude(response, REASON_OK, text_format("the server answered %d", result->status));
+    if (!status)
+        response->value = TAKE(value);
 }
 
 static bool is_json(struct response *response, const struct http_result *result) {

@@ -3,7 +3,6 @@
 // send them.
 #pragma once
 
-#include "core/base/buffer.h"
 #include "core/kube/object/object.h"
 #include "core/kube/transport/gate.h"
 
@@ -49,6 +48,8 @@ enum reason {
 const char *reason_text(enum reason reason); // "AlreadyExists"
 // The same request fails until rights, quotas, the configuration or the request change.
 bool reason_is_permanent(enum reason reason);
+// The same request may succeed later, without any change.
+bool reason_is_transient(enum reason reason);
 // Missing rights: an optional request is not repeated soon.
 bool reason_is_refusal(enum reason reason);
 
@@ -94,7 +95,7 @@ struct request {
 struct error *resource_path(const struct resource *resource, const char *namespace_, const char *name,
                             const char *subresource, struct buffer *out);
 
-// Whether an API server answers, see probe.h.
+// Whether an API server answers, see client.h.
 enum contact {
     CONTACT_UNKNOWN, // no response yet
     CONTACT_GOOD,
@@ -105,7 +106,7 @@ enum contact {
 #define CONTACTS (CONTACT_REJECTED + 1)
 const char *contact_name(enum contact contact); // "good"
 
-// Counters about one API server, see meter.h.
+// Counters about one API server, see client.h.
 #define METER_BUCKETS 7 // of the time that requests took, by meter_bounds_ns; the last one has no bound
 #define METER_SERIES 24 // separate verbs and codes; all others are METER_OTHER
 

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/credentials/credentials.h"
 
-#include "core/base/clock.h"
 #include "core/base/log.h"
-#include "core/base/text.h"
-#include "core/kube/kubeconfig/certs.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 // As client-go: a token is cached for a minute, less ten seconds of leeway (transport/token_source.go).
 #define TOKEN_AGE (50 * CLOCK_SECOND)
@@ -34,17 +28,11 @@ static struct pem_set *pem_set_new(const char *ca, const char *cert, const char 
     if (!made)
         return NULL;
     made->users = 1;
+    made->expires_ns = cert ? certs_expiry(cert) : 0;
     if (text_set(&made->ca, ca) && text_set(&made->cert, cert) && text_set(&made->key, key))
         return made;
     pem_set_release(made);
     return NULL;
-}
-
-int64_t pem_set_expiry(struct pem_set *pem_set) {
-    if (!pem_set->dated)
-        pem_set->expires_ns = pem_set->cert ? certs_expiry(pem_set->cert) : 0;
-    pem_set->dated = true;
-    return pem_set->expires_ns;
 }
 
 static void warn(const struct credentials *credentials, const char *message, const char *why) {
@@ -62,23 +50,21 @@ static bool names_files(const struct credentials *credentials) {
     return credentials->secure && (endpoint->ca_file || endpoint->client_cert_file || endpoint->client_key_file);
 }
 
-static bool has_files(const struct credentials *credentials) {
-    return credentials->endpoint->source || names_files(credentials);
-}
-
-static struct error *make_header(const char *token, char **header) {
-    *header = token ? text_format(CREDENTIALS_BEARER "%s", token) : NULL;
-    return token && !*header ? error_no_memory() : NULL;
+// When the kubeconfig and the files are due again, after a check now.
+static int64_t next_check(const struct credentials *credentials, int64_t now_ns) {
+    return credentials->endpoint->paths || names_files(credentials) ? now_ns + FILES_AGE : CLOCK_NEVER;
 }
 
 // Sets *header to the endpoint's Authorization header, NULL for none.
 static struct error *read_header(const struct credentials *credentials, char **header) {
+    bool plugin = credentials->endpoint->exec;
+    AUTO_TEXT own = NULL;
     *header = NULL;
-    if (credentials->endpoint->exec)
-        return make_header(credentials->exec.held.token, header);
-    AUTO_TEXT token = NULL;
-    TRY(endpoint_token(credentials->endpoint, &token));
-    return make_header(token, header);
+    if (!plugin)
+        TRY(endpoint_token(credentials->endpoint, &own));
+    const char *token = plugin ? credentials->exec.held.token : own;
+    *header = token ? text_format(CREDENTIALS_BEARER "%s", token) : NULL;
+    return token && !*header ? error_no_memory() : NULL;
 }
 
 static void update_token(struct credentials *credentials, int64_t now_ns) {
@@ -111,15 +97,13 @@ static struct pem_set *make_pem_set(const struct credentials *credentials, const
 }
 
 struct error *credentials_open(struct credentials *credentials, const struct endpoint *endpoint, bool secure,
-                               void (*wake)(void *ctx), void *ctx, struct moment now) {
+                               int wake_fd, struct moment now) {
     *credentials = (struct credentials){.endpoint = endpoint, .secure = secure, .token_due_ns = CLOCK_NEVER};
     credentials->pem_set = make_pem_set(credentials, endpoint);
     if (!credentials->pem_set)
         return error_no_memory();
-    credentials->files_due_ns = endpoint_is_outdated(endpoint) ? now.mono_ns
-                                : has_files(credentials)       ? now.mono_ns + FILES_AGE
-                                                               : CLOCK_NEVER;
-    exec_source_open(&credentials->exec, secure ? endpoint->exec : NULL, wake, ctx, now);
+    credentials->files_due_ns = endpoint_is_outdated(endpoint) ? now.mono_ns : next_check(credentials, now.mono_ns);
+    exec_source_open(&credentials->exec, secure ? endpoint->exec : NULL, wake_fd, now);
     if (secure)
         update_token(credentials, now.mono_ns);
     return NULL;
@@ -144,7 +128,7 @@ const struct error *credentials_problem(const struct credentials *credentials, i
 }
 
 int64_t credentials_due(const struct credentials *credentials) {
-    if (credentials->exec.job) // the end of the run wakes the transport
+    if (credentials->exec.running) // the end of the run wakes the transport
         return CLOCK_NEVER;
     return clock_earlier(credentials->files_due_ns, credentials->exec.due_ns);
 }
@@ -165,21 +149,16 @@ bool credentials_expire(struct credentials *credentials, int64_t now_ns) {
     return renewed || token || names_files(credentials) || endpoint_is_outdated(credentials->endpoint);
 }
 
-// Replaces *text with the content of the file.
-static struct error *read_pem(const char *path, char **text) {
-    char *content = NULL;
-    TRY(certs_read_file(path, &content));
-    text_free_secret(*text);
-    *text = content;
-    return NULL;
-}
-
 static struct error *read_files(const struct credentials *credentials, struct pem_set *pem_set) {
     char **const texts[CREDENTIAL_FILES] = {&pem_set->ca, &pem_set->cert, &pem_set->key};
     for (size_t i = 0; i < CREDENTIAL_FILES; i++) {
         const char *path = file_of(credentials->endpoint, i);
-        if (path)
-            TRY(read_pem(path, texts[i]));
+        char *content = NULL;
+        if (!path)
+            continue;
+        TRY(certs_read_file(path, &content));
+        text_free_secret(*texts[i]);
+        *texts[i] = content;
     }
     const char *ca_file = credentials->endpoint->ca_file;
     if (pem_set->ca)
@@ -194,6 +173,7 @@ static bool adopt(struct credentials *credentials, struct pem_set *fresh) {
     if (!identity && text_equal(old->ca, fresh->ca))
         return false;
     pem_set_release(credentials->pem_set);
+    fresh->expires_ns = fresh->cert ? certs_expiry(fresh->cert) : 0;
     credentials->pem_set = fresh;
     fresh->users++; // the second reference is the caller's, until it returns
     return identity;
@@ -236,10 +216,9 @@ static void replace_plugin(struct credentials *credentials, const struct endpoin
         source->plugin = credentials->secure ? fresh->exec : NULL;
         return;
     }
-    void (*wake)(void *ctx) = source->wake;
-    void *ctx = source->ctx;
+    int wake_fd = source->wake_fd;
     exec_source_close(source);
-    exec_source_open(source, fresh->exec, wake, ctx, now);
+    exec_source_open(source, fresh->exec, wake_fd, now);
 }
 
 bool credentials_replace(struct credentials *credentials, struct endpoint *fresh, struct moment now) {
@@ -248,7 +227,7 @@ bool credentials_replace(struct credentials *credentials, struct endpoint *fresh
     endpoint_free(credentials->own);
     credentials->endpoint = credentials->own = fresh;
     credentials->moved = false;
-    credentials->files_due_ns = has_files(credentials) ? now.mono_ns + FILES_AGE : CLOCK_NEVER;
+    credentials->files_due_ns = next_check(credentials, now.mono_ns);
     memset(credentials->stamps, 0, sizeof credentials->stamps);
     if (credentials->secure)
         update_token(credentials, now.mono_ns);
@@ -278,22 +257,18 @@ static bool reload(struct credentials *credentials, struct moment now) {
     return false;
 }
 
-// A plugin gave another credential.
-static bool use_plugin(struct credentials *credentials, int64_t now_ns) {
-    const struct exec_credential *held = &credentials->exec.held;
-    AUTO_PEM_SET fresh = pem_set_new(credentials->pem_set->ca, held->cert, held->key);
-    update_token(credentials, now_ns);
-    return fresh && adopt(credentials, fresh);
-}
-
 bool credentials_update(struct credentials *credentials, struct moment now) {
     bool identity = false;
-    if (exec_source_update(&credentials->exec, now))
-        identity = use_plugin(credentials, now.mono_ns);
+    if (exec_source_update(&credentials->exec, now)) {
+        const struct exec_credential *held = &credentials->exec.held;
+        AUTO_PEM_SET fresh = pem_set_new(credentials->pem_set->ca, held->cert, held->key);
+        update_token(credentials, now.mono_ns);
+        identity = fresh && adopt(credentials, fresh);
+    }
     if (now.mono_ns >= credentials->token_due_ns)
         update_token(credentials, now.mono_ns);
     // A run in progress uses the endpoint's plugin: read the kubeconfig again afterwards.
-    if (now.mono_ns < credentials->files_due_ns || credentials->exec.job)
+    if (now.mono_ns < credentials->files_due_ns || credentials->exec.running)
         return identity;
     credentials->files_due_ns = now.mono_ns + FILES_AGE;
     if (endpoint_is_outdated(credentials->endpoint))

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The configuration and the output of a plugin (exec_plugin.h).
-#include "core/kube/credentials/exec_plugin.h"
+// The configuration, the output and the last credential of a plugin (credentials.h).
+#include "core/kube/credentials/credentials.h"
 
-#include "core/base/clock.h"
-#include "core/base/text.h"
+#include "core/base/thread.h"
 #include "core/json/json.h"
-#include "core/kube/kubeconfig/certs.h"
-#include "core/kube/kubeconfig/kubeconfig.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 void exec_plugin_free(struct exec_plugin *plugin) {
     if (!plugin)
@@ -59,6 +53,57 @@ void exec_credential_clear(struct exec_credential *credential) {
     *credential = (struct exec_credential){.token = NULL};
 }
 
+struct exec_cache {
+    pthread_mutex_t mutex;
+    struct exec_credential held; // zeros, so expired: none
+};
+
+struct exec_cache *exec_cache_new(void) {
+    struct exec_cache *cache = calloc(1, sizeof *cache);
+    if (cache)
+        pthread_mutex_init(&cache->mutex, NULL);
+    return cache;
+}
+
+void exec_cache_free(struct exec_cache *cache) {
+    if (!cache)
+        return;
+    exec_credential_clear(&cache->held);
+    pthread_mutex_destroy(&cache->mutex);
+    free(cache);
+}
+
+// Apart from the expiry.
+static bool are_equal(const struct exec_credential *a, const struct exec_credential *b) {
+    return text_equal(a->token, b->token) && text_equal(a->cert, b->cert) && text_equal(a->key, b->key);
+}
+
+// False when out of memory; *to is empty then.
+static bool copy(const struct exec_credential *from, struct exec_credential *to) {
+    *to = (struct exec_credential){.expires_ns = from->expires_ns};
+    if (text_set(&to->token, from->token) && text_set(&to->cert, from->cert) && text_set(&to->key, from->key))
+        return true;
+    exec_credential_clear(to);
+    return false;
+}
+
+void exec_cache_put(struct exec_cache *cache, const struct exec_credential *fresh) {
+    if (!cache)
+        return;
+    AUTO_LOCK(&cache->mutex);
+    exec_credential_clear(&cache->held);
+    (void)copy(fresh, &cache->held);
+}
+
+bool exec_cache_get(struct exec_cache *cache, const struct exec_credential *other_than, int64_t until_ns,
+                    struct exec_credential *out) {
+    if (!cache)
+        return false;
+    AUTO_LOCK(&cache->mutex);
+    return cache->held.expires_ns > until_ns && !(other_than && are_equal(&cache->held, other_than)) &&
+           copy(&cache->held, out);
+}
+
 static struct error *check_constant(const struct json *value, const char *field, const char *expected) {
     const char *found = json_string(json_get(value, field));
     if (text_equal(found, expected))
@@ -97,10 +142,7 @@ static struct error *check_credential(const struct exec_credential *found) {
                          found->cert ? "certificate" : "key");
     if (found->token)
         TRY(error_wrap(endpoint_check_token(found->token), "status.token"));
-    if (!found->cert)
-        return NULL;
-    TRY(error_wrap(certs_check_certificates(found->cert), "status.clientCertificateData"));
-    return error_wrap(certs_check_pair(found->cert, found->key), "status.clientCertificateData");
+    return found->cert ? error_wrap(certs_check_pair(found->cert, found->key), "status.clientCertificateData") : NULL;
 }
 
 static struct error *read_status(const struct exec_plugin *plugin, const struct json *value,

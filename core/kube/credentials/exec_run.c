@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// One run of a credential plugin (exec_plugin.h): a separate process group, with pipes for the output.
-#include "core/base/clock.h"
-#include "core/base/memory.h"
-#include "core/base/text.h"
-#include "core/kube/credentials/exec_plugin.h"
+// One run of a credential plugin (credentials.h): a separate process group, with pipes for the output.
+#include "core/kube/credentials/credentials.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define OUTPUT_MAX ((size_t)256 * 1024)
 #define CHUNKS 128 // more than a pipe and OUTPUT_MAX hold
+#define CHUNK 4096
 #define STDERR_KEPT ((size_t)4096)
+#define LINE_MAX_LEN ((size_t)511)
 #define STEP_MS 50                     // between checks of a process without a pidfd
 #define KILLED_WAIT (2 * CLOCK_SECOND) // a killed process that hangs in the kernel is left behind then
 
@@ -29,8 +26,7 @@ struct plugin_run {
     int out[2], err[2]; // pipes: read end, write end; -1: closed
     int status;         // of waitpid
     struct buffer output;
-    char tail[STDERR_KEPT]; // the end of stderr
-    size_t tail_len;
+    struct buffer tail; // the end of stderr
 };
 
 static void close_fd(int *fd) {
@@ -48,6 +44,7 @@ static void run_cleanup(struct plugin_run *run) {
     if (run->output.data)
         explicit_bzero(run->output.data, run->output.len);
     buffer_free(&run->output);
+    buffer_free(&run->tail);
 }
 
 // Whether the variable that `entry` sets ("NAME=value") is in the list.
@@ -80,39 +77,32 @@ static char **make_environment(const struct exec_plugin *plugin, char *info) {
     return list;
 }
 
-// Empty stdin, no other file of this process, and no blocked or ignored signal.
-static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes, const struct plugin_run *run) {
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
+// Empty stdin, and no other file of this process.
+static int add_files(posix_spawn_file_actions_t *actions, const struct plugin_run *run) {
     int code = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     if (code == 0)
         code = posix_spawn_file_actions_adddup2(actions, run->out[1], STDOUT_FILENO);
     if (code == 0)
         code = posix_spawn_file_actions_adddup2(actions, run->err[1], STDERR_FILENO);
-    if (code == 0)
-        code = posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1);
-    if (code == 0)
-        code = posix_spawnattr_setflags(attributes,
-                                        POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    if (code == 0)
-        code = posix_spawnattr_setsigmask(attributes, &none);
-    return code == 0 ? posix_spawnattr_setsigdefault(attributes, &all) : code;
+    return code == 0 ? posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1) : code;
 }
 
+// With no blocked or ignored signal. Attributes and empty lists do not allocate: these calls do not fail.
 static int spawn(struct plugin_run *run, const char *path, char **environment) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
-    int code = posix_spawn_file_actions_init(&actions);
-    if (code != 0)
-        return code;
-    code = posix_spawnattr_init(&attributes);
-    if (code == 0) {
-        code = prepare(&actions, &attributes, run);
-        if (code == 0)
-            code = posix_spawn(&run->pid, path, &actions, &attributes, run->plugin->args, environment);
-        posix_spawnattr_destroy(&attributes);
-    }
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    (void)posix_spawn_file_actions_init(&actions);
+    (void)posix_spawnattr_init(&attributes);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    (void)posix_spawnattr_setsigmask(&attributes, &none);
+    (void)posix_spawnattr_setsigdefault(&attributes, &all);
+    int code = add_files(&actions, run);
+    if (code == 0)
+        code = posix_spawn(&run->pid, path, &actions, &attributes, run->plugin->args, environment);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return code;
 }
@@ -167,31 +157,19 @@ static void stop(struct plugin_run *run) {
         (void)poll(NULL, 0, 5);
 }
 
-static void keep_tail(struct plugin_run *run, const char *bytes, size_t len) {
-    if (len >= STDERR_KEPT) {
-        bytes += len - STDERR_KEPT;
-        len = STDERR_KEPT;
-    }
-    size_t drop = run->tail_len + len > STDERR_KEPT ? run->tail_len + len - STDERR_KEPT : 0;
-    memmove(run->tail, run->tail + drop, run->tail_len - drop);
-    run->tail_len -= drop;
-    memcpy(run->tail + run->tail_len, bytes, len);
-    run->tail_len += len;
-}
-
 // Reads available output, at most CHUNKS times. False if there is too much output.
 static bool drain(struct plugin_run *run, int *fd, bool output) {
-    char bytes[4096];
+    char bytes[CHUNK];
     for (size_t i = 0; *fd >= 0 && i < CHUNKS; i++) {
         ssize_t len = read(*fd, bytes, sizeof bytes);
         if (len < 0 && (errno == EAGAIN || errno == EINTR))
             return true;
         if (len <= 0)
             close_fd(fd);
-        else if (!output)
-            keep_tail(run, bytes, (size_t)len);
-        else if (!buffer_append(&run->output, bytes, (size_t)len))
+        else if (!buffer_append(output ? &run->output : &run->tail, bytes, (size_t)len) && output)
             return false;
+        if (run->tail.len > STDERR_KEPT)
+            buffer_consume(&run->tail, run->tail.len - STDERR_KEPT);
     }
     return true;
 }
@@ -222,17 +200,16 @@ static struct error *wait_for_end(struct plugin_run *run, int64_t timeout_ns, in
 
 // The last line of stderr that is not empty, as one safe line.
 static void last_line(const struct plugin_run *run, struct buffer *out) {
-    size_t end = run->tail_len;
-    while (end > 0 && strchr(" \t\r\n", run->tail[end - 1]))
+    const char *tail = run->tail.data;
+    size_t end = run->tail.len;
+    while (end > 0 && strchr(" \t\r\n", tail[end - 1]))
         end--;
     size_t begin = end;
-    while (begin > 0 && run->tail[begin - 1] != '\n' && run->tail[begin - 1] != '\0')
+    while (begin > 0 && tail[begin - 1] != '\n' && tail[begin - 1] != '\0')
         begin--;
-    char line[512];
-    size_t len = size_least(end - begin, sizeof line - 1);
-    memcpy(line, run->tail + begin, len);
-    line[len] = '\0';
-    text_show(out, line);
+    AUTO_TEXT line = strndup(end > begin ? tail + begin : "", size_least(end - begin, LINE_MAX_LEN));
+    if (line)
+        text_show(out, line);
 }
 
 static struct error *judge(const struct plugin_run *run) {
@@ -259,15 +236,17 @@ struct error *exec_plugin_run(const struct exec_plugin *plugin, int64_t timeout_
                               struct exec_credential *out) {
     *out = (struct exec_credential){.expires_ns = CLOCK_NEVER};
     AUTO_TEXT path = NULL;
-    struct error *error = exec_plugin_find(plugin, &path);
-    if (error)
-        return error;
+    TRY(exec_plugin_find(plugin, &path));
     __attribute__((cleanup(run_cleanup))) struct plugin_run run = {
-        .plugin = plugin, .exit_fd = -1, .out = {-1, -1}, .err = {-1, -1}, .output = {.max = OUTPUT_MAX}};
-    error = start(&run, path);
-    if (error)
-        return error_wrap(error, "%s", plugin->where);
-    error = wait_for_end(&run, timeout_ns, cancel_fd);
+        .plugin = plugin,
+        .exit_fd = -1,
+        .out = {-1, -1},
+        .err = {-1, -1},
+        .output = {.max = OUTPUT_MAX},
+        .tail = {.max = STDERR_KEPT + CHUNK},
+    };
+    TRY(error_wrap(start(&run, path), "%s", plugin->where));
+    struct error *error = wait_for_end(&run, timeout_ns, cancel_fd);
     if (run.pid != 0)
         stop(&run);
     if (!error)

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/credentials/exec_source.h"
+#include "core/kube/credentials/credentials.h"
 
 #include "core/base/log.h"
-#include "core/base/memory.h"
 #include "core/base/thread.h"
 
 #include <errno.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -21,71 +17,47 @@
 #define AGAIN_MAX (60 * CLOCK_SECOND)
 
 // A run of the plugin in its own thread: finding the file and starting the process may block.
-struct exec_job {
-    const struct exec_source *source;
-    int cancel_fd;
-    pthread_t thread;
-    atomic_bool over; // the fields below are then complete
-    struct exec_credential credential;
-    struct error *error;
-};
-
 static void *run_plugin(void *arg) {
-    struct exec_job *job = arg;
-    job->error = exec_plugin_run(job->source->plugin, EXEC_TIMEOUT, job->cancel_fd, &job->credential);
-    atomic_store(&job->over, true);
-    job->source->wake(job->source->ctx);
+    struct exec_source *source = arg;
+    source->error = exec_plugin_run(source->plugin, EXEC_TIMEOUT, source->cancel_fd, &source->result);
+    atomic_store(&source->over, true);
+    (void)eventfd_write(source->wake_fd, 1);
     return NULL;
 }
 
-static struct error *start_job(struct exec_source *source) {
-    struct exec_job *job = calloc(1, sizeof *job);
-    if (!job)
-        return error_no_memory();
-    job->source = source;
-    job->cancel_fd = eventfd(0, EFD_CLOEXEC);
-    int code = job->cancel_fd < 0 ? errno : thread_start("credentials", 0, run_plugin, job, &job->thread);
-    if (code == 0) {
-        source->job = job;
-        return NULL;
-    }
-    if (job->cancel_fd >= 0)
-        close(job->cancel_fd);
-    free(job);
-    return error_new(ERROR_IO, "%s: cannot start a thread: %s", source->plugin->where, strerror(code));
+static struct error *start_run(struct exec_source *source) {
+    source->cancel_fd = eventfd(0, EFD_CLOEXEC);
+    atomic_store(&source->over, false);
+    int code = source->cancel_fd < 0 ? errno : thread_start("credentials", 0, run_plugin, source, &source->thread);
+    source->running = code == 0;
+    if (code != 0 && source->cancel_fd >= 0)
+        close(source->cancel_fd);
+    return code == 0 ? NULL
+                     : error_new(ERROR_IO, "%s: cannot start a thread: %s", source->plugin->where, strerror(code));
 }
 
-// Waits for the end of the run. *out is filled unless there is an error.
-static struct error *end_job(struct exec_source *source, struct exec_credential *out) {
-    struct exec_job *job = TAKE(source->job);
-    pthread_join(job->thread, NULL);
-    close(job->cancel_fd);
-    struct error *error = job->error;
-    *out = job->credential;
-    free(job);
-    return error;
+// Waits for the end of the run.
+static void join_run(struct exec_source *source) {
+    pthread_join(source->thread, NULL);
+    close(source->cancel_fd);
+    source->running = false;
 }
 
-static void cancel_job(struct exec_source *source) {
-    struct exec_credential unused;
-    (void)eventfd_write(source->job->cancel_fd, 1);
-    error_free(end_job(source, &unused));
-    exec_credential_clear(&unused);
-}
-
-void exec_source_open(struct exec_source *source, const struct exec_plugin *plugin, void (*wake)(void *ctx), void *ctx,
-                      struct moment now) {
+void exec_source_open(struct exec_source *source, const struct exec_plugin *plugin, int wake_fd, struct moment now) {
     *source = (struct exec_source){.plugin = plugin,
-                                   .wake = wake,
-                                   .ctx = ctx,
+                                   .wake_fd = wake_fd,
                                    .due_ns = plugin ? now.mono_ns : CLOCK_NEVER,
                                    .started_ns = now.mono_ns,
                                    .expires_ns = CLOCK_NEVER};
 }
 
 void exec_source_close(struct exec_source *source) {
-    if (source->job)
-        cancel_job(source);
+    if (source->running) {
+        (void)eventfd_write(source->cancel_fd, 1);
+        join_run(source);
+        error_free(source->error);
+        exec_credential_clear(&source->result);
+    }
     exec_credential_clear(&source->held);
     error_free(source->problem);
     *source = (struct exec_source){.due_ns = CLOCK_NEVER};
@@ -123,7 +95,6 @@ static void plan_expiry(struct exec_source *source, struct moment now) {
 static void adopt_credential(struct exec_source *source, const struct exec_credential *fresh, struct moment now) {
     exec_credential_clear(&source->held);
     source->held = *fresh;
-    source->has = true;
     source->accepted = source->rejected = false;
     source->generation++;
     source->failures = 0;
@@ -136,34 +107,34 @@ static void adopt_credential(struct exec_source *source, const struct exec_crede
 // delay applies.
 static bool adopt_shared(struct exec_source *source, struct moment now) {
     struct exec_credential fresh;
-    if (!exec_cache_get(source->plugin->cache, source->has ? &source->held : NULL, now.wall_ns + LEEWAY, &fresh))
+    if (!exec_cache_get(source->plugin->cache, source->generation > 0 ? &source->held : NULL, now.wall_ns + LEEWAY,
+                        &fresh))
         return false;
     source->started_ns = now.mono_ns - AGAIN;
     adopt_credential(source, &fresh, now);
     return true;
 }
 
-static bool finish_job(struct exec_source *source, struct moment now) {
-    struct exec_credential fresh;
-    struct error *error = end_job(source, &fresh);
-    if (error)
-        handle_failure(source, error, now.mono_ns);
-    else
-        adopt_credential(source, &fresh, now);
-    if (!error)
-        exec_cache_put(source->plugin->cache, &source->held);
-    return !error;
+static bool finish_run(struct exec_source *source, struct moment now) {
+    join_run(source);
+    if (source->error) {
+        handle_failure(source, TAKE(source->error), now.mono_ns);
+        return false;
+    }
+    adopt_credential(source, &source->result, now);
+    exec_cache_put(source->plugin->cache, &source->held);
+    return true;
 }
 
 bool exec_source_update(struct exec_source *source, struct moment now) {
-    bool changed = source->job && atomic_load(&source->job->over) && finish_job(source, now);
-    if (source->job || now.mono_ns < source->due_ns)
+    bool changed = source->running && atomic_load(&source->over) && finish_run(source, now);
+    if (source->running || now.mono_ns < source->due_ns)
         return changed;
     if (adopt_shared(source, now))
         return true;
     source->started_ns = now.mono_ns;
     source->due_ns = CLOCK_NEVER; // until this run is over
-    struct error *error = start_job(source);
+    struct error *error = start_run(source);
     if (error)
         handle_failure(source, error, now.mono_ns);
     return changed;
@@ -171,11 +142,11 @@ bool exec_source_update(struct exec_source *source, struct moment now) {
 
 // An expired credential is not sent: the server would reject it.
 static bool is_usable(const struct exec_source *source, int64_t now_ns) {
-    return !source->plugin || (source->has && !source->rejected && now_ns < source->expires_ns);
+    return !source->plugin || (source->generation > 0 && !source->rejected && now_ns < source->expires_ns);
 }
 
 bool exec_source_is_waiting(const struct exec_source *source, int64_t now_ns) {
-    return source->job && !is_usable(source, now_ns);
+    return source->running && !is_usable(source, now_ns);
 }
 
 const struct error *exec_source_problem(const struct exec_source *source, int64_t now_ns) {
@@ -183,7 +154,7 @@ const struct error *exec_source_problem(const struct exec_source *source, int64_
 }
 
 void exec_source_answered(struct exec_source *source, uint64_t generation, int status) {
-    if (generation != source->generation || !source->has)
+    if (generation != source->generation || generation == 0)
         return;
     source->rejected |= status == 401;
     source->accepted |= (status >= 200 && status < 300) || status == 403;
@@ -192,7 +163,7 @@ void exec_source_answered(struct exec_source *source, uint64_t generation, int s
 bool exec_source_renew(struct exec_source *source, int64_t now_ns) {
     if (!source->plugin)
         return false;
-    if (source->job || (source->has && !source->rejected))
+    if (source->running || (source->generation > 0 && !source->rejected))
         return true; // in progress, or ended
     int64_t earliest_ns = source->started_ns + (source->accepted ? AGAIN_ACCEPTED : AGAIN);
     if (source->failures == 0)

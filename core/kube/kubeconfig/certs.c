@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/kubeconfig/certs.h"
-
-#include "core/base/clock.h"
-#include "core/base/text.h"
+#include "core/kube/kubeconfig/kubeconfig.h"
 
 #include <limits.h>
 #include <openssl/bio.h>
@@ -10,8 +7,6 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
-#include <stdbool.h>
-#include <string.h>
 #include <time.h>
 
 static void bio_cleanup(BIO **bio) {
@@ -20,8 +15,8 @@ static void bio_cleanup(BIO **bio) {
     ERR_clear_error();
 }
 
-static void x509_cleanup(X509 **cert) {
-    X509_free(*cert);
+static void chain_cleanup(STACK_OF(X509) * *chain) {
+    sk_X509_pop_free(*chain, X509_free);
 }
 
 static void key_cleanup(EVP_PKEY **key) {
@@ -29,7 +24,7 @@ static void key_cleanup(EVP_PKEY **key) {
 }
 
 #define AUTO_BIO __attribute__((cleanup(bio_cleanup))) BIO *
-#define AUTO_X509 __attribute__((cleanup(x509_cleanup))) X509 *
+#define AUTO_CHAIN __attribute__((cleanup(chain_cleanup))) STACK_OF(X509) *
 #define AUTO_KEY __attribute__((cleanup(key_cleanup))) EVP_PKEY *
 
 struct error *certs_take(struct buffer *content, char **out) {
@@ -51,33 +46,30 @@ static BIO *open_pem(const char *pem) {
     return BIO_new_mem_buf(pem, len > INT_MAX ? INT_MAX : (int)len);
 }
 
-// The next certificate, or NULL: at the end with *error NULL, or unreadable.
-static X509 *next_certificate(BIO *bio, struct error **error) {
-    X509 *cert = PEM_read_bio_X509(bio, NULL, NULL, NULL);
-    if (cert)
-        return cert;
+// All certificates of a PEM text, at least one.
+static struct error *read_chain(const char *pem, STACK_OF(X509) * *out) {
+    AUTO_BIO bio = open_pem(pem);
+    AUTO_CHAIN chain = sk_X509_new_null();
+    if (!bio || !chain)
+        return error_no_memory();
+    for (X509 *cert; (cert = PEM_read_bio_X509(bio, NULL, NULL, NULL));)
+        if (sk_X509_push(chain, cert) == 0) {
+            X509_free(cert);
+            return error_no_memory();
+        }
     unsigned long code = ERR_peek_last_error();
-    if (ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE)
-        return NULL;
     const char *reason = ERR_reason_error_string(code);
-    *error = error_new(ERROR_INVALID, "found a damaged PEM certificate (%s)", reason ? reason : "unknown reason");
+    if (ERR_GET_LIB(code) != ERR_LIB_PEM || ERR_GET_REASON(code) != PEM_R_NO_START_LINE)
+        return error_new(ERROR_INVALID, "found a damaged PEM certificate (%s)", reason ? reason : "unknown reason");
+    if (sk_X509_num(chain) == 0)
+        return error_new(ERROR_INVALID, "found no PEM certificate, expected -----BEGIN CERTIFICATE-----");
+    *out = TAKE(chain);
     return NULL;
 }
 
 struct error *certs_check_certificates(const char *pem) {
-    AUTO_BIO bio = open_pem(pem);
-    if (!bio)
-        return error_no_memory();
-    struct error *error = NULL;
-    size_t count = 0;
-    X509 *cert;
-    while ((cert = next_certificate(bio, &error))) {
-        X509_free(cert);
-        count++;
-    }
-    if (!error && count == 0)
-        error = error_new(ERROR_INVALID, "found no PEM certificate, expected -----BEGIN CERTIFICATE-----");
-    return error;
+    AUTO_CHAIN chain = NULL;
+    return read_chain(pem, &chain);
 }
 
 static int no_password(char *buffer, int size, int writing, void *asked) {
@@ -86,44 +78,33 @@ static int no_password(char *buffer, int size, int writing, void *asked) {
     return -1;
 }
 
-static EVP_PKEY *read_key(const char *pem, struct error **error) {
+static struct error *read_key(const char *pem, EVP_PKEY **out) {
     AUTO_BIO bio = open_pem(pem);
-    if (!bio) {
-        *error = error_no_memory();
-        return NULL;
-    }
+    if (!bio)
+        return error_no_memory();
     bool asked = false;
-    EVP_PKEY *key = PEM_read_bio_PrivateKey(bio, NULL, no_password, &asked);
-    if (!key && asked)
-        *error = error_new(ERROR_UNSUPPORTED, "found an encrypted private key, expected one without a password");
-    else if (!key)
-        *error = error_new(ERROR_INVALID, "found no valid PEM private key, expected -----BEGIN PRIVATE "
-                                          "KEY----- or its RSA or EC form");
-    return key;
+    *out = PEM_read_bio_PrivateKey(bio, NULL, no_password, &asked);
+    if (*out)
+        return NULL;
+    if (asked)
+        return error_new(ERROR_UNSUPPORTED, "found an encrypted private key, expected one without a password");
+    return error_new(ERROR_INVALID, "found no valid PEM private key, expected -----BEGIN PRIVATE "
+                                    "KEY----- or its RSA or EC form");
 }
 
 struct error *certs_check_key(const char *pem) {
-    struct error *error = NULL;
-    EVP_PKEY_free(read_key(pem, &error));
-    return error;
+    AUTO_KEY key = NULL;
+    return read_key(pem, &key);
 }
 
 struct error *certs_check_pair(const char *cert_pem, const char *key_pem) {
-    struct error *error = NULL;
-    AUTO_KEY key = read_key(key_pem, &error);
-    if (!key)
-        return error;
-    AUTO_BIO bio = open_pem(cert_pem);
-    if (!bio)
-        return error_no_memory();
-    AUTO_X509 cert = next_certificate(bio, &error);
-    if (error)
-        return error;
-    if (!cert)
-        return error_new(ERROR_INVALID, "found no PEM certificate, expected -----BEGIN CERTIFICATE-----");
-    if (X509_check_private_key(cert, key) != 1)
-        return error_new(ERROR_INVALID, "the client key does not match the client certificate");
-    return NULL;
+    AUTO_KEY key = NULL;
+    AUTO_CHAIN chain = NULL;
+    TRY(read_chain(cert_pem, &chain));
+    TRY(read_key(key_pem, &key));
+    return X509_check_private_key(sk_X509_value(chain, 0), key) == 1
+               ? NULL
+               : error_new(ERROR_INVALID, "the client key does not match the client certificate");
 }
 
 // "CN=admin,O=system:masters"; "" when out of memory.
@@ -159,42 +140,34 @@ static struct error *check_time(const X509 *cert, int64_t wall_ns) {
 }
 
 int64_t certs_expiry(const char *pem) {
-    AUTO_BIO bio = open_pem(pem);
-    struct error *error = NULL;
+    AUTO_CHAIN chain = NULL;
+    error_free(read_chain(pem, &chain));
     int64_t first_ns = 0;
-    X509 *cert;
-    while (bio && (cert = next_certificate(bio, &error))) {
+    for (int i = 0; i < sk_X509_num(chain); i++) {
         struct tm parts = {0};
         int64_t at_ns = 0;
-        if (ASN1_TIME_to_tm(X509_get0_notAfter(cert), &parts) == 1)
+        if (ASN1_TIME_to_tm(X509_get0_notAfter(sk_X509_value(chain, i)), &parts) == 1)
             at_ns = clock_earlier((int64_t)timegm(&parts), CLOCK_NEVER / CLOCK_SECOND) * CLOCK_SECOND;
-        X509_free(cert);
         first_ns = first_ns > 0 ? clock_earlier(first_ns, at_ns) : at_ns;
     }
-    error_free(error);
     return first_ns;
 }
 
 struct error *certs_check_time(const char *pem, enum certs_rule rule, int64_t wall_ns) {
-    AUTO_BIO bio = open_pem(pem);
-    if (!bio)
-        return error_no_memory();
+    AUTO_CHAIN chain = NULL;
+    TRY(read_chain(pem, &chain));
     struct error *first = NULL;
-    struct error *error = NULL;
-    size_t valid = 0;
-    X509 *cert;
-    while ((cert = next_certificate(bio, &error))) {
-        struct error *problem = check_time(cert, wall_ns);
-        X509_free(cert);
-        valid += !problem;
+    bool valid = false;
+    for (int i = 0; i < sk_X509_num(chain); i++) {
+        struct error *problem = check_time(sk_X509_value(chain, i), wall_ns);
+        valid |= !problem;
         if (first)
             error_free(problem);
         else
             first = problem;
     }
-    if (error || (rule == CERTS_ANY_VALID && valid > 0)) {
-        error_free(first);
-        return error;
-    }
-    return first;
+    if (rule == CERTS_ALL_VALID || !valid)
+        return first;
+    error_free(first);
+    return NULL;
 }

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/kubeconfig/exec_policy.h"
+#include "core/kube/kubeconfig/kubeconfig.h"
 
-#include "core/base/memory.h"
-#include "core/base/text.h"
 #include "core/base/trust.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -120,11 +116,6 @@ static void clean(char *path) {
     *out = '\0';
 }
 
-static bool is_program(const char *path) {
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
-}
-
 // *path stays NULL if no folder of PATH has the program.
 static struct error *search(const char *name, char **path) {
     const char *list = getenv("PATH");
@@ -132,18 +123,14 @@ static struct error *search(const char *name, char **path) {
     if (!folders)
         return error_no_memory();
     char *rest = folders;
-    char *folder;
-    while ((folder = strsep(&rest, ":"))) {
-        if (folder[0] != '/')
-            continue;
+    for (char *folder; !*path && (folder = strsep(&rest, ":"));) {
         AUTO_TEXT candidate = text_format("%s/%s", folder, name);
+        struct stat info;
         if (!candidate)
             return error_no_memory();
         clean(candidate);
-        if (!is_program(candidate))
-            continue;
-        *path = TAKE(candidate);
-        return NULL;
+        if (folder[0] == '/' && stat(candidate, &info) == 0 && S_ISREG(info.st_mode) && access(candidate, X_OK) == 0)
+            *path = TAKE(candidate);
     }
     return NULL;
 }
@@ -202,13 +189,9 @@ struct error *exec_policy_resolve(const struct exec_policy *policy, const char *
     TRY(locate(command, directory, &found));
     TRY(is_allowed(policy, command, found, &allowed));
     const char *listed = allowed && found ? NULL : path_of_name(policy, command);
-    if (listed) {
-        free(found);
-        found = strdup(listed);
-        allowed = true;
-        if (!found)
-            return error_no_memory();
-    }
+    if (listed && !text_set(&found, listed))
+        return error_no_memory();
+    allowed = allowed || listed;
     bool named = found && strcmp(found, command) != 0;
     if (!allowed)
         return error_new(ERROR_REFUSED, "the command \"%s\"%s%s%s may not be run: add it to %s to allow it", command,

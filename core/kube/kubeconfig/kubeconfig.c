@@ -2,21 +2,21 @@
 // From kubeconfig files to an endpoint: one file, or several merged (kubeconfig.h).
 #include "core/kube/kubeconfig/kubeconfig.h"
 
-#include "core/base/text.h"
 #include "core/kube/kubeconfig/kubeconfig_file.h"
-#include "core/kube/kubeconfig/kubeconfig_sections.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #define AUTO_KUBECONFIG __attribute__((cleanup(kubeconfig_cleanup))) struct kubeconfig
 
-static struct error *not_found(const struct kubeconfig *config, const char *section, const char *what) {
+// `name` NULL: there is none.
+static struct error *not_found(const struct kubeconfig *config, const char *section, const char *what,
+                               const char *name) {
     AUTO_BUFFER(names, 512); // a long list is truncated
     (void)entry_names(config, section, &names);
-    return error_new(ERROR_NOT_FOUND, "%s, expected one of %s: %s%s", what, section,
-                     names.len > 0 ? names.data : "(none)", names.failed ? ", ..." : "");
+    const char *quote = name ? "\"" : "";
+    return error_new(ERROR_NOT_FOUND, "found no %s%s%s%s%s, expected one of %s: %s%s", what, name ? " " : "", quote,
+                     name ? name : "", quote, section, names.len > 0 ? names.data : "(none)",
+                     names.failed ? ", ..." : "");
 }
 
 // The context to use, by name or by default.
@@ -25,14 +25,10 @@ static struct error *find_context(const struct kubeconfig *config, const char *n
     if (!name || !*name)
         TRY(kubeconfig_current_context(config, &name));
     if (!name || !*name)
-        return error_wrap(not_found(config, "contexts", "found no current-context"), "%s", config->files[0].path);
+        return error_wrap(not_found(config, "contexts", "current-context", NULL), "%s", config->files[0].path);
     *found_name = name;
     TRY(entry_find(config, "contexts", "context", name, out));
-    if (out->file)
-        return NULL;
-    AUTO_TEXT what = text_format("found no context \"%s\"", name);
-    return error_wrap(not_found(config, "contexts", what ? what : "found no such context"), "%s",
-                      config->files[0].path);
+    return out->file ? NULL : error_wrap(not_found(config, "contexts", "context", name), "%s", config->files[0].path);
 }
 
 // Resolves the cluster or user of a context; its file is NULL if the context has none.
@@ -43,10 +39,7 @@ static struct error *follow(const struct kubeconfig *config, const struct kubeco
     TRY(entry_text(context, field, &name));
     if (name)
         TRY(entry_find(config, section, field, name, out));
-    if (!name || out->file)
-        return NULL;
-    AUTO_TEXT what = text_format("found no %s \"%s\"", field, name);
-    return entry_wrap(context, field, not_found(config, section, what ? what : "found no such entry"));
+    return !name || out->file ? NULL : entry_wrap(context, field, not_found(config, section, field, name));
 }
 
 static struct error *read_context(const struct kubeconfig *config, const char *name, const struct exec_policy *policy,
@@ -67,25 +60,14 @@ static struct error *read_context(const struct kubeconfig *config, const char *n
     return entry_copy(&context, "namespace", NULL, &endpoint->namespace_);
 }
 
-static struct error *make_endpoint(const struct kubeconfig *config, const char *context,
-                                   const struct exec_policy *policy, struct endpoint **out) {
-    struct endpoint *endpoint = calloc(1, sizeof *endpoint);
-    if (!endpoint)
-        return error_no_memory();
-    struct error *error = read_context(config, context, policy, endpoint);
-    if (error) {
-        endpoint_free(endpoint);
-        return error;
-    }
-    *out = endpoint;
-    return NULL;
-}
-
 struct error *kubeconfig_parse(const char *text, size_t len, const char *name, const char *context,
                                const struct exec_policy *policy, struct endpoint **out) {
     AUTO_KUBECONFIG config = {0};
-    TRY(kubeconfig_add_text(&config, name, text, len));
-    return make_endpoint(&config, context, policy, out);
+    AUTO_ENDPOINT endpoint = calloc(1, sizeof *endpoint);
+    TRY(endpoint ? kubeconfig_add_text(&config, name, text, len) : error_no_memory());
+    TRY(read_context(&config, context, policy, endpoint));
+    *out = TAKE(endpoint);
+    return NULL;
 }
 
 static bool was_added(const struct kubeconfig *config, const char *path) {
@@ -121,10 +103,10 @@ uint64_t endpoint_file_stamp(const char *path) {
     return text ? text_hash(TEXT_HASH, text) : 0;
 }
 
-static uint64_t stamp_list(const struct endpoint_source *source) {
-    if (!source->list)
-        return endpoint_file_stamp(source->paths);
-    AUTO_TEXT list = strdup(source->paths);
+static uint64_t stamp_files(const struct endpoint *endpoint) {
+    if (!endpoint->is_list)
+        return endpoint_file_stamp(endpoint->paths);
+    AUTO_TEXT list = strdup(endpoint->paths);
     uint64_t stamp = 0;
     char *rest = list;
     char *path;
@@ -133,36 +115,18 @@ static uint64_t stamp_list(const struct endpoint_source *source) {
     return stamp;
 }
 
-static struct error *make_source(const char *paths, bool list, const char *context, const struct exec_policy *policy,
-                                 struct endpoint_source **out) {
-    struct endpoint_source *source = calloc(1, sizeof *source);
-    *out = source;
-    if (!source)
-        return error_no_memory();
-    source->list = list;
-    if (!text_set(&source->paths, paths) || !text_set(&source->context, context) ||
-        !exec_policy_copy(policy, &source->policy))
-        return error_no_memory();
-    source->stamp = stamp_list(source);
-    return NULL;
-}
-
 static struct error *load(const char *paths, bool list, const char *context, const struct exec_policy *policy,
                           struct endpoint **out) {
     AUTO_KUBECONFIG config = {0};
-    struct endpoint_source *source = NULL;
-    struct endpoint *endpoint = NULL;
-    struct error *error = make_source(paths, list, context, policy, &source);
-    if (!error)
-        error = list ? read_list(paths, &config) : kubeconfig_add(&config, paths, false);
-    if (!error)
-        error = make_endpoint(&config, context, policy, &endpoint);
-    if (error) {
-        endpoint_source_free(source);
-        return error;
-    }
-    endpoint->source = source;
-    *out = endpoint;
+    AUTO_ENDPOINT endpoint = calloc(1, sizeof *endpoint);
+    if (!endpoint || !text_set(&endpoint->paths, paths) || !text_set(&endpoint->context, context) ||
+        !exec_policy_copy(policy, &endpoint->policy))
+        return error_no_memory();
+    endpoint->is_list = list;
+    endpoint->stamp = stamp_files(endpoint);
+    TRY(list ? read_list(paths, &config) : kubeconfig_add(&config, paths, false));
+    TRY(read_context(&config, context, policy, endpoint));
+    *out = TAKE(endpoint);
     return NULL;
 }
 
@@ -177,10 +141,9 @@ struct error *kubeconfig_load_list(const char *paths, const char *context, const
 }
 
 bool endpoint_is_outdated(const struct endpoint *endpoint) {
-    return endpoint->source && stamp_list(endpoint->source) != endpoint->source->stamp;
+    return endpoint->paths && stamp_files(endpoint) != endpoint->stamp;
 }
 
 struct error *endpoint_reload(const struct endpoint *endpoint, struct endpoint **out) {
-    const struct endpoint_source *source = endpoint->source;
-    return load(source->paths, source->list, source->context, source->policy, out);
+    return load(endpoint->paths, endpoint->is_list, endpoint->context, endpoint->policy, out);
 }

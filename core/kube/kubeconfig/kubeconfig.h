@@ -4,22 +4,41 @@
 // while in use.
 #pragma once
 
-#include "core/base/error.h"
-#include "core/kube/kubeconfig/exec_policy.h"
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "core/base/text.h"
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-// The origin of an endpoint, to read it again.
-struct endpoint_source {
-    char *paths; // a file, or a list as in KUBECONFIG
-    bool list;
-    char *context; // NULL: current-context
-    struct exec_policy *policy;
-    uint64_t stamp; // of the files, just before the read
+// The commands that kubeconfigs may run as credential plugins: a kubeconfig may come from elsewhere (a Secret), and its
+// commands run with the host's rights.
+// NULL instead of a policy allows nothing.
+struct exec_policy {
+    char **allow; // names, searched in PATH, and absolute paths
+    size_t n_allow;
+    // Variables that a kubeconfig from a text may set in the environment of plugins. Not given: the defaults in
+    // exec_policy.c.
+    char **env;
+    size_t n_env;
+    bool env_is_given;
+    bool any;       // every command: a user's own kubeconfig, in a command that this user runs
+    bool own_entry; // the exec entry is the host's own, of a kubeconfig from a text: its `env` is trusted
+    char *setting;  // the setting that allows commands, for messages: "credentialPlugins.allow in /etc/wharf.yaml"
 };
+
+// A copy in *out. False when out of memory.
+bool exec_policy_copy(const struct exec_policy *policy, struct exec_policy **out); // NULL: NULL
+bool exec_policy_equal(const struct exec_policy *a, const struct exec_policy *b);  // equal permissions
+void exec_policy_clear(struct exec_policy *policy);
+void exec_policy_free(struct exec_policy *policy); // of a copy; NULL is fine
+
+bool exec_policy_allows_variable(const struct exec_policy *policy, const char *name, const char *value);
+
+// Finds the file of `command`: a name is searched in PATH (absolute folders only, as Go's exec.LookPath), a path with
+// "/" is below `directory` (NULL: only absolute paths). ERROR_REFUSED if not allowed, or if others than root and the
+// current user could replace the file; ERROR_NOT_FOUND if there is no such command. *path: free().
+struct error *exec_policy_resolve(const struct exec_policy *policy, const char *command, const char *directory,
+                                  char **path);
 
 struct endpoint {
     char *server;          // URL without a trailing slash
@@ -35,19 +54,25 @@ struct endpoint {
     char *namespace_;     // of the context; may be NULL
     char *description;    // for messages: "w1.kubeconfig, context kind-w1"
     char **impersonation; // headers, "Impersonate-User: jane"; ends with NULL; NULL: none
-    struct exec_plugin *exec;       // brings the token or the client certificate, see exec_plugin.h; NULL: none
-    struct endpoint_source *source; // NULL: neither a kubeconfig file nor a list of files
+    struct exec_plugin *exec; // brings the token or the client certificate, see credentials.h; NULL: none
+    // The origin, to read the endpoint again. NULL: neither a kubeconfig file nor a list of files as in KUBECONFIG.
+    char *paths;
+    bool is_list;
+    char *context; // NULL: current-context
+    struct exec_policy *policy;
+    uint64_t stamp;                                     // of the files, just before the read
     char *ca_file, *client_cert_file, *client_key_file; // source of the PEMs, for reloading; NULL: inline data
     atomic_uint more;                                   // references besides the first
 };
 
 // Drops a reference; the last one frees the endpoint. NULL is fine.
 void endpoint_free(struct endpoint *endpoint);
-void endpoint_source_free(struct endpoint_source *source); // NULL is fine
+void endpoint_cleanup(struct endpoint **endpoint);
+#define AUTO_ENDPOINT __attribute__((cleanup(endpoint_cleanup))) struct endpoint *
 
-// True: the endpoint's kubeconfig files were changed or replaced since the last read. False without a source.
+// True: the endpoint's kubeconfig files were changed or replaced since the last read. False without `paths`.
 bool endpoint_is_outdated(const struct endpoint *endpoint);
-// Reads the files again. The endpoint must have a source.
+// Reads the files again. The endpoint must have `paths`.
 struct error *endpoint_reload(const struct endpoint *endpoint, struct endpoint **out);
 
 // A number that changes whenever the file at the path is changed, replaced, created or removed.
@@ -90,3 +115,65 @@ struct error *endpoint_fetch_token(const struct endpoint *endpoint, char **token
 
 // The current bearer token of the kubeconfig (token file first), or NULL if the endpoint has none; free().
 struct error *endpoint_token(const struct endpoint *endpoint, char **token);
+
+// The parts of an API server's URL.
+struct server_url {
+    bool tls;   // https
+    char *host; // IPv6 addresses without brackets
+    char *port; // the scheme's default if the URL has none
+    bool has_port;
+    char *path; // prefix of every path: "" or "/cluster-a"
+};
+
+// Only http and https, without user, query and fragment. `out` is empty on failure.
+struct error *server_url_parse(const char *text, struct server_url *out);
+void server_url_free(struct server_url *url);
+struct error *server_url_check(const char *text); // checks only the syntax
+
+// `text` without white space at both ends, in place.
+char *trim_spaces(char *text);
+
+// "https://host:port/prefix"; `host` NULL: the URL's own. NULL when out of memory.
+char *server_url_base(const struct server_url *url, const char *host);
+
+// "host" or "host:port" for the Host header and CONNECT_TO; IPv6 in brackets. NULL when out of memory.
+char *server_url_authority(const struct server_url *url, bool with_port);
+
+// Validates PEM certificates and private keys with libcrypto before libcurl gets them, for precise error messages. The
+// caller puts the name of the field before the message ("found no PEM certificate, ...").
+#define CERTS_MAX ((size_t)4 * 1024 * 1024) // bytes of a PEM text
+
+// PEM text without NUL bytes; takes the content. The same from a file.
+struct error *certs_take(struct buffer *content, char **out);
+struct error *certs_read_file(const char *path, char **out);
+
+// At least one certificate, all of them valid PEM.
+struct error *certs_check_certificates(const char *pem);
+
+// An unencrypted private key.
+struct error *certs_check_key(const char *pem);
+
+// The key belongs to the first certificate.
+struct error *certs_check_pair(const char *cert_pem, const char *key_pem);
+
+enum certs_rule {
+    CERTS_ALL_VALID, // a client certificate and its chain
+    CERTS_ANY_VALID  // a CA bundle, which may contain expired CAs
+};
+
+// Neither expired nor not yet valid at `wall_ns`.
+struct error *certs_check_time(const char *pem, enum certs_rule rule, int64_t wall_ns);
+
+// When the first of the certificates expires, in nanoseconds since 1970; 0: that cannot be read.
+int64_t certs_expiry(const char *pem);
+
+// Chooses the proxy for a server: the kubeconfig's proxy-url or, without one, the environment as Go's net/http reads it
+// (golang.org/x/net/http/httpproxy), unlike libcurl: upper-case HTTP_PROXY is used, ALL_PROXY is not, and localhost and
+// loopback addresses are never proxied.
+
+// *out is a URL for CURLOPT_PROXY, "" for none; free(). `environment` is getenv or a test's replacement.
+struct error *proxy_choose(const struct server_url *server, const char *proxy_url,
+                           char *(*environment)(const char *name), char **out);
+
+// NULL if proxy_choose accepts `proxy_url`: http, https, socks5, socks5h.
+struct error *proxy_check(const char *proxy_url);

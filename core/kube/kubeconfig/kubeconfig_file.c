@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/kubeconfig/kubeconfig_file.h"
 
-#include "core/base/memory.h"
-#include "core/base/text.h"
-
 #include <errno.h>
 #include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define FILE_MAX ((size_t)4 * 1024 * 1024)
@@ -37,35 +32,29 @@ static bool is_absent(const struct json *value) {
     return !value || json_is(value, JSON_NULL);
 }
 
-// "<path>:<line>: <field>", with the field's pointer for the line.
-static char *place_of(const struct kubeconfig_file *file, const char *pointer, const char *field) {
-    size_t line = yaml_line(&file->yaml, pointer);
-    if (line == 0)
-        return text_format("%s: %s", file->path, field);
-    return text_format("%s:%zu: %s", file->path, line, field);
-}
-
-static struct error *wrap(const struct kubeconfig_file *file, const char *pointer, const char *field,
-                          struct error *error) {
-    AUTO_TEXT place = place_of(file, pointer, field);
-    return place ? error_wrap(error, "%s", place) : error;
-}
-
 static struct error *wrong_type(const struct json *value, const char *expected) {
     return error_new(ERROR_INVALID, "found %s, expected %s", type_name(value), expected);
 }
 
-static struct error *top_error(const struct kubeconfig_file *file, const char *field, struct error *error) {
-    AUTO_TEXT pointer = text_format("/%s", field);
-    return wrap(file, pointer ? pointer : "", field, error);
+// The text of a value; NULL if absent, null or empty.
+static struct error *read_text(const struct json *value, const char **out) {
+    const char *text = json_string(value);
+    *out = text && *text ? text : NULL;
+    if (is_absent(value) || text)
+        return NULL;
+    if (json_is(value, JSON_STRING))
+        return error_new(ERROR_INVALID, "found a string with a NUL character, expected one without");
+    return wrong_type(value, "a string");
+}
+
+static size_t line_of(struct json *value) {
+    return yaml_line(&(struct yaml){.value = value}, "");
 }
 
 // A top-level string field. NULL if absent or empty.
 static struct error *top_text(const struct kubeconfig_file *file, const char *field, const char **out) {
-    const struct json *value = json_get(file->yaml.value, field);
-    const char *text = json_string(value);
-    *out = text && *text ? text : NULL;
-    return text || is_absent(value) ? NULL : top_error(file, field, wrong_type(value, "a string"));
+    struct json *value = json_get(file->yaml.value, field);
+    return error_wrap(read_text(value, out), "%s:%zu: %s", file->path, line_of(value), field);
 }
 
 static struct error *check_top(const struct kubeconfig_file *file, const char *field, const char *expected) {
@@ -73,20 +62,17 @@ static struct error *check_top(const struct kubeconfig_file *file, const char *f
     TRY(top_text(file, field, &found));
     if (!found || strcmp(found, expected) == 0)
         return NULL;
-    return top_error(file, field, error_new(ERROR_INVALID, "found \"%s\", expected \"%s\"", found, expected));
+    return error_new(ERROR_INVALID, "%s:%zu: %s: found \"%s\", expected \"%s\"", file->path,
+                     line_of(json_get(file->yaml.value, field)), field, found, expected);
 }
 
-static struct error *check_file(const struct kubeconfig_file *file) {
+static struct error *read_content(struct kubeconfig_file *file, const char *text, size_t len) {
+    TRY(yaml_parse(file->path, text, len, &file->yaml));
     const struct json *root = file->yaml.value;
     if (!json_is(root, JSON_OBJECT) && !json_is(root, JSON_NULL))
         return error_wrap(wrong_type(root, "a kubeconfig, which is a mapping"), "%s", file->path);
     TRY(check_top(file, "apiVersion", "v1"));
     return check_top(file, "kind", "Config");
-}
-
-static struct error *read_content(struct kubeconfig_file *file, const char *text, size_t len) {
-    TRY(yaml_parse(file->path, text, len, &file->yaml));
-    return check_file(file);
 }
 
 static struct error *read_file(struct kubeconfig_file *file, const char *path) {
@@ -109,10 +95,12 @@ struct error *kubeconfig_add(struct kubeconfig *config, const char *path, bool o
     if (!file)
         return error_no_memory();
     struct error *error = read_file(file, path);
-    config->count += !error;
-    if (error)
-        file_free(file);
-    if (!error || !optional || error->code != ERROR_NOT_FOUND)
+    if (!error) {
+        config->count++;
+        return NULL;
+    }
+    file_free(file);
+    if (!optional || error->code != ERROR_NOT_FOUND)
         return error;
     error_free(error);
     return NULL;
@@ -139,17 +127,9 @@ struct error *kubeconfig_current_context(const struct kubeconfig *config, const 
 }
 
 char *entry_place(const struct kubeconfig_entry *entry, const char *field) {
-    AUTO_TEXT name =
-        text_format("%s[%zu].%s%s%s", entry->section, entry->index, entry->inner, field ? "." : "", field ? field : "");
-    AUTO_TEXT outer = text_format("/%s/%zu", entry->section, entry->index);
-    AUTO_TEXT pointer = text_format("%s/%s%s%s", outer, entry->inner, field ? "/" : "", field ? field : "");
-    if (!name || !outer || !pointer)
-        return NULL;
-    for (char *c = pointer + strlen(outer); *c; c++)
-        if (*c == '.')
-            *c = '/';
-    bool known = yaml_line(&entry->file->yaml, pointer) > 0;
-    return place_of(entry->file, known ? pointer : outer, name);
+    struct json *named = field ? json_get(entry->value, field) : entry->value;
+    return text_format("%s:%zu: %s[%zu].%s%s%s", entry->file->path, line_of(named ? named : entry->item),
+                       entry->section, entry->index, entry->inner, field ? "." : "", field ? field : "");
 }
 
 struct error *entry_wrap(const struct kubeconfig_entry *entry, const char *field, struct error *error) {
@@ -168,50 +148,30 @@ struct error *entry_error(const struct kubeconfig_entry *entry, const char *fiel
     return entry_wrap(entry, field, error);
 }
 
-// The list of a section, NULL if absent.
-static struct error *section_of(const struct kubeconfig_file *file, const char *section, const struct json **out) {
-    *out = json_get(file->yaml.value, section);
-    if (is_absent(*out))
-        *out = NULL;
-    if (!*out || json_is(*out, JSON_ARRAY))
-        return NULL;
-    return top_error(file, section, wrong_type(*out, "a list"));
-}
-
-static struct error *item_error(const struct kubeconfig_file *file, const char *section, size_t index,
-                                struct error *error) {
-    AUTO_TEXT pointer = text_format("/%s/%zu", section, index);
-    AUTO_TEXT field = text_format("%s[%zu]", section, index);
-    return wrap(file, pointer ? pointer : "", field ? field : section, error);
-}
-
-// The name is at `index` and already at found->index.
-static struct error *duplicate_error(const struct kubeconfig_file *file, const struct kubeconfig_entry *found,
-                                     size_t index, const char *name) {
-    AUTO_TEXT first = text_format("/%s/%zu", found->section, found->index);
-    size_t line = first ? yaml_line(&file->yaml, first) : 0;
-    return item_error(file, found->section, index,
-                      error_new(ERROR_INVALID, "\"%s\" is a duplicate name: line %zu has it already", name, line));
-}
-
 static struct error *find_in_file(const struct kubeconfig_file *file, const char *name,
                                   struct kubeconfig_entry *found) {
-    const struct json *list;
-    TRY(section_of(file, found->section, &list));
+    struct json *list = json_get(file->yaml.value, found->section);
+    struct error *error = NULL;
+    if (is_absent(list))
+        return NULL;
+    if (!json_is(list, JSON_ARRAY))
+        return error_wrap(wrong_type(list, "a list"), "%s:%zu: %s", file->path, line_of(list), found->section);
     size_t index = 0;
-    for (const struct json *item = json_first(list); item; item = json_next(item), index++) {
+    for (struct json *item = json_first(list); item; item = json_next(item), index++) {
         const struct json *own_name = json_get(item, "name");
-        if (!json_string(own_name))
-            return item_error(file, found->section, index,
-                              is_absent(own_name) ? error_new(ERROR_INVALID, "found nothing, expected a name")
-                                                  : error_wrap(wrong_type(own_name, "a string"), "name"));
-        if (strcmp(json_string(own_name), name) != 0)
-            continue;
-        if (found->file)
-            return duplicate_error(file, found, index, name);
-        found->file = file;
-        found->index = index;
-        found->value = json_get(item, found->inner);
+        bool same = text_equal(json_string(own_name), name);
+        if (is_absent(own_name))
+            error = error_new(ERROR_INVALID, "found nothing, expected a name");
+        else if (!json_string(own_name))
+            error = error_wrap(wrong_type(own_name, "a string"), "name");
+        else if (same && found->file)
+            error = error_new(ERROR_INVALID, "\"%s\" is a duplicate name: line %zu has it already", name,
+                              line_of(found->item));
+        else if (same)
+            *found = (struct kubeconfig_entry){file,  found->section, found->inner,
+                                               index, item,           json_get(item, found->inner)};
+        if (error)
+            return error_wrap(error, "%s:%zu: %s[%zu]", file->path, line_of(item), found->section, index);
     }
     return NULL;
 }
@@ -243,15 +203,7 @@ bool entry_names(const struct kubeconfig *config, const char *section, struct bu
 }
 
 struct error *entry_text(const struct kubeconfig_entry *entry, const char *field, const char **out) {
-    const struct json *value = json_get(entry->value, field);
-    *out = json_string(value);
-    if (*out && !**out)
-        *out = NULL;
-    if (is_absent(value) || json_string(value))
-        return NULL;
-    if (json_is(value, JSON_STRING))
-        return entry_error(entry, field, ERROR_INVALID, "found a string with a NUL character, expected one without");
-    return entry_wrap(entry, field, wrong_type(value, "a string"));
+    return entry_wrap(entry, field, read_text(json_get(entry->value, field), out));
 }
 
 struct error *entry_copy(const struct kubeconfig_entry *entry, const char *field, const char *expected, char **out) {
@@ -271,31 +223,29 @@ struct error *entry_bool(const struct kubeconfig_entry *entry, const char *field
 
 struct error *entry_part(const struct kubeconfig_entry *entry, const char *field, const char *inner,
                          struct kubeconfig_entry *out) {
-    const struct json *value = json_get(entry->value, field);
+    struct json *value = json_get(entry->value, field);
     *out = *entry;
     out->inner = inner;
     out->value = is_absent(value) || (json_is(value, JSON_OBJECT) && json_size(value) == 0) ? NULL : value;
     return !out->value || json_is(value, JSON_OBJECT) ? NULL : entry_wrap(entry, field, wrong_type(value, "a mapping"));
 }
 
-struct error *entry_list(const struct kubeconfig_entry *entry, const char *field, char ***out) {
+struct error *entry_list(const struct kubeconfig_entry *entry, const char *field, const struct json **first) {
     const struct json *value = json_get(entry->value, field);
-    *out = NULL;
+    *first = json_first(value);
     if (!is_absent(value) && !json_is(value, JSON_ARRAY))
         return entry_wrap(entry, field, wrong_type(value, "a list of strings"));
-    char **list = calloc(json_size(value) + 1, sizeof *list);
-    if (!list)
-        return error_no_memory();
-    struct error *error = NULL;
-    size_t count = 0;
-    for (const struct json *item = json_first(value); item && !error; item = json_next(item))
+    for (const struct json *item = *first; item; item = json_next(item))
         if (!json_string(item))
-            error = entry_wrap(entry, field, wrong_type(item, "a list of strings without NUL characters"));
-        else if (!(list[count++] = strdup(json_string(item))))
-            error = error_no_memory();
-    if (error)
-        text_list_free(list);
-    else
-        *out = list;
-    return error;
+            return entry_wrap(entry, field, wrong_type(item, "a list of strings without NUL characters"));
+    return NULL;
+}
+
+bool texts_add(struct kubeconfig_texts *texts, char *text) {
+    if (!text || !array_reserve(&texts->list, &texts->capacity, texts->count + 2, sizeof *texts->list)) {
+        free(text);
+        return false;
+    }
+    texts->list[texts->count++] = text;
+    return true;
 }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The syntax of kubeconfig files: one or several, their entries by name, and type-checked fields. Their meaning is in
-// kubeconfig.c and kubeconfig_sections.c.
+// The syntax of kubeconfig files: one or several, their entries by name, and type-checked fields. kubeconfig.c and
+// kubeconfig_sections.c have their meaning.
 #pragma once
 
 #include "core/json/yaml.h"
-
-#include <stdbool.h>
-#include <stddef.h>
+#include "core/kube/kubeconfig/kubeconfig.h"
 
 struct kubeconfig_file {
     char *path;      // as given, for messages
@@ -34,7 +32,8 @@ struct kubeconfig_entry {
     const char *section;                // "clusters"
     const char *inner;                  // "cluster"; "user.exec" for a part of it
     size_t index;
-    const struct json *value; // the object, or NULL if empty
+    struct json *item;  // of the section
+    struct json *value; // the object, or NULL if empty
 };
 
 // out->file is NULL if no file has the entry.
@@ -53,8 +52,8 @@ bool entry_names(const struct kubeconfig *config, const char *section, struct bu
 struct error *entry_text(const struct kubeconfig_entry *entry, const char *field, const char **out);
 // The same, copied. *out stays NULL if the field is absent, which is an error with `expected`.
 struct error *entry_copy(const struct kubeconfig_entry *entry, const char *field, const char *expected, char **out);
-// A list of strings: absent and null are empty. *out ends with NULL; text_list_free().
-struct error *entry_list(const struct kubeconfig_entry *entry, const char *field, char ***out);
+// The first of a list of strings, all checked; NULL: absent, null or empty.
+struct error *entry_list(const struct kubeconfig_entry *entry, const char *field, const struct json **first);
 struct error *entry_bool(const struct kubeconfig_entry *entry, const char *field, bool *out);
 
 // "<file>:<line>: clusters[0].cluster.<field>: <message>"
@@ -66,3 +65,17 @@ char *entry_place(const struct kubeconfig_entry *entry, const char *field);
 
 // Puts "<file>:<line>: ...<field>: " before an error's message. NULL stays NULL.
 struct error *entry_wrap(const struct kubeconfig_entry *entry, const char *field, struct error *error);
+
+// A growing list that ends with NULL; text_list_free().
+struct kubeconfig_texts {
+    char **list;
+    size_t count, capacity;
+};
+// Takes `text`, also on failure. False: NULL, or out of memory.
+bool texts_add(struct kubeconfig_texts *texts, char *text);
+
+// kubeconfig_sections.c interprets the clusters and users (k8s.io/client-go/tools/clientcmd/api/v1). Both fill in their
+// part of `endpoint`, possibly in part on failure; endpoint_free frees all.
+struct error *kubeconfig_read_cluster(const struct kubeconfig_entry *entry, struct endpoint *endpoint);
+struct error *kubeconfig_read_user(const struct kubeconfig_entry *entry, const struct kubeconfig_entry *cluster,
+                                   const struct exec_policy *policy, struct endpoint *endpoint);

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/object/object.h"
 
-#include "core/base/memory.h"
-#include "core/base/text.h"
-#include "core/json/scan.h"
-#include "core/kube/object/prune.h"
+#include "core/json/writer.h"
 #include "core/kube/object/span.h"
-#include "core/kube/object/status_limit.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define STUB_VALUE_MAX ((size_t)4 << 10) // bytes of the text of a value in a stub
 #define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
@@ -41,12 +34,6 @@ static struct error *check(const struct json *value) {
     return NULL;
 }
 
-static bool fill_in(struct json *value, const char *key, const char *text) {
-    if (!text || json_string_or(json_get(value, key), "")[0] != '\0')
-        return true;
-    return json_set(value, key, json_new_string(text));
-}
-
 // True if something was stripped.
 static bool strip(struct json *value) {
     struct json *metadata = json_get(value, "metadata");
@@ -64,44 +51,43 @@ static bool lacks(const struct json *value, const char *key, const char *text) {
     return text && json_string_or(json_get(value, key), "")[0] == '\0';
 }
 
+static bool fill_in(struct json *value, const char *key, const char *text) {
+    return !lacks(value, key, text) || json_set(value, key, json_new_string(text));
+}
+
 // Takes `text`, the source of `value`; NULL: prints the value.
-static struct error *make(struct json *value, char *text, size_t len, const char *api_version, const char *kind,
+static struct error *make(struct json *value, char *text, size_t len, const struct object_limits *limits,
                           struct object **out) {
     AUTO_JSON taken = value;
     AUTO_TEXT kept = text;
     TRY(check(taken));
-    bool changed = strip(taken) || lacks(taken, "apiVersion", api_version) || lacks(taken, "kind", kind);
-    struct object *object = calloc(1, sizeof(*object));
-    if (!object || !fill_in(taken, "apiVersion", api_version) || !fill_in(taken, "kind", kind)) {
-        free(object);
+    bool changed =
+        strip(taken) || lacks(taken, "apiVersion", limits->api_version) || lacks(taken, "kind", limits->kind);
+    if (!fill_in(taken, "apiVersion", limits->api_version) || !fill_in(taken, "kind", limits->kind))
         return error_no_memory();
-    }
     // The text is long-lived, the parsed value is not. Allocated last, texts are adjacent and the memory of freed
     // values is reused.
-    object->text = changed || !kept ? json_text(taken, &len) : strndup(kept, len);
-    object->len = len;
-    if (!object->text) {
+    struct object *object = calloc(1, sizeof(*object));
+    AUTO_TEXT own = changed || !kept ? json_text(taken, &len) : strndup(kept, len);
+    if (!object || !own) {
         free(object);
         return error_no_memory();
     }
-    object->size = object->len;
-    object->value = TAKE(taken);
+    *object = (struct object){.value = TAKE(taken), .text = TAKE(own), .len = len, .size = len};
     *out = object;
     return NULL;
 }
 
 struct error *object_new(struct json *value, const char *api_version, const char *kind, struct object **out) {
-    return make(value, NULL, 0, api_version, kind, out);
+    return make(value, NULL, 0, &(const struct object_limits){.api_version = api_version, .kind = kind}, out);
 }
 
 // Takes ownership of the text if kept.
-static struct error *parse_stripped(char **stripped, size_t len, const char *api_version, const char *kind,
-                                    const struct json_limits *limits, struct object **out) {
+static struct error *parse(char **stripped, size_t len, const struct object_limits *limits,
+                           const struct json_limits *bounds, struct object **out) {
     struct json *value = NULL;
-    struct error *error = json_parse_limited(*stripped, len, limits, &value);
-    if (error)
-        return error_wrap(error, "invalid JSON");
-    return make(value, TAKE(*stripped), len, api_version, kind, out);
+    TRY(error_wrap(json_parse_limited(*stripped, len, bounds, &value), "invalid JSON"));
+    return make(value, TAKE(*stripped), len, limits, out);
 }
 
 static char *strip_text(const char *text, size_t len, size_t *stripped) {
@@ -110,24 +96,15 @@ static char *strip_text(const char *text, size_t len, size_t *stripped) {
     return span_strip(text, len, stripped);
 }
 
-static struct error *parse(const char *text, size_t len, const char *api_version, const char *kind,
-                           const struct json_limits *limits, struct object **out) {
-    AUTO_TEXT stripped = strip_text(text, len, &len);
-    if (!stripped)
-        return error_no_memory();
-    return parse_stripped(&stripped, len, api_version, kind, limits, out);
-}
-
 struct error *object_parse(const char *text, size_t len, const char *api_version, const char *kind,
                            struct object **out) {
-    return parse(text, len, api_version, kind, NULL, out);
+    const struct object_limits limits = {.api_version = api_version, .kind = kind};
+    AUTO_TEXT stripped = strip_text(text, len, &len);
+    return stripped ? parse(&stripped, len, &limits, NULL, out) : error_no_memory();
 }
 
-static const char own_labels[] = "/metadata/labels/" OBJECT_OWN_PREFIX;
-static const char own_annotations[] = "/metadata/annotations/" OBJECT_OWN_PREFIX;
-
-// NULL: out of memory; free().
-static const char **stub_fields(const char *const *kept) {
+static struct error *make_stub(const char *text, size_t len, const struct object_limits *limits, const char *why,
+                               struct object **out) {
     static const char *const always[] = {"/apiVersion",
                                          "/kind",
                                          "/metadata/name",
@@ -137,48 +114,38 @@ static const char **stub_fields(const char *const *kept) {
                                          "/metadata/generation",
                                          "/metadata/deletionTimestamp",
                                          "/metadata/ownerReferences",
-                                         own_labels,
-                                         own_annotations};
-    size_t own = sizeof always / sizeof always[0], more = 0;
-    while (kept && kept[more])
-        more++;
-    const char **fields = calloc(own + more + 1, sizeof *fields);
-    if (!fields)
-        return NULL;
-    memcpy(fields, always, sizeof always);
-    if (more > 0)
-        memcpy(fields + own, kept, more * sizeof *kept);
-    return fields;
+                                         "/metadata/labels/" OBJECT_OWN_PREFIX,
+                                         "/metadata/annotations/" OBJECT_OWN_PREFIX,
+                                         NULL};
+    AUTO_TEXT reason = why ? strdup(why) : NULL;
+    AUTO_TEXT stub = prune_text(text, len, always, limits->kept, STUB_VALUE_MAX, &len);
+    if (!reason || !stub)
+        return reason ? error_new(ERROR_INVALID, "invalid JSON") : error_no_memory();
+    TRY(parse(&stub, len, limits, NULL, out));
+    (*out)->too_large = TAKE(reason);
+    return NULL;
 }
 
 struct error *object_stub(const char *text, size_t len, const char *api_version, const char *kind,
                           const char *const *kept, const char *why, struct object **out) {
-    const char **fields = stub_fields(kept);
-    AUTO_TEXT reason = why ? strdup(why) : NULL;
-    AUTO_TEXT stub = fields ? prune_text(text, len, fields, STUB_VALUE_MAX, &len) : NULL;
-    free(fields);
-    if (!reason || !stub)
-        return fields && reason ? error_new(ERROR_INVALID, "invalid JSON") : error_no_memory();
-    TRY(parse(stub, len, api_version, kind, NULL, out));
-    if (*out)
-        (*out)->too_large = TAKE(reason);
-    return NULL;
+    const struct object_limits limits = {.api_version = api_version, .kind = kind, .kept = kept};
+    return make_stub(text, len, &limits, why, out);
 }
 
-static struct error *parse_bounded(const char *text, size_t len, const char *api_version, const char *kind,
-                                   const struct object_limits *limits, struct object **out) {
+static struct error *parse_bounded(const char *text, size_t len, const struct object_limits *limits,
+                                   struct object **out) {
     const struct budget *budget = budget_or_default(limits->budget);
-    AUTO_TEXT pruned =
-        limits->only ? prune_text(text, len, limits->only, 0, &len) : NULL; // malformed: parsing returns the reason
+    AUTO_TEXT pruned = limits->only ? prune_text(text, len, limits->only, NULL, 0, &len)
+                                    : NULL; // malformed: parsing returns the reason
     AUTO_TEXT stripped = strip_text(pruned ? pruned : text, len, &len);
     if (!stripped)
         return error_no_memory();
     if (len > budget->max_object_size) {
         AUTO_TEXT why = text_format("it has %zu bytes, and maxObjectSize is %zu", len, budget->max_object_size);
-        return object_stub(stripped, len, api_version, kind, limits->kept, why, out);
+        return make_stub(stripped, len, limits, why, out);
     }
     const struct json_limits bounds = {.max_nodes = budget->max_object_nodes, .stop = budget->stop};
-    struct error *error = parse_stripped(&stripped, len, api_version, kind, &bounds, out);
+    struct error *error = parse(&stripped, len, limits, &bounds, out);
     if (!error && (error = status_limit(*out, budget->max_status_size))) {
         object_free(*out);
         *out = NULL;
@@ -187,15 +154,14 @@ static struct error *parse_bounded(const char *text, size_t len, const char *api
         return error;
     error_free(error);
     AUTO_TEXT why = text_format("it has more than %zu JSON values, which is maxObjectNodes", bounds.max_nodes);
-    return object_stub(stripped, len, api_version, kind, limits->kept, why, out);
+    return make_stub(stripped, len, limits, why, out);
 }
 
-struct error *object_parse_bounded(const char *text, size_t len, const char *api_version, const char *kind,
-                                   const struct object_limits *limits, struct object **out) {
-    struct error *error = parse_bounded(text, len, api_version, kind, limits, out);
-    if (!error && *out)
-        (*out)->size = len;
-    return error;
+struct error *object_parse_bounded(const char *text, size_t len, const struct object_limits *limits,
+                                   struct object **out) {
+    TRY(parse_bounded(text, len, limits, out));
+    (*out)->size = len;
+    return NULL;
 }
 
 // In blocks of a fixed size, which compilers make vector instructions of.
@@ -299,15 +265,62 @@ static bool is_decimal(const char *version) {
 
 int object_version_compare(const char *a, const char *b, bool *comparable) {
     int order = strcmp(a, b);
-    *comparable = true;
-    if (order == 0)
+    *comparable = order == 0 || (is_decimal(a) && is_decimal(b));
+    if (order == 0 || !*comparable)
         return 0;
-    if (!is_decimal(a) || !is_decimal(b)) {
-        *comparable = false;
-        return 0;
-    }
     size_t a_len = strlen(a), b_len = strlen(b);
     if (a_len != b_len)
         return a_len < b_len ? -1 : 1;
     return order < 0 ? -1 : 1;
+}
+
+// The shares of all memory of a cluster.
+#define SHARES(all)                                                                                                    \
+    .max_answer = (all) / 4, .max_frame = (all) / 8, .max_buffered = (all) / 2, .max_queued = (all) / 8,               \
+    .max_kept = (all) / 4
+
+static const struct budget defaults = {
+    .max_object_size = BUDGET_OBJECT_SIZE, .max_object_nodes = BUDGET_OBJECT_NODES, SHARES(BUDGET_DEFAULT)};
+
+void budget_init(struct budget *budget, size_t per_cluster, size_t max_object_size, size_t max_object_nodes,
+                 const atomic_bool *stop) {
+    *budget = (struct budget){.max_object_size = max_object_size > 0 ? max_object_size : BUDGET_OBJECT_SIZE,
+                              .max_object_nodes = max_object_nodes > 0 ? max_object_nodes : BUDGET_OBJECT_NODES,
+                              SHARES(per_cluster > 0 ? per_cluster : BUDGET_DEFAULT),
+                              .stop = stop};
+}
+
+void budget_resize(struct budget *budget, size_t per_cluster, size_t max_object_size, size_t max_object_nodes) {
+    size_t buffered = budget->buffered, kept = budget->kept;
+    budget_init(budget, per_cluster, max_object_size, max_object_nodes, budget->stop);
+    budget->buffered = buffered;
+    budget->kept = kept;
+}
+
+const struct budget *budget_or_default(const struct budget *budget) {
+    return budget ? budget : &defaults;
+}
+
+bool budget_take(struct budget *budget, size_t bytes) {
+    if (!budget)
+        return true;
+    if (budget->buffered > budget->max_buffered || bytes > budget->max_buffered - budget->buffered)
+        return false;
+    budget->buffered += bytes;
+    return true;
+}
+
+void budget_give(struct budget *budget, size_t bytes) {
+    if (budget)
+        budget->buffered -= bytes < budget->buffered ? bytes : budget->buffered;
+}
+
+bool budget_keep(struct budget *budget, size_t before, size_t bytes) {
+    if (!budget)
+        return true;
+    size_t others = budget->kept - size_least(before, budget->kept);
+    if (bytes > before && (others > budget->max_kept || bytes > budget->max_kept - others))
+        return false;
+    budget->kept = others + bytes;
+    return true;
 }

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/object/objects.h"
 
-#include "core/base/memory.h"
-#include "core/base/text.h"
 #include "core/json/yaml.h"
 #include "core/kube/object/object.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #define FILE_MAX ((size_t)64 << 20)
@@ -27,21 +23,18 @@ static bool is_document_file(const char *path) {
 // Reads all documents of a file into an array.
 static struct error *read_all(const char *path, struct json **out) {
     AUTO_BUFFER(text, FILE_MAX);
-    struct error *error = text_read_file(path, FILE_MAX, &text);
-    if (error)
-        return error;
+    TRY(text_read_file(path, FILE_MAX, &text));
     const char *content = text.data ? text.data : "";
     if (text_has_suffix(path, ".json")) {
         struct json *value = NULL;
-        error = error_wrap(json_parse(content, text.len, &value), "%s", path);
-        *out = !error ? json_new_array() : NULL;
-        return error ? error : json_append(*out, value) ? NULL : error_no_memory();
+        TRY(error_wrap(json_parse(content, text.len, &value), "%s", path));
+        *out = json_new_array();
+        return json_append(*out, value) ? NULL : error_no_memory();
     }
     struct yaml yaml = {.value = NULL};
-    error = yaml_parse_all(path, content, text.len, &yaml);
-    if (!error)
-        *out = yaml.value;
-    return error;
+    TRY(yaml_parse_all(path, content, text.len, &yaml));
+    *out = yaml.value;
+    return NULL;
 }
 
 struct error *document_read(const char *path, struct json **out) {
@@ -54,16 +47,28 @@ struct error *document_read(const char *path, struct json **out) {
     return NULL;
 }
 
-// Takes ownership of the value.
-static bool add(struct documents *documents, struct json *value, const char *path, size_t number) {
-    struct document *document = array_next(&documents->list, documents->count, sizeof *document);
-    if (!document) {
-        json_free(value);
-        return false;
+// Takes the documents out of an array. `number` 0: each has its own.
+static struct error *take_all(const struct document_reader *reader, struct json *array, const char *path,
+                              size_t number) {
+    struct documents *documents = reader->documents;
+    size_t at = number;
+    for (struct json *value; (value = json_first(array));) {
+        json_detach_child(array, value);
+        AUTO_JSON taken = value;
+        at += number == 0;
+        if (number == 0 && object_is_list(taken)) {
+            TRY(take_all(reader, json_get(taken, "items"), path, at));
+            continue;
+        }
+        struct document *document = array_next(&documents->list, documents->count, sizeof *document);
+        if (!document)
+            return error_no_memory();
+        *document = (struct document){text_format("%s:%zu", path, at), text_directory(path), TAKE(taken)};
+        documents->count++;
+        if (!document->source || !document->folder)
+            return error_no_memory();
     }
-    *document = (struct document){text_format("%s:%zu", path, number), text_directory(path), value};
-    documents->count++;
-    return document->source && document->folder;
+    return NULL;
 }
 
 static struct error *read_file(const struct document_reader *reader, const char *path) {
@@ -73,22 +78,8 @@ static struct error *read_file(const struct document_reader *reader, const char 
         problems_add_error(reader->problems, error);
         return NULL;
     }
-    size_t number = 0;
-    for (struct json *value = json_first(all); value && !error; value = json_first(all)) {
-        json_detach_child(all, value);
-        number++;
-        if (!object_is_list(value)) {
-            error = add(reader->documents, value, path, number) ? NULL : error_no_memory();
-            continue;
-        }
-        struct json *items = json_get(value, "items");
-        for (struct json *item = json_first(items); item && !error; item = json_first(items)) {
-            json_detach_child(items, item);
-            error = add(reader->documents, item, path, number) ? NULL : error_no_memory();
-        }
-        json_free(value);
-    }
-    return error;
+    TRY(error);
+    return take_all(reader, all, path, 0);
 }
 
 static int is_visible(const struct dirent *entry) {

@@ -5,8 +5,6 @@
 #include "core/base/problems.h"
 #include "core/json/json.h"
 
-#include <stddef.h>
-
 struct document {
     char *source; // "objects/job.yaml:2", the second document of that file
     char *folder; // of the file

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/object/quantity.h"
+#include "core/kube/object/object.h"
 
-#include "core/base/saturate.h"
-#include "core/base/text.h"
+#include "core/base/memory.h"
 
 #include <inttypes.h>
 #include <limits.h>
-#include <string.h>
 
 struct digits {
-    char digit[QUANTITY_MAX]; // values, not characters
+    char digit[QUANTITY_MAX + 20]; // values, not characters; with room for doubling 60 times
     int64_t count;
     int64_t point; // digits before the point; may be negative, or exceed the digits
 };
@@ -72,15 +70,19 @@ static int64_t whole_of(const struct digits *digits) {
     return value;
 }
 
-// Doubles the digits after the point, all within `digits`; returns the carry over the point.
-static int double_fraction(struct digits *digits) {
+static void double_all(struct digits *digits) {
     int carry = 0;
-    for (int64_t i = digits->count; i > digits->point; i--) {
+    for (int64_t i = digits->count; i > 0; i--) {
         int twice = 2 * digits->digit[i - 1] + carry;
         digits->digit[i - 1] = (char)(twice % 10);
         carry = twice / 10;
     }
-    return carry;
+    if (carry == 0)
+        return;
+    memmove(digits->digit + 1, digits->digit, (size_t)digits->count);
+    digits->digit[0] = 1;
+    digits->count++;
+    digits->point++;
 }
 
 static bool has_fraction(const struct digits *digits) {
@@ -100,14 +102,10 @@ bool quantity_parse(const char *text, bool milli, int64_t *value) {
     text = read_digits(text + (*text == '-' || *text == '+'), &digits);
     if (!text || !read_suffix(text, &decimal, &binary))
         return false;
-    // A binary suffix comes without an exponent: the point is among the digits, or after the last one.
-    digits.point += binary ? 0 : decimal + (milli ? 3 : 0);
-    int64_t whole = whole_of(&digits);
     for (unsigned i = 0; i < binary; i++)
-        whole = int64_plus(int64_times(whole, 2), double_fraction(&digits));
-    if (binary && milli) // a thousand times the fraction, a digit at a time
-        for (int i = 0; i < 3; i++, digits.point++)
-            whole = int64_plus(int64_times(whole, 10), digits.point < digits.count ? digits.digit[digits.point] : 0);
+        double_all(&digits);
+    digits.point += decimal + (milli ? 3 : 0);
+    int64_t whole = whole_of(&digits);
     if (has_fraction(&digits) && whole < INT64_MAX)
         whole++;
     *value = negative ? -whole : whole;

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/object/schema.h"
-
-#include "core/base/text.h"
 #include "core/kube/object/span.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "core/base/text.h"
 
 #define STEPS_MAX 32 // references followed
 
@@ -23,21 +19,15 @@ static struct schema_part part_of(struct schema_part whole, const struct span *s
 }
 
 // Names in schemas have no escapes.
-static bool is_string(const char *text, size_t len, const char *wanted, size_t wanted_len) {
-    return len >= wanted_len + 2 && *text == '"' && memcmp(text + 1, wanted, wanted_len) == 0 &&
-           text[wanted_len + 1] == '"';
-}
-
 static bool is_text(struct schema_part value, const char *text) {
-    return is_string(value.text, value.len, text, strlen(text));
+    size_t len = strlen(text);
+    return value.len == len + 2 && memcmp(value.text + 1, text, len) == 0;
 }
 
 static struct schema_part member_of(struct schema_part object, const char *key, size_t len) {
     struct span span;
-    for (size_t at = 0; !is_empty(object) && span_next_member(object.text, object.len, &at, &span);)
-        if (is_string(object.text + span.key, span.value - span.key, key, len))
-            return part_of(object, &span);
-    return (struct schema_part){0};
+    bool found = !is_empty(object) && span_member_len(object.text, object.len, key, len, &span);
+    return found ? part_of(object, &span) : (struct schema_part){0};
 }
 
 static struct schema_part member(struct schema_part object, const char *key) {

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/object/status_limit.h"
-
-#include "core/base/memory.h"
-#include "core/base/text.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "core/kube/object/object.h"
 
 #define SHORT ((size_t)1 << 10) // bytes of a kept text, and of a message after the cut
 #define FIRST 64                // short members, kept longest; no kind has as many
@@ -26,7 +20,7 @@ struct status_part { // a member of the status, or one of its conditions
 
 struct status_parts {
     struct status_part *list;
-    size_t count, capacity, shorts;
+    size_t count, shorts;
 };
 
 static void parts_cleanup(struct status_parts *parts) {
@@ -44,13 +38,12 @@ static size_t count_values(const struct json *value) {
 }
 
 // With its key and a comma. False: out of memory.
-static bool measure(const struct json *value, struct buffer *scratch, struct size *out) {
+static bool measure(const struct json *value, struct size *out) {
     const char *key = json_key(value);
-    buffer_reset(scratch);
-    *out = (struct size){.values = count_values(value)};
-    bool ok = json_print(value, scratch);
-    out->bytes = scratch->len + (key ? strlen(key) + 4 : 1);
-    return ok;
+    size_t len = 0;
+    AUTO_TEXT text = json_text(value, &len);
+    *out = (struct size){.bytes = len + (key ? strlen(key) + 4 : 1), .values = count_values(value)};
+    return text;
 }
 
 static size_t weight(struct size size) {
@@ -94,25 +87,25 @@ static enum rank rank_of(struct status_parts *parts, const struct status_part *p
     return parts->shorts++ < FIRST ? RANK_SHORT : RANK_FURTHER;
 }
 
-static bool add_part(struct status_parts *parts, struct json *parent, struct json *value, bool condition,
-                     struct buffer *scratch) {
+static bool add_part(struct status_parts *parts, struct json *parent, struct json *value, bool condition) {
     struct status_part part = {.parent = parent, .value = value};
-    if (!measure(value, scratch, &part.size) ||
-        !array_reserve(&parts->list, &parts->capacity, parts->count + 1, sizeof *parts->list))
+    struct status_part *place = array_next(&parts->list, parts->count, sizeof *parts->list);
+    if (!place || !measure(value, &part.size))
         return false;
     part.rank = condition ? RANK_CONDITION : rank_of(parts, &part);
-    parts->list[parts->count++] = part;
+    *place = part;
+    parts->count++;
     return true;
 }
 
-static bool divide(struct json *status, struct buffer *scratch, struct status_parts *parts) {
+static bool divide(struct json *status, struct status_parts *parts) {
     bool ok = true;
     for (struct json *m = json_first(status); m && ok; m = json_next(m)) {
         bool conditions = json_is(m, JSON_ARRAY) && strcmp(json_key(m), "conditions") == 0;
         if (!conditions)
-            ok = add_part(parts, status, m, false, scratch);
+            ok = add_part(parts, status, m, false);
         for (struct json *c = conditions ? json_first(m) : NULL; c && ok; c = json_next(c))
-            ok = add_part(parts, m, c, true, scratch);
+            ok = add_part(parts, m, c, true);
     }
     return ok;
 }
@@ -141,10 +134,10 @@ static void leave_out(struct status_parts *parts, size_t max, struct size size, 
         buffer_text(names, "the ends of long messages");
 }
 
-static bool reduce(struct json *status, size_t max, struct buffer *scratch, struct buffer *names) {
+static bool reduce(struct json *status, size_t max, struct buffer *names) {
     AUTO_PARTS parts = {.list = NULL};
     struct size size;
-    if (!cut_messages(status) || !measure(status, scratch, &size) || !divide(status, scratch, &parts))
+    if (!cut_messages(status) || !measure(status, &size) || !divide(status, &parts))
         return false;
     leave_out(&parts, max, size, names);
     return true;
@@ -168,16 +161,15 @@ struct error *status_limit(struct object *object, size_t max) {
     if (max == 0 || object->len <= max / STATUS_VALUE_BYTES * 2) // a value has two bytes at least
         return NULL;
     struct json *status = json_get(object->value, "status");
-    AUTO_BUFFER(scratch, SIZE_MAX / 4);
     AUTO_BUFFER(names, 1024);
     struct size size;
     if (!json_is(status, JSON_OBJECT))
         return NULL;
-    if (!measure(status, &scratch, &size))
+    if (!measure(status, &size))
         return error_no_memory();
     if (!is_over(size, max))
         return NULL;
-    if (!reduce(status, max, &scratch, &names))
+    if (!reduce(status, max, &names))
         return error_no_memory();
     object->reduced = text_format("its status has %zu bytes in %zu values, and maxStatusSize is %zu; left out: %s",
                                   size.bytes, size.values, max, names.data ? names.data : "");

@@ -2,8 +2,6 @@
 // libcurl options for requests (curl_internal.h), for libcurl 7.88 and later. HTTP/1.1 only: HTTP/2 takes more
 // processor time at both ends in every version (docs/performance.md), and in 7.88 it may report a cut stream as
 // complete and loses window for cancelled streams.
-#include "core/base/clock.h"
-#include "core/base/text.h"
 #include "core/kube/transport/curl_internal.h"
 
 #include <errno.h>
@@ -11,8 +9,6 @@
 #include <netinet/tcp.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -20,22 +16,6 @@
 #define KEEPALIVE_INTERVAL_S 10L
 #define CONNECT_TIMEOUT_MS 10000L
 #define MAX_IDLE_S 60L // an API server closes idle connections after 90
-// More than the requests in flight and the streams of all kinds: with fewer, libcurl closes those that become idle, and
-// each further request has a handshake.
-#define MAX_CONNECTIONS 512L
-
-static bool set_long(CURL *easy, CURLoption option, long value) {
-    return curl_easy_setopt(easy, option, value) == CURLE_OK;
-}
-
-static bool set_text(CURL *easy, CURLoption option, const char *value) {
-    return curl_easy_setopt(easy, option, value) == CURLE_OK;
-}
-
-static bool set_pointer(CURL *easy, CURLoption option, void *value) {
-    return curl_easy_setopt(easy, option, value) == CURLE_OK;
-}
-
 static bool set_numbers(CURL *easy, bool insecure) {
     const struct {
         CURLoption option;
@@ -63,17 +43,8 @@ static bool set_numbers(CURL *easy, bool insecure) {
     };
     bool ok = true;
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        ok = ok && set_long(easy, numbers[i].option, numbers[i].value);
+        ok = ok && SET(easy, numbers[i].option, numbers[i].value);
     return ok;
-}
-
-// NOPROXY and PROXY are never left unset: libcurl would read the environment in its own way.
-static bool set_texts(CURL *easy, const struct curl_transport *transport) {
-    return set_text(easy, CURLOPT_PROTOCOLS_STR, "http,https") &&
-           set_text(easy, CURLOPT_REDIR_PROTOCOLS_STR, "https") &&
-           set_text(easy, CURLOPT_USERAGENT, transport->user_agent) &&
-           set_text(easy, CURLOPT_PROXY, transport->proxy) && set_text(easy, CURLOPT_NOPROXY, "") &&
-           set_text(easy, CURLOPT_UNIX_SOCKET_PATH, transport->credentials.endpoint->socket);
 }
 
 // The kernel gives up on a peer that acknowledges nothing, be it data or keepalive probes, after this time.
@@ -98,7 +69,7 @@ static curl_socket_t on_open(void *transport, curlsocktype purpose, struct curl_
 }
 
 static int on_close(void *transport, curl_socket_t fd) {
-    events_closed(transport, fd);
+    multi_forget(transport, fd);
     return close(fd);
 }
 
@@ -107,7 +78,8 @@ static int on_request(void *context, char *server_ip, char *local_ip, int server
     (void)server_ip, (void)local_ip, (void)server_port, (void)local_port;
     struct exchange *exchange = context;
     if (!gate_is_open(exchange->request.gate, clock_now().mono_ns)) {
-        exchange->late = true;
+        exchange->problem =
+            text_format("the lease has ended before the request was sent to %s", exchange->transport->base_url);
         return CURL_PREREQFUNC_ABORT;
     }
     exchange->sent = true;
@@ -117,20 +89,13 @@ static int on_request(void *context, char *server_ip, char *local_ip, int server
 static bool set_callbacks(struct exchange *exchange) {
     CURL *easy = exchange->easy;
     struct curl_transport *transport = exchange->transport;
-    return curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, response_on_body) == CURLE_OK &&
-           set_pointer(easy, CURLOPT_WRITEDATA, exchange) &&
-           curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, response_on_header) == CURLE_OK &&
-           set_pointer(easy, CURLOPT_HEADERDATA, exchange) &&
-           curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_request) == CURLE_OK &&
-           set_pointer(easy, CURLOPT_PREREQDATA, exchange) &&
-           curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open) == CURLE_OK &&
-           set_pointer(easy, CURLOPT_OPENSOCKETDATA, transport) &&
-           curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, on_close) == CURLE_OK &&
-           set_pointer(easy, CURLOPT_CLOSESOCKETDATA, transport) &&
-           curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_socket) == CURLE_OK &&
-           set_pointer(easy, CURLOPT_SOCKOPTDATA, transport) &&
-           curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, exchange->detail) == CURLE_OK &&
-           set_pointer(easy, CURLOPT_PRIVATE, exchange);
+    return SET(easy, CURLOPT_WRITEFUNCTION, exchange_on_body) && SET(easy, CURLOPT_WRITEDATA, exchange) &&
+           SET(easy, CURLOPT_HEADERFUNCTION, exchange_on_header) && SET(easy, CURLOPT_HEADERDATA, exchange) &&
+           SET(easy, CURLOPT_PREREQFUNCTION, on_request) && SET(easy, CURLOPT_PREREQDATA, exchange) &&
+           SET(easy, CURLOPT_OPENSOCKETFUNCTION, on_open) && SET(easy, CURLOPT_OPENSOCKETDATA, transport) &&
+           SET(easy, CURLOPT_CLOSESOCKETFUNCTION, on_close) && SET(easy, CURLOPT_CLOSESOCKETDATA, transport) &&
+           SET(easy, CURLOPT_SOCKOPTFUNCTION, on_socket) && SET(easy, CURLOPT_ERRORBUFFER, exchange->detail) &&
+           SET(easy, CURLOPT_PRIVATE, exchange);
 }
 
 // A server certificate must have a subjectAltName (RFC 9525 section 2, as in Go); without one, libcurl would fall back
@@ -161,40 +126,36 @@ static CURLcode on_context(CURL *easy, void *context, void *unused) {
     return CURLE_OK;
 }
 
-const char *exchange_verdict(const struct exchange *exchange) {
+const char *certificate_note(const struct exchange *exchange) {
     long verdict = X509_V_OK;
     (void)curl_easy_getinfo(exchange->easy, CURLINFO_SSL_VERIFYRESULT, &verdict);
     return verdict == X509_V_ERR_HOSTNAME_MISMATCH ? " (its certificate has no subjectAltName)" : "";
 }
 
-static bool set_verification(struct exchange *exchange) {
-    if (exchange->transport->credentials.endpoint->insecure)
-        return true;
-    return curl_easy_setopt(exchange->easy, CURLOPT_SSL_CTX_FUNCTION, on_context) == CURLE_OK;
-}
-
-bool exchange_set_up(struct exchange *exchange) {
+// NOPROXY and PROXY are never left unset: libcurl would read the environment in its own way.
+bool options_of_transport(struct exchange *exchange) {
     const struct curl_transport *transport = exchange->transport;
-    return set_numbers(exchange->easy, transport->credentials.endpoint->insecure) &&
-           set_texts(exchange->easy, transport) && set_callbacks(exchange) && set_verification(exchange) &&
-           (!transport->connect_to ||
-            curl_easy_setopt(exchange->easy, CURLOPT_CONNECT_TO, transport->connect_to) == CURLE_OK);
+    const struct endpoint *endpoint = transport->credentials.endpoint;
+    CURL *easy = exchange->easy;
+    return set_numbers(easy, endpoint->insecure) && set_callbacks(exchange) &&
+           SET(easy, CURLOPT_PROTOCOLS_STR, "http,https") && SET(easy, CURLOPT_REDIR_PROTOCOLS_STR, "https") &&
+           SET(easy, CURLOPT_USERAGENT, transport->user_agent) && SET(easy, CURLOPT_PROXY, transport->proxy) &&
+           SET(easy, CURLOPT_NOPROXY, "") && SET(easy, CURLOPT_UNIX_SOCKET_PATH, endpoint->socket) &&
+           SET(easy, CURLOPT_CONNECT_TO, transport->connect_to) &&
+           (endpoint->insecure || SET(easy, CURLOPT_SSL_CTX_FUNCTION, on_context));
 }
 
 static bool set_blob(CURL *easy, CURLoption option, char *pem) {
     struct curl_blob blob = {.data = pem, .len = pem ? strlen(pem) : 0, .flags = CURL_BLOB_NOCOPY};
-    return curl_easy_setopt(easy, option, pem ? &blob : NULL) == CURLE_OK;
+    return SET(easy, option, pem ? &blob : NULL);
 }
 
 // The endpoint's CA alone, also where libcurl has a folder of others by default (which CAINFO_BLOB does not replace).
 static bool set_authorities(CURL *easy, char *ca) {
-    if (!set_text(easy, CURLOPT_CAPATH, NULL) || !set_text(easy, CURLOPT_PROXY_CAPATH, NULL) ||
-        !set_blob(easy, CURLOPT_CAINFO_BLOB, ca) || !set_blob(easy, CURLOPT_PROXY_CAINFO_BLOB, ca))
-        return false;
-    if (ca)
-        return set_text(easy, CURLOPT_CAINFO, NULL) && set_text(easy, CURLOPT_PROXY_CAINFO, NULL);
-    const char *file = getenv("SSL_CERT_FILE"); // as Go and OpenSSL do
-    return !file || !*file || (set_text(easy, CURLOPT_CAINFO, file) && set_text(easy, CURLOPT_PROXY_CAINFO, file));
+    const char *file = ca ? NULL : getenv("SSL_CERT_FILE"); // as Go and OpenSSL do
+    return SET(easy, CURLOPT_CAPATH, NULL) && SET(easy, CURLOPT_PROXY_CAPATH, NULL) &&
+           set_blob(easy, CURLOPT_CAINFO_BLOB, ca) && set_blob(easy, CURLOPT_PROXY_CAINFO_BLOB, ca) &&
+           ((!ca && (!file || !*file)) || (SET(easy, CURLOPT_CAINFO, file) && SET(easy, CURLOPT_PROXY_CAINFO, file)));
 }
 
 static bool set_pems(struct exchange *exchange) {
@@ -217,20 +178,6 @@ const char *http_method_name(enum http_method method) {
     return names[method];
 }
 
-static bool set_method(const struct exchange *exchange) {
-    CURL *easy = exchange->easy;
-    bool get = exchange->request.method == HTTP_GET;
-    if (!set_text(easy, CURLOPT_CUSTOMREQUEST, get ? NULL : http_method_name(exchange->request.method)))
-        return false;
-    bool body = exchange->request.body || exchange->request.method == HTTP_POST;
-    const char *text = exchange->request.body ? exchange->request.body : body ? "" : NULL;
-    if (!set_text(easy, CURLOPT_POSTFIELDS, text))
-        return false;
-    return body
-               ? curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)exchange->request.body_len) == CURLE_OK
-               : set_long(easy, CURLOPT_HTTPGET, 1);
-}
-
 static bool add_header(struct curl_slist **list, const char *header) {
     struct curl_slist *longer = header ? curl_slist_append(*list, header) : NULL;
     if (longer)
@@ -250,38 +197,38 @@ static bool add_line(struct curl_slist **list, const char *line) {
     return empty && add_header(list, *empty ? empty : line);
 }
 
-static bool set_headers(struct exchange *exchange) {
-    const struct curl_transport *transport = exchange->transport;
-    const char *authorization = transport->credentials.authorization;
+// libcurl copies the texts. Without a Content-Type, and for Expect, an empty header replaces libcurl's own.
+bool options_of_request(struct exchange *exchange, const struct http_request *request) {
+    CURL *easy = exchange->easy;
     struct curl_slist **list = &exchange->headers;
-    bool ok = exchange->request.accept ? add_named_header(list, "Accept", exchange->request.accept)
-                                       : add_header(list, "Accept: application/json");
-    // libcurl's own ideas of both are for forms.
-    ok = ok && (exchange->request.content_type ? add_named_header(list, "Content-Type", exchange->request.content_type)
-                                               : add_header(list, "Content-Type:"));
-    ok = ok && add_header(list, "Expect:");
-    ok = ok && (!authorization || add_header(list, authorization));
-    char *const *impersonation = transport->credentials.endpoint->impersonation;
+    bool get = request->method == HTTP_GET, body = request->body || request->method == HTTP_POST;
+    curl_off_t body_len = request->body ? (curl_off_t)request->body_len : 0;
+    AUTO_TEXT url =
+        text_format("%s%s%s", exchange->transport->base_url, *request->path == '/' ? "" : "/", request->path);
+    long timeout_ms = (long)(request->timeout_ns / CLOCK_MS + (request->timeout_ns % CLOCK_MS > 0));
+    return url && SET(easy, CURLOPT_URL, url) && SET(easy, CURLOPT_TIMEOUT_MS, timeout_ms) &&
+           (body ? SET(easy, CURLOPT_POSTFIELDSIZE_LARGE, body_len) &&
+                       SET(easy, CURLOPT_COPYPOSTFIELDS, request->body ? request->body : "")
+                 : SET(easy, CURLOPT_HTTPGET, 1L)) &&
+           SET(easy, CURLOPT_CUSTOMREQUEST, get ? NULL : http_method_name(request->method)) &&
+           add_named_header(list, "Accept", request->accept ? request->accept : "application/json") &&
+           add_named_header(list, "Content-Type", request->content_type ? request->content_type : "") &&
+           add_header(list, "Expect:");
+}
+
+bool options_of_credentials(struct exchange *exchange) {
+    const struct curl_transport *transport = exchange->transport;
+    const struct credentials *credentials = &transport->credentials;
+    struct curl_slist **list = &exchange->headers;
+    const char *const own[] = {credentials->authorization, transport->host, transport->header};
+    bool ok = true;
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        ok = ok && (!own[i] || add_header(list, own[i]));
+    char *const *impersonation = credentials->endpoint->impersonation;
     for (; ok && impersonation && *impersonation; impersonation++)
         ok = add_line(list, *impersonation);
-    ok = ok && (!transport->host || add_header(list, transport->host));
-    ok = ok && (!transport->header || add_header(list, transport->header));
-    return ok && curl_easy_setopt(exchange->easy, CURLOPT_HTTPHEADER, exchange->headers) == CURLE_OK;
-}
-
-bool exchange_prepare(struct exchange *exchange) {
-    const struct curl_transport *transport = exchange->transport;
-    exchange->generation = transport->credentials.exec.generation;
-    bool gzip = !exchange->request.stream && !transport->credentials.endpoint->disable_compression;
-    const char *slash = exchange->request.path[0] == '/' ? "" : "/";
-    AUTO_TEXT url = text_format("%s%s%s", transport->base_url, slash, exchange->request.path);
-    long timeout_ms = (long)(exchange->request.timeout_ns / CLOCK_MS + (exchange->request.timeout_ns % CLOCK_MS > 0));
-    return url && set_text(exchange->easy, CURLOPT_URL, url) && set_method(exchange) && set_headers(exchange) &&
-           set_long(exchange->easy, CURLOPT_TIMEOUT_MS, timeout_ms) &&
-           set_text(exchange->easy, CURLOPT_ACCEPT_ENCODING, gzip ? "gzip" : NULL) && set_pems(exchange);
-}
-
-bool pool_set_up(struct pool *pool) {
-    return events_attach(pool) && curl_multi_setopt(pool->multi, CURLMOPT_PIPELINING, CURLPIPE_NOTHING) == CURLM_OK &&
-           curl_multi_setopt(pool->multi, CURLMOPT_MAXCONNECTS, MAX_CONNECTIONS) == CURLM_OK;
+    exchange->generation = credentials->exec.generation;
+    bool gzip = !exchange->request.stream && !credentials->endpoint->disable_compression;
+    return ok && SET(exchange->easy, CURLOPT_HTTPHEADER, exchange->headers) &&
+           SET(exchange->easy, CURLOPT_ACCEPT_ENCODING, gzip ? "gzip" : NULL) && set_pems(exchange);
 }

@@ -2,11 +2,11 @@
 // The transport over libcurl's multi interface, and the thread that drives it.
 #pragma once
 
-#include "core/base/clock.h"
 #include "core/kube/client/types.h"
 #include "core/kube/kubeconfig/kubeconfig.h"
-#include "core/kube/object/budget.h"
 #include "core/kube/transport/transport.h"
+
+#include <stdatomic.h>
 
 // Once per process, before any thread (SIGPIPE is ignored from then on); ERROR_UNSUPPORTED if libcurl lacks a required
 // feature (TLS, threads).
@@ -53,3 +53,47 @@ void curl_transport_renew(struct transport *transport, struct endpoint *fresh);
 // Whether the kubeconfig file now names another address: that needs a new transport. The old address and credentials
 // stay in use here. From any thread.
 bool curl_transport_moved(struct transport *transport);
+
+// A thread that drives one curl transport and its users: runs posted functions, then `tick`, then polls until the time
+// that tick returned.
+
+struct loop;
+
+// `transport` is from curl_transport_new and remains owned by the caller; `tick` returns the monotonic time of its next
+// call.
+struct error *loop_start(const char *name, struct transport *transport, int64_t (*tick)(void *ctx, struct moment now),
+                         void *ctx, struct loop **out);
+
+// Runs `run(arg)` on the loop's thread, in the order of posting. From any thread, the loop's own too. False: out of
+// memory, or the loop is stopping; `run` will not be called.
+bool loop_post(struct loop *loop, void (*run)(void *arg), void *arg);
+
+// Runs the functions already posted, then ends and joins the thread. Later posts fail. Must not be called from the
+// loop's own thread.
+void loop_stop(struct loop *loop);
+
+// A connection to a server after an upgrade of the protocol (RFC 9110 section 7.8): bytes in both directions.
+
+struct tunnel;
+
+struct tunnel_answer {  // to the upgrade
+    int status;         // 101: accepted
+    char *headers;      // lines, with their ends; see tunnel_header
+    struct buffer body; // of another status
+};
+void tunnel_answer_clear(struct tunnel_answer *answer);
+// The value of a header, free(); NULL: absent.
+char *tunnel_header(const struct tunnel_answer *answer, const char *name);
+
+// Connects with the address, credentials and trust of `transport`, which is from curl_transport_new, has no other
+// poller, and stays open as long as the tunnel. `headers` are the lines of the upgrade, each with its end. Blocks;
+// *stop ends the wait. On success *out is NULL unless the status is 101. `answer` is filled on success.
+struct error *tunnel_open(struct transport *transport, const char *path, const char *headers, const atomic_bool *stop,
+                          struct tunnel **out, struct tunnel_answer *answer);
+void tunnel_close(struct tunnel *tunnel); // NULL is fine
+
+int tunnel_socket(const struct tunnel *tunnel);
+// Bytes read or written; 0: none now; -1: the connection is over. poll(2) does not see bytes that were already read:
+// read until 0 first.
+ptrdiff_t tunnel_read(struct tunnel *tunnel, void *bytes, size_t len);
+ptrdiff_t tunnel_write(struct tunnel *tunnel, const void *bytes, size_t len);

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/transport/loop.h"
-
-#include "core/base/memory.h"
-#include "core/base/thread.h"
 #include "core/kube/transport/curl_transport.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "core/base/thread.h"
 
 struct posted {
     struct posted *next;
@@ -26,12 +21,10 @@ struct loop {
 
 // Takes all posted functions. *last: no more can be posted.
 static struct posted *take_posted(struct loop *loop, bool *last) {
-    pthread_mutex_lock(&loop->lock);
-    struct posted *first = TAKE(loop->first);
+    AUTO_LOCK(&loop->lock);
     loop->end = &loop->first;
     *last = loop->stopping;
-    pthread_mutex_unlock(&loop->lock);
-    return first;
+    return TAKE(loop->first);
 }
 
 static void run_posted(struct posted *posted) {
@@ -43,13 +36,6 @@ static void run_posted(struct posted *posted) {
     }
 }
 
-static int64_t until(int64_t at_ns) {
-    if (at_ns == CLOCK_NEVER)
-        return CLOCK_NEVER;
-    int64_t now_ns = clock_now().mono_ns;
-    return at_ns > now_ns ? at_ns - now_ns : 0;
-}
-
 static void *loop_main(void *arg) {
     struct loop *loop = arg;
     for (;;) {
@@ -58,7 +44,8 @@ static void *loop_main(void *arg) {
         if (last)
             return NULL;
         int64_t next_ns = loop->tick(loop->ctx, clock_now());
-        curl_transport_poll(loop->transport, until(next_ns));
+        bool never = next_ns == CLOCK_NEVER;
+        curl_transport_poll(loop->transport, never ? CLOCK_NEVER : clock_later(next_ns - clock_now().mono_ns, 0));
     }
 }
 
@@ -87,19 +74,16 @@ bool loop_post(struct loop *loop, void (*run)(void *arg), void *arg) {
     if (!posted)
         return false;
     *posted = (struct posted){.run = run, .arg = arg};
-    pthread_mutex_lock(&loop->lock);
-    bool taken = !loop->stopping;
-    bool was_empty = !loop->first;
-    if (taken) {
-        *loop->end = posted;
-        loop->end = &posted->next;
-    }
-    pthread_mutex_unlock(&loop->lock);
-    if (!taken)
+    AUTO_LOCK(&loop->lock);
+    if (loop->stopping) {
         free(posted);
-    else if (was_empty) // else an earlier post has done so
+        return false;
+    }
+    if (!loop->first) // else an earlier post has woken the thread
         curl_transport_wakeup(loop->transport);
-    return taken;
+    *loop->end = posted;
+    loop->end = &posted->next;
+    return true;
 }
 
 void loop_stop(struct loop *loop) {

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/transport/tunnel.h"
-
-#include "core/base/clock.h"
-#include "core/base/memory.h"
-#include "core/base/text.h"
-#include "core/kube/transport/curl_internal.h"
 #include "core/kube/transport/curl_transport.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "core/kube/transport/curl_internal.h"
+
 #include <strings.h>
 
 #define HEAD_MAX ((size_t)32 * 1024)
@@ -54,18 +48,21 @@ int tunnel_socket(const struct tunnel *tunnel) {
     return tunnel->socket;
 }
 
-ptrdiff_t tunnel_read(struct tunnel *tunnel, void *bytes, size_t len) {
-    if (tunnel->early.len > 0) {
-        len = size_least(len, tunnel->early.len);
-        memcpy(bytes, tunnel->early.data, len);
-        buffer_consume(&tunnel->early, len);
-        return (ptrdiff_t)len;
-    }
+static ptrdiff_t read_socket(struct tunnel *tunnel, void *bytes, size_t len) {
     size_t count = 0;
     CURLcode code = curl_easy_recv(tunnel->easy, bytes, len, &count);
     if (code == CURLE_AGAIN)
         return 0;
     return code == CURLE_OK && count > 0 ? (ptrdiff_t)count : -1;
+}
+
+ptrdiff_t tunnel_read(struct tunnel *tunnel, void *bytes, size_t len) {
+    if (tunnel->early.len == 0)
+        return read_socket(tunnel, bytes, len);
+    len = size_least(len, tunnel->early.len);
+    memcpy(bytes, tunnel->early.data, len);
+    buffer_consume(&tunnel->early, len);
+    return (ptrdiff_t)len;
 }
 
 ptrdiff_t tunnel_write(struct tunnel *tunnel, const void *bytes, size_t len) {
@@ -93,25 +90,18 @@ static struct error *wait_for_credentials(struct curl_transport *transport, cons
 // The handle of an exchange has all options; its callbacks are for requests.
 static CURL *make_handle(struct curl_transport *transport, struct tunnel *tunnel) {
     struct exchange *exchange = exchange_new(transport, &(const struct http_request){.path = "/"});
-    CURL *easy = exchange && exchange_prepare(exchange) ? curl_easy_duphandle(exchange->easy) : NULL;
+    CURL *easy = exchange && options_of_credentials(exchange) ? curl_easy_duphandle(exchange->easy) : NULL;
     if (exchange)
         exchange_recycle(exchange);
     if (!easy)
         return NULL;
-    bool ok = curl_easy_setopt(easy, CURLOPT_HTTPHEADER, NULL) == CURLE_OK &&
-              curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, NULL) == CURLE_OK &&
-              curl_easy_setopt(easy, CURLOPT_HEADERDATA, NULL) == CURLE_OK &&
-              curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, NULL) == CURLE_OK &&
-              curl_easy_setopt(easy, CURLOPT_WRITEDATA, NULL) == CURLE_OK &&
-              curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, NULL) == CURLE_OK &&
-              curl_easy_setopt(easy, CURLOPT_PRIVATE, NULL) == CURLE_OK &&
-              curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, tunnel->detail) == CURLE_OK &&
-              curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, on_progress) == CURLE_OK &&
-              curl_easy_setopt(easy, CURLOPT_XFERINFODATA, (void *)(uintptr_t)tunnel->stop) == CURLE_OK &&
-              curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L) == CURLE_OK &&
-              curl_easy_setopt(easy, CURLOPT_HTTPPROXYTUNNEL, (long)(*transport->proxy != '\0')) == CURLE_OK &&
-              curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L) == CURLE_OK;
-    if (ok)
+    if (SET(easy, CURLOPT_HTTPHEADER, NULL) && SET(easy, CURLOPT_HEADERFUNCTION, NULL) &&
+        SET(easy, CURLOPT_HEADERDATA, NULL) && SET(easy, CURLOPT_WRITEFUNCTION, NULL) &&
+        SET(easy, CURLOPT_WRITEDATA, NULL) && SET(easy, CURLOPT_PREREQFUNCTION, NULL) &&
+        SET(easy, CURLOPT_PRIVATE, NULL) && SET(easy, CURLOPT_ERRORBUFFER, tunnel->detail) &&
+        SET(easy, CURLOPT_XFERINFOFUNCTION, on_progress) &&
+        SET(easy, CURLOPT_XFERINFODATA, (void *)(uintptr_t)tunnel->stop) && SET(easy, CURLOPT_NOPROGRESS, 0L) &&
+        SET(easy, CURLOPT_HTTPPROXYTUNNEL, (long)(*transport->proxy != '\0')) && SET(easy, CURLOPT_CONNECT_ONLY, 1L))
         return easy;
     curl_easy_cleanup(easy);
     return NULL;
@@ -137,19 +127,14 @@ static struct error *put_head(const struct curl_transport *transport, const char
     AUTO_TEXT authority = server_url_authority(&transport->url, transport->url.has_port);
     if (!authority)
         return error_no_memory();
-    buffer_printf(out, "GET %s%s HTTP/1.1\r\n", transport->url.path, path);
-    if (transport->host)
-        buffer_printf(out, "%s\r\n", transport->host);
-    else
-        buffer_printf(out, "Host: %s\r\n", authority);
-    buffer_printf(out, "User-Agent: %s\r\n", transport->user_agent);
+    buffer_printf(out, "GET %s%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: %s\r\n", transport->url.path, path, authority,
+                  transport->user_agent);
     if (credentials->authorization)
         buffer_printf(out, "%s\r\n", credentials->authorization);
     for (char *const *line = credentials->endpoint->impersonation; line && *line; line++)
         buffer_printf(out, "%s\r\n", *line);
-    if (transport->header)
-        buffer_printf(out, "%s\r\n", transport->header);
-    buffer_printf(out, "%s\r\n", headers);
+    buffer_printf(out, "%s%s%s\r\n", transport->header ? transport->header : "", transport->header ? "\r\n" : "",
+                  headers);
     return out->failed ? error_new(ERROR_LIMIT, "the request for an upgrade is longer than %zu bytes", HEAD_MAX) : NULL;
 }
 
@@ -171,41 +156,41 @@ static bool send_all(struct tunnel *tunnel, const struct buffer *text, int64_t u
     return true;
 }
 
-// Appends received bytes until there are enough, or until the end.
-static bool receive(struct tunnel *tunnel, struct buffer *out, size_t enough, bool head, int64_t until_ns) {
+// Receives until there are `enough` early bytes; 0: until the end of a head.
+static bool receive(struct tunnel *tunnel, size_t enough, int64_t until_ns) {
     char bytes[4096];
-    while (head ? !out->data || !strstr(out->data, "\r\n\r\n") : out->len < enough) {
-        ptrdiff_t count = tunnel_read(tunnel, bytes, sizeof bytes);
-        if (count < 0 || (count == 0 && !wait_for(tunnel, POLLIN, until_ns)))
-            return false;
-        if (count > 0 && !buffer_append(out, bytes, (size_t)count))
+    struct buffer *early = &tunnel->early;
+    while (enough > 0 ? early->len < enough : !early->data || !strstr(early->data, "\r\n\r\n")) {
+        ptrdiff_t count = read_socket(tunnel, bytes, sizeof bytes);
+        if (count < 0 || (count == 0 && !wait_for(tunnel, POLLIN, until_ns)) ||
+            !buffer_append(early, bytes, (size_t)count))
             return false;
     }
     return true;
 }
 
 static struct error *read_answer(struct tunnel *tunnel, struct tunnel_answer *answer, int64_t until_ns) {
-    AUTO_BUFFER(head, HEAD_MAX);
     static const char version[] = "HTTP/1.1 ";
+    struct buffer *early = &tunnel->early;
     char digits[4] = "";
     int64_t status = 0, len = 0;
-    if (!receive(tunnel, &head, 0, true, until_ns) || !text_has_prefix(head.data, version))
+    if (!receive(tunnel, 0, until_ns) || !text_has_prefix(early->data, version))
         return error_new(ERROR_IO, "the server did not answer the request for an upgrade");
-    text_copy(digits, sizeof digits, head.data + sizeof version - 1);
-    char *end = strstr(head.data, "\r\n\r\n") + 2;
-    char *lines = strchr(head.data, '\n') + 1;
-    if (!text_to_int64(digits, &status) ||
-        !buffer_append(&tunnel->early, end + 2, head.len - (size_t)(end + 2 - head.data)))
+    text_copy(digits, sizeof digits, early->data + sizeof version - 1);
+    const char *end = strstr(early->data, "\r\n\r\n") + 2, *lines = strchr(early->data, '\n') + 1;
+    if (!text_to_int64(digits, &status))
         return error_new(ERROR_IO, "the server answered something that is not HTTP");
     answer->status = (int)status;
-    answer->headers = lines < end ? strndup(lines, (size_t)(end - lines)) : strdup("");
+    answer->headers = strndup(lines, (size_t)(end - lines));
     if (!answer->headers)
         return error_no_memory();
-    if (status == 101)
-        return NULL;
-    AUTO_TEXT given = tunnel_header(answer, "Content-Length");
-    if (given && text_to_int64(given, &len) && len > 0)
-        (void)receive(tunnel, &answer->body, size_least((size_t)len, BODY_MAX), false, until_ns);
+    buffer_consume(early, (size_t)(end + 2 - early->data));
+    AUTO_TEXT given = status == 101 ? NULL : tunnel_header(answer, "Content-Length");
+    if (given && text_to_int64(given, &len) && len > 0) {
+        size_t wanted = size_least((size_t)len, BODY_MAX);
+        (void)receive(tunnel, wanted, until_ns);
+        buffer_append(&answer->body, early->data ? early->data : "", size_least(early->len, wanted));
+    }
     return NULL;
 }
 
@@ -217,9 +202,7 @@ struct error *tunnel_open(struct transport *transport, const char *path, const c
     *out = NULL;
     if (!tunnel)
         return error_no_memory();
-    tunnel->stop = stop;
-    tunnel->socket = CURL_SOCKET_BAD;
-    buffer_init(&tunnel->early, HEAD_MAX);
+    *tunnel = (struct tunnel){.stop = stop, .socket = CURL_SOCKET_BAD, .early = {.max = BODY_MAX}};
     AUTO_BUFFER(head, HEAD_MAX);
     struct error *error = connect_to(curl, tunnel);
     if (!error)

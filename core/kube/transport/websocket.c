@@ -1,35 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/transport/websocket.h"
 
-#include "core/base/digest.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
 
+#include <openssl/evp.h>
 #include <openssl/rand.h>
-#include <string.h>
 
 #define GUID "258EAFA5-E914-47DA-95CA-C5AB0DC85B11" // RFC 6455 section 1.3
 #define RAW_MAX (WEBSOCKET_MESSAGE_MAX + ((size_t)64 << 10))
 #define MASK_LEN 4
 #define CONTROL_MAX ((size_t)125) // RFC 6455 section 5.5
 
-static bool encode(const void *bytes, size_t len, char *out, size_t size) {
-    AUTO_BUFFER(text, 64);
-    if (!text_base64_encode(bytes, len, &text) || text.len >= size)
-        return false;
-    memcpy(out, text.data, text.len + 1);
-    return true;
-}
-
 bool websocket_key(char out[WEBSOCKET_KEY]) {
     unsigned char bytes[16];
-    return RAND_bytes(bytes, sizeof bytes) == 1 && encode(bytes, sizeof bytes, out, WEBSOCKET_KEY);
+    return RAND_bytes(bytes, sizeof bytes) == 1 && EVP_EncodeBlock((unsigned char *)out, bytes, sizeof bytes) > 0;
 }
 
 bool websocket_accept(const char *key, char out[WEBSOCKET_ACCEPT]) {
     unsigned char digest[DIGEST_SHA1_LEN];
     AUTO_TEXT both = text_format("%s" GUID, key);
-    return both && digest_sha1(both, strlen(both), digest) && encode(digest, sizeof digest, out, WEBSOCKET_ACCEPT);
+    return both && digest_sha1(both, strlen(both), digest) &&
+           EVP_EncodeBlock((unsigned char *)out, digest, sizeof digest) > 0;
 }
 
 bool websocket_key_is_valid(const char *key) {
@@ -62,9 +54,7 @@ bool websocket_put(struct buffer *out, enum websocket_opcode opcode, const void 
 }
 
 void websocket_reader_init(struct websocket_reader *reader) {
-    *reader = (struct websocket_reader){.inside = false};
-    buffer_init(&reader->raw, RAW_MAX);
-    buffer_init(&reader->message, WEBSOCKET_MESSAGE_MAX);
+    *reader = (struct websocket_reader){.raw = {.max = RAW_MAX}, .message = {.max = WEBSOCKET_MESSAGE_MAX}};
 }
 
 void websocket_reader_free(struct websocket_reader *reader) {

@@ -4,8 +4,7 @@
 // objects. A reflector belongs to the thread of its transport.
 #pragma once
 
-#include "core/base/clock.h"
-#include "core/json/scan.h"
+#include "core/json/writer.h"
 #include "core/kube/client/client.h"
 
 // Called on the reflector's thread.
@@ -29,28 +28,23 @@ struct reflector_handler {
     void *ctx;
 };
 
-// For handlers without use for objects.
-void reflector_ignore_object(void *ctx, struct object *object);
-void reflector_ignore_version(void *ctx, const char *version);
-
 struct reflector_options {
-    const char *cluster;         // for log lines
-    const char *group, *plural;  // copied, like all strings here
-    const char *const *versions; // acceptable versions, preferred first, NULL-terminated
+    const char *cluster;         // for log lines; texts are copied
+    const char *group, *plural;  // "" for core
     const char *label_selector;  // NULL: none
     const char *field_selector;  // NULL: none
     const char *namespace_;      // NULL or "": all
+    const char *const *versions; // acceptable versions, preferred first, at least one; NULL-terminated; not copied
     bool cluster_scoped;
-    bool metadata;                // of objects, metadata is enough (PartialObjectMetadata); a server may send more
-    bool from_now;                // lists are not passed on, only later changes
-    bool watch_list;              // try a streaming list first; falls back to pages if not served
-    uint64_t seed;                // for jitter
-    struct budget *budget;        // of the cluster, not owned; may be NULL
-    const char *const *kept;      // see object_limits; not copied; may be NULL
-    const char *const *only;      // the same
-    struct probe *probe;          // notified of server activity; not owned; may be NULL
-    struct meter *meter;          // counts lists and watches; not owned; may be NULL
-    int64_t bookmark_interval_ns; // 0: 60 s; a watch silent for three intervals is reopened
+    bool metadata;           // of objects, metadata is enough (PartialObjectMetadata); a server may send more
+    bool from_now;           // lists are not passed on, only later changes
+    bool watch_list;         // try a streaming list first; falls back to pages if not served
+    uint64_t seed;           // for jitter
+    struct budget *budget;   // of the cluster, not owned; may be NULL
+    const char *const *kept; // see object_limits; not copied; may be NULL
+    const char *const *only; // the same
+    struct probe *probe;     // notified of server activity; not owned; may be NULL
+    struct meter *meter;     // counts lists and watches; not owned; may be NULL
 };
 
 struct reflector;

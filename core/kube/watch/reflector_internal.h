@@ -4,8 +4,6 @@
 #pragma once
 
 #include "core/base/log.h"
-#include "core/base/text.h"
-#include "core/kube/client/request_log.h"
 #include "core/kube/watch/reflector.h"
 
 enum phase {
@@ -20,6 +18,9 @@ enum phase {
 #define REFLECTOR_MAX_TRIES 10
 
 #define REFLECTOR_VERSION_SIZE 256
+
+// Of the error body of a stream.
+#define REFLECTOR_ERROR_BODY_MAX ((size_t)1 << 20)
 
 struct discovery {
     size_t index;       // index into `versions`
@@ -68,22 +69,15 @@ struct watch {
 };
 
 struct reflector {
-    char *cluster, *group, *plural, *namespace_;
-    char *selector, *fields; // "labelSelector=...&", "fieldSelector=...&"; or NULL
-    char *what;              // "jobs.batch"
-    char **versions;
-    size_t version_count;
-    bool cluster_scoped, watch_list, from_now, metadata;
-    int64_t bookmark_ns;
+    struct reflector_options options; // with copies of its texts; none is NULL
     struct transport *transport;
-    struct probe *probe;
-    struct meter *meter;
-    bool watched; // a watch was opened before
-    struct budget *budget;
-    struct object_limits limits; // of objects
-    size_t charged;              // to the budget, for the tail
     struct reflector_handler handler;
+    struct object_limits limits; // of objects, with what discovery found
     struct random random;
+    char *what;     // "jobs.batch"
+    bool metadata;  // as the option, until a server rejects the form
+    bool watched;   // a watch was opened before
+    size_t charged; // to the budget, for the tail
 
     enum reflector_state state;
     char *problem; // last reported; NULL: none
@@ -120,13 +114,20 @@ void reflector_wait_as(struct reflector *reflector, enum phase phase, enum refle
 // Starts a new list; streaming if enabled. Followed by reflector_go or reflector_wait with the result.
 enum phase reflector_new_list(struct reflector *reflector);
 
+// Ends the exchange in flight, if there is one, without an answer.
+void reflector_abandon(struct reflector *reflector);
+
 void reflector_set_state(struct reflector *reflector, enum reflector_state state, const char *problem);
 
-// Sets `ending` to `reason` and a copy of `message`.
-void reflector_conclude(struct reflector *reflector, enum reason reason, const char *message);
+// `error` NULL: none.
+void reflector_log(const struct reflector *reflector, enum log_level level, const char *message, const char *error);
+
+// Sets `ending` to `reason` and the message. Returns false, for callers that end a list or a stream.
+bool reflector_conclude(struct reflector *reflector, enum reason reason, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 // With REASON_TOO_MANY, so that the same request is retried later.
-void reflector_conclude_no_memory(struct reflector *reflector);
+bool reflector_conclude_no_memory(struct reflector *reflector);
 
 // Records that the exchange has ended.
 void reflector_note_end(struct reflector *reflector, const struct http_result *result);
@@ -134,20 +135,23 @@ void reflector_note_end(struct reflector *reflector, const struct http_result *r
 // Interprets a response with a document: fills `ending`.
 void reflector_read(struct reflector *reflector, const struct http_result *result);
 
-// The path of the collection, with the selectors if `selected`; ends with "?" or "&".
+// The version that discovery found, or tries.
+const char *reflector_api_version(const struct reflector *reflector);
+
+// Appends the path of the collection, with the selectors if `selected`; ends with "?" or "&".
 struct error *reflector_path(const struct reflector *reflector, bool selected, struct buffer *out);
 
 // Accept of a request for a list or, unless `list`, a watch.
 const char *reflector_accept(const struct reflector *reflector, bool list);
 
-// Frees nothing of the arguments.
-void reflector_submit(struct reflector *reflector, const struct http_request *request,
-                      const struct http_handler *handler);
-
-// Passes the result of object_parse_bounded, for an item or an event, to the handler; takes both. With `advance` its
-// resourceVersion becomes the last one. False: `ending` has the reason. Skips invalid objects, and logs the first.
+// Passes the result of object_parse_bounded to the handler; takes both. With `advance` its resourceVersion becomes the
+// last one. False: `ending` has the reason. Skips invalid objects, and logs the first.
 bool reflector_deliver(struct reflector *reflector, struct error *problem, struct object *object, bool gone,
                        bool advance);
+
+// Reports the begin of a list once; and the end of a complete one, before a watch from its version.
+void reflector_begin_list(struct reflector *reflector);
+void reflector_end_list(struct reflector *reflector);
 
 // Frees the buffered part of a frame or proof.
 void reflector_drop_tail(struct reflector *reflector);
@@ -157,28 +161,32 @@ bool reflector_keep_tail(struct reflector *reflector, const char *bytes, size_t 
 // False: too long; `ending` has the reason.
 bool reflector_set_version(struct reflector *reflector, const char *version);
 
-void discovery_start(struct reflector *reflector);
-void discovery_ended(struct reflector *reflector);
-
-// Passes on the items of a page; `ending` has the result.
-void page_read(struct reflector *reflector, const char *text, size_t len);
-
-void list_start(struct reflector *reflector);
-void list_ended(struct reflector *reflector);
-void list_reset(struct list *list);
-
-void prove_start(struct reflector *reflector);
-void prove_ended(struct reflector *reflector);
 // Starts a consistent list in pages, because the server does not know the last version.
 void reflector_list_consistently(struct reflector *reflector);
 // Checks a list just read: false if it is older than the last version, which is then reported.
 bool reflector_check_version(struct reflector *reflector, const char *version);
 
-void watch_start(struct reflector *reflector);
-void watch_ended(struct reflector *reflector);
-// Handlers of the stream (reflector_stream.c).
+// The exchange of each phase. `prepare` appends the path, and sets the fields of `request` that differ from a GET of a
+// JSON document. `ended` decides what follows.
+struct error *discovery_prepare(struct reflector *reflector, struct buffer *path, struct http_request *request);
+void discovery_done(void *ctx, const struct http_result *result);
+void discovery_ended(struct reflector *reflector);
+
+struct error *list_prepare(struct reflector *reflector, struct buffer *path, struct http_request *request);
+void list_done(void *ctx, const struct http_result *result);
+void list_ended(struct reflector *reflector);
+void list_reset(struct list *list);
+
+struct error *proof_prepare(struct reflector *reflector, struct buffer *path, struct http_request *request);
+bool proof_data(void *ctx, const char *bytes, size_t len);
+void proof_done(void *ctx, const struct http_result *result);
+void proof_ended(struct reflector *reflector);
+
+struct error *watch_prepare(struct reflector *reflector, struct buffer *path, struct http_request *request);
 bool stream_opened(void *ctx);
 bool stream_data(void *ctx, const char *bytes, size_t len);
 void stream_done(void *ctx, const struct http_result *result);
+void watch_ended(struct reflector *reflector);
+void initial_list_ended(struct reflector *reflector);
 // Checks the timeouts of an open stream. Returns the time of the next check.
 int64_t watch_check(struct reflector *reflector);

@@ -1,65 +1,222 @@
 // SPDX-License-Identifier: Apache-2.0
-// The watch, and the streaming list that continues as a watch (sendInitialEvents). The stream itself is read in
-// reflector_stream.c.
+// The watch, and the streaming list that continues as a watch (sendInitialEvents). The stream has frames {"type": ...,
+// "object": ...}, split from chunks, without copying complete ones.
+#include "core/kube/object/span.h"
 #include "core/kube/watch/reflector_internal.h"
 
 #define TIMEOUT_MIN_S 300
 #define TIMEOUT_SPAN_S 301
 #define TIMEOUT_GRACE_NS (30 * CLOCK_SECOND)
-#define ERROR_BODY_MAX ((size_t)1 << 20)
-#define STALL_BOOKMARKS 3
+#define STALL_NS (3 * 60 * CLOCK_SECOND) // three bookmarks
 #define SHORT_NS CLOCK_SECOND
 #define SHORT_STREAMS_MAX 3
 #define RESTLESS_NS (30 * CLOCK_SECOND) // streams that end sooner, one after the other,
 #define APART_NS (40 * CLOCK_SECOND)    // are opened this far apart
 #define RESTLESS_FREE 3
 #define INITIAL_SILENCE_NS (60 * CLOCK_SECOND)
+#define TAIL_KEPT ((size_t)64 << 10)
+#define INITIAL_EVENTS_END "k8s.io/initial-events-end"
 
-static struct error *watch_path(const struct reflector *reflector, uint64_t timeout_s, struct buffer *path) {
-    TRY(reflector_path(reflector, true, path));
+size_t frame_next(struct frame_scanner *scanner, const char *bytes, size_t len, bool *bad) {
+    size_t at = scanner->scanned;
+    *bad = false;
+    if (scanner->value.depth == 0) {
+        at = scan_space(bytes, at, len);
+        *bad = at < len && bytes[at] != '{' && bytes[at] != '[';
+    }
+    if (!*bad && scan_value(&scanner->value, bytes, &at, len)) {
+        *scanner = (struct frame_scanner){0};
+        return at;
+    }
+    scanner->scanned = at;
+    return 0;
+}
+
+// Events are read until one of them ends the stream, and `ending` says why.
+static bool on_invalid(struct reflector *reflector, const char *why) {
+    return reflector_conclude(reflector, REASON_GARBAGE, "the server sent an invalid event: %s", why);
+}
+
+static bool on_bookmark(struct reflector *reflector, const struct json *object) {
+    const char *version = object_version(object);
+    if (version[0] == '\0')
+        return on_invalid(reflector, "a bookmark without resourceVersion");
+    if (!reflector->watch.initial)
+        return reflector_set_version(reflector, version);
+    if (!text_equal(object_annotation(object, INITIAL_EVENTS_END), "true"))
+        return reflector_conclude(reflector, REASON_GARBAGE, "the server ignores sendInitialEvents");
+    if (!reflector_check_version(reflector, version))
+        return reflector_conclude(reflector, REASON_TOO_LARGE_VERSION, "the list is older than the last known version");
+    if (!reflector_set_version(reflector, version))
+        return false;
+    reflector_end_list(reflector);
+    return true;
+}
+
+static struct error *parse_frame(const struct reflector *reflector, const char *bytes, size_t len, struct json **out) {
+    const struct budget *budget = budget_or_default(reflector->options.budget);
+    const struct json_limits limits = {.max_nodes = 2 * budget->max_object_nodes, .stop = budget->stop};
+    return json_parse_limited(bytes, len, &limits, out);
+}
+
+// True if the frame itself is invalid JSON, rather than the object in it invalid.
+static bool json_broken(const struct reflector *reflector, const char *bytes, size_t len) {
+    AUTO_JSON frame = NULL;
+    struct error *error = parse_frame(reflector, bytes, len, &frame);
+    error_free(error);
+    return error;
+}
+
+static bool is_type(const char *bytes, const struct span *type, const char *text) {
+    size_t len = strlen(text);
+    return type->end - type->value == len + 2 && memcmp(bytes + type->value + 1, text, len) == 0;
+}
+
+// An endless streaming list falls back to pages, which report it.
+static bool count_initial(struct reflector *reflector) {
+    if (!reflector->watch.initial || reflector->list.items++ < LIST_MAX_ITEMS)
+        return true;
+    return reflector_conclude(reflector, REASON_GARBAGE, "the streaming list does not end");
+}
+
+// Most frames contain an object: only that is parsed, after stripping. False: a different or malformed frame, which
+// must be parsed completely.
+static bool on_object_frame(struct reflector *reflector, const char *bytes, size_t len, bool *ok) {
+    struct span type, object;
+    if (!span_member(bytes, len, "type", &type) || !span_member(bytes, len, "object", &object))
+        return false;
+    bool gone = is_type(bytes, &type, "DELETED"), initial = reflector->watch.initial;
+    if (!gone && !is_type(bytes, &type, "ADDED") && !is_type(bytes, &type, "MODIFIED"))
+        return false;
+    struct object *made = NULL;
+    struct error *error =
+        object_parse_bounded(bytes + object.value, object.end - object.value, &reflector->limits, &made);
+    if (error && error->code == ERROR_INVALID && json_broken(reflector, bytes, len)) {
+        error_free(error);
+        return false;
+    }
+    if (initial)
+        reflector_begin_list(reflector);
+    // Initial events come in the order of keys: their versions do not show the progress of the stream.
+    *ok = reflector_deliver(reflector, error, made, gone, !initial) && count_initial(reflector);
+    return true;
+}
+
+static bool on_frame(struct reflector *reflector, const char *bytes, size_t len) {
+    bool ok = false;
+    if (!on_object_frame(reflector, bytes, len, &ok)) {
+        AUTO_JSON frame = NULL;
+        __attribute__((cleanup(error_cleanup))) struct error *error = parse_frame(reflector, bytes, len, &frame);
+        if (error && error->code == ERROR_NO_MEMORY)
+            return reflector_conclude_no_memory(reflector);
+        if (error)
+            return on_invalid(reflector, error_text(error));
+        const char *type = json_string_or(json_get(frame, "type"), "");
+        if (strcmp(type, "ERROR") == 0) {
+            response_clear(&reflector->ending);
+            response_read_status(&reflector->ending, json_get(frame, "object"), 0, VERB_RAW_GET);
+            return false;
+        }
+        if (reflector->watch.initial)
+            reflector_begin_list(reflector);
+        bool known = strcmp(type, "ADDED") == 0 || strcmp(type, "MODIFIED") == 0 || strcmp(type, "DELETED") == 0;
+        ok = strcmp(type, "BOOKMARK") == 0 ? on_bookmark(reflector, json_get(frame, "object"))
+                                           : on_invalid(reflector, known ? "it has no object" : "its type is unknown");
+    }
+    reflector->watch.frames += ok;
+    return ok;
+}
+
+// A frame that began in an earlier chunk.
+static bool on_split_frame(struct reflector *reflector, const char *bytes, size_t len) {
+    struct buffer *tail = &reflector->watch.tail;
+    if (!reflector_keep_tail(reflector, bytes, len) || !on_frame(reflector, tail->data, tail->len))
+        return false;
+    if (tail->cap > TAIL_KEPT)
+        reflector_drop_tail(reflector);
+    else
+        buffer_reset(tail);
+    return true;
+}
+
+static bool on_chunk(struct reflector *reflector, const char *bytes, size_t len) {
+    struct watch *watch = &reflector->watch;
+    while (len > 0) {
+        bool bad = false;
+        watch->scanner.scanned = 0; // in this chunk; bytes scanned before are in the tail
+        size_t end = frame_next(&watch->scanner, bytes, len, &bad);
+        if (bad)
+            return on_invalid(reflector, "not a JSON object");
+        if (end == 0)
+            return watch->scanner.value.depth == 0 || reflector_keep_tail(reflector, bytes, len);
+        if (!(watch->tail.len > 0 ? on_split_frame : on_frame)(reflector, bytes, end))
+            return false;
+        bytes += end;
+        len -= end;
+    }
+    return true;
+}
+
+bool stream_opened(void *ctx) {
+    struct reflector *reflector = ctx;
+    reflector->watch.open = reflector->watch.heard = true;
+    request_log_opened(&reflector->log, reflector->options.cluster);
+    probe_heard(reflector->options.probe);
+    return true;
+}
+
+bool stream_data(void *ctx, const char *bytes, size_t len) {
+    struct reflector *reflector = ctx;
+    struct watch *watch = &reflector->watch;
+    watch->open = watch->heard = true;
+    probe_heard(reflector->options.probe);
+    watch->decided = watch->decided || !on_chunk(reflector, bytes, len);
+    return !watch->decided;
+}
+
+void stream_done(void *ctx, const struct http_result *result) {
+    struct reflector *reflector = ctx;
+    struct watch *watch = &reflector->watch;
+    reflector_note_end(reflector, result);
+    if (watch->decided)
+        return;
+    watch->clean = result->outcome == HTTP_ANSWERED;
+    if (result->outcome != HTTP_REFUSED && (watch->open || result->status == 200)) {
+        watch->open = true;
+        reflector_conclude(reflector, REASON_OK, "%s", result->problem ? result->problem : "the stream ended");
+        return;
+    }
+    reflector_read(reflector, result);
+    if (reflector->ending.reason == REASON_OK)
+        reflector_conclude(reflector, REASON_GARBAGE, "the server returned something other than a stream for a watch");
+}
+
+struct error *watch_prepare(struct reflector *reflector, struct buffer *path, struct http_request *request) {
+    struct watch *watch = &reflector->watch;
+    unsigned timeout_s = TIMEOUT_MIN_S + (unsigned)random_below(&reflector->random, TIMEOUT_SPAN_S);
     bool initial = reflector->phase == PHASE_WATCH_LIST;
-    buffer_printf(path, "watch=true&allowWatchBookmarks=true&timeoutSeconds=%u", (unsigned)timeout_s);
+    TRY(reflector_path(reflector, true, path));
+    buffer_printf(path, "watch=true&allowWatchBookmarks=true&timeoutSeconds=%u", timeout_s);
     if (initial)
         buffer_text(path, "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan");
-    if (!initial || (!reflector->watch.unset_version && reflector->version[0] != '\0')) {
+    if (!initial || (!watch->unset_version && reflector->version[0] != '\0')) {
         buffer_text(path, "&resourceVersion=");
         text_percent_encode(path, reflector->version);
     }
-    return path->failed ? error_no_memory() : NULL;
-}
-
-static void reset(struct reflector *reflector) {
-    struct watch *watch = &reflector->watch;
-    reflector_drop_tail(reflector);
+    request->accept = reflector_accept(reflector, false);
+    request->stream = true;
+    request->max_body = REFLECTOR_ERROR_BODY_MAX;
+    request->timeout_ns = timeout_s * CLOCK_SECOND + TIMEOUT_GRACE_NS;
+    request->stall_ns = STALL_NS;
     watch->scanner = (struct frame_scanner){0};
     watch->open = watch->decided = watch->heard = watch->clean = false;
-    watch->initial = reflector->phase == PHASE_WATCH_LIST;
+    watch->initial = initial;
     watch->frames = 0;
     watch->opened_ns = CLOCK_NEVER;
     watch->heard_ns = reflector->now_ns;
-}
-
-void watch_start(struct reflector *reflector) {
-    AUTO_BUFFER(path, 1);
-    uint64_t timeout_s = TIMEOUT_MIN_S + random_below(&reflector->random, TIMEOUT_SPAN_S);
-    __attribute__((cleanup(error_cleanup))) struct error *error = watch_path(reflector, timeout_s, &path);
-    if (error) {
-        reflector_conclude(reflector, REASON_BAD_REQUEST, error_text(error));
-        reflector_wait(reflector, reflector->phase, "watch");
-        return;
-    }
-    reset(reflector);
+    watch->ends_ns = reflector->now_ns + (timeout_s - 1) * CLOCK_SECOND;
     reflector->proven = false; // for the next watch, unless this one ends cleanly
-    reflector->watch.ends_ns = reflector->now_ns + ((int64_t)timeout_s - 1) * CLOCK_SECOND;
-    struct http_request request = {.method = HTTP_GET,
-                                   .path = path.data,
-                                   .accept = reflector_accept(reflector, false),
-                                   .stream = true,
-                                   .max_body = ERROR_BODY_MAX,
-                                   .timeout_ns = (int64_t)timeout_s * CLOCK_SECOND + TIMEOUT_GRACE_NS,
-                                   .stall_ns = STALL_BOOKMARKS * reflector->bookmark_ns};
-    struct http_handler handler = {.opened = stream_opened, .data = stream_data, .done = stream_done, .ctx = reflector};
-    reflector_submit(reflector, &request, &handler);
+    return NULL;
 }
 
 // An error event for a version that is too old comes at once. So a stream that resumes from an earlier version counts
@@ -78,8 +235,7 @@ static int64_t check_open(struct reflector *reflector) {
 }
 
 static void fall_back(struct reflector *reflector, const char *why) {
-    log_fields(LOG_INFO, "the server does not support streaming lists; listing in pages",
-               {"cluster", reflector->cluster}, {"kind", reflector->what}, {"error", why});
+    reflector_log(reflector, LOG_INFO, "the server does not support streaming lists; listing in pages", why);
     list_reset(&reflector->list);
     reflector_go(reflector, PHASE_LIST);
 }
@@ -95,8 +251,7 @@ static int64_t check_initial(struct reflector *reflector) {
     }
     if (reflector->now_ns - watch->heard_ns < INITIAL_SILENCE_NS)
         return watch->heard_ns + INITIAL_SILENCE_NS;
-    reflector->transport->ops->cancel(reflector->transport, reflector->exchange);
-    reflector->exchange = 0;
+    reflector_abandon(reflector);
     fall_back(reflector, "no data for a minute before the end of the list");
     return CLOCK_NEVER;
 }
@@ -105,8 +260,7 @@ int64_t watch_check(struct reflector *reflector) {
     if (reflector->phase != PHASE_WATCH && reflector->phase != PHASE_WATCH_LIST)
         return CLOCK_NEVER;
     int64_t open_ns = check_open(reflector);
-    int64_t initial_ns = check_initial(reflector);
-    return open_ns < initial_ns ? open_ns : initial_ns;
+    return clock_earlier(open_ns, check_initial(reflector));
 }
 
 static void relist_later(struct reflector *reflector) {
@@ -116,15 +270,13 @@ static void relist_later(struct reflector *reflector) {
 // Handles 410 in both forms, HTTP status and ERROR event.
 static void relist_now(struct reflector *reflector) {
     struct watch *watch = &reflector->watch;
-    log_fields(LOG_INFO, "listing again", {"cluster", reflector->cluster}, {"kind", reflector->what},
-               {"error", reflector->ending.message});
+    reflector_log(reflector, LOG_INFO, "listing again", reflector->ending.message);
     watch->unset_version = watch->expired;
-    if (watch->expired) {
+    watch->expired = true;
+    if (watch->unset_version)
         relist_later(reflector);
-    } else {
-        watch->expired = true;
+    else
         reflector_go(reflector, reflector_new_list(reflector));
-    }
 }
 
 // Streams that keep breaking, though not at once, cost three requests each (docs/reflector.md). The next one may wait;
@@ -139,12 +291,12 @@ static void open_again(struct reflector *reflector) {
 }
 
 // An open stream has ended.
-static void stream_over(struct reflector *reflector, bool lived, bool is_short) {
+static void end_stream(struct reflector *reflector, bool lived, bool is_short) {
     struct watch *watch = &reflector->watch;
     watch->short_streams = is_short ? watch->short_streams + 1 : 0;
     if (!lived) {
-        AUTO_TEXT message = text_format("the watch ended immediately without an event (%s)", reflector->ending.message);
-        reflector_conclude(reflector, REASON_OK, message);
+        reflector_conclude(reflector, REASON_OK, "the watch ended immediately without an event (%s)",
+                           reflector->ending.message);
         relist_later(reflector);
     } else if (watch->short_streams >= SHORT_STREAMS_MAX) {
         reflector_conclude(reflector, REASON_OK, "several watches in a row ended within a second");
@@ -163,7 +315,7 @@ static bool says_wait(struct reflector *reflector) {
            reflector->tries++ < REFLECTOR_MAX_TRIES;
 }
 
-static void watch_over(struct reflector *reflector) {
+void watch_ended(struct reflector *reflector) {
     struct watch *watch = &reflector->watch;
     bool is_short = reflector->now_ns - reflector->sent_ns < SHORT_NS;
     bool lived = watch->frames > 0 || !is_short;
@@ -174,26 +326,21 @@ static void watch_over(struct reflector *reflector) {
     watch->after_list = false;
     // A server that ends a watch at the requested time, after reporting its progress, has not been restored.
     reflector->proven = watch->clean && watch->frames > 0 && reflector->now_ns >= watch->ends_ns;
-    switch (reflector->ending.reason) {
-    case REASON_OK:
-        stream_over(reflector, lived, is_short);
-        break;
-    case REASON_EXPIRED:
+    enum reason reason = reflector->ending.reason;
+    if (reason == REASON_OK)
+        end_stream(reflector, lived, is_short);
+    else if (reason == REASON_EXPIRED)
         relist_now(reflector);
-        break;
-    case REASON_TOO_LARGE_VERSION:
+    else if (reason == REASON_TOO_LARGE_VERSION)
         reflector_list_consistently(reflector);
-        break;
-    default:
-        if (says_wait(reflector))
-            reflector_wait(reflector, PHASE_WATCH, "watch");
-        else
-            relist_later(reflector);
-    }
+    else if (says_wait(reflector))
+        reflector_wait(reflector, PHASE_WATCH, "watch");
+    else
+        relist_later(reflector);
 }
 
 // A streaming list ended early.
-static void initial_over(struct reflector *reflector) {
+void initial_list_ended(struct reflector *reflector) {
     struct watch *watch = &reflector->watch;
     enum reason reason = reflector->ending.reason;
     if (reason == REASON_OK && watch->early_ends++ == 0) {
@@ -210,12 +357,4 @@ static void initial_over(struct reflector *reflector) {
     } else {
         fall_back(reflector, reflector->ending.message);
     }
-}
-
-void watch_ended(struct reflector *reflector) {
-    reflector_drop_tail(reflector); // an incomplete frame is never applied
-    if (reflector->phase == PHASE_WATCH_LIST)
-        initial_over(reflector);
-    else
-        watch_over(reflector);
 }

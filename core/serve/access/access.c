@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The right that each route needs (docs/security.md has the table).
+// The right that each route needs (docs/security.md has the table), and the review of new tokens.
 #include "core/base/clock.h"
+#include "core/base/thread.h"
 #include "core/serve/http/server.h"
 
-static struct error *check_access(struct web_call *call, const struct auth_attributes *what) {
-    return auth_allow(call->server->auth, &call->user, what, clock_now().mono_ns);
-}
+#include <poll.h>
+
+#define POLL_MS 20
 
 static struct error *allow_kind(struct web_call *call, const char *verb, const struct kind *kind,
                                 const char *namespace_, const char *name) {
-    return check_access(call, &(struct auth_attributes){.verb = verb,
-                                                        .group = kind->abi.group,
-                                                        .resource = kind->abi.plural,
-                                                        .namespace_ = namespace_,
-                                                        .name = name});
+    const struct auth_attributes what = {
+        .verb = verb, .group = kind->abi.group, .resource = kind->abi.plural, .namespace_ = namespace_, .name = name};
+    return auth_allow(call->server->auth, &call->user, &what, clock_now().mono_ns);
 }
 
 // Without a kind: all kinds.
@@ -22,55 +21,38 @@ static struct error *allow_list(struct web_call *call) {
     const char *named = web_parameter(call, "kind"), *namespace_ = web_parameter(call, "namespace");
     const struct kind *kind = NULL;
     if (named && *named) {
-        struct error *error = api_find_kind(api, named, &kind);
-        return error ? error : allow_kind(call, "list", kind, namespace_, NULL);
+        TRY(api_find_kind(api, named, &kind));
+        return allow_kind(call, "list", kind, namespace_, NULL);
     }
-    struct error *error = NULL;
     const struct adapters *adapters = api_adapters_of(api);
-    for (size_t k = 0; k < adapters->n_kinds && !error; k++)
-        error = allow_kind(call, "list", adapters->kinds[k], namespace_, NULL);
-    return error;
+    for (size_t k = 0; k < adapters->n_kinds; k++)
+        TRY(allow_kind(call, "list", adapters->kinds[k], namespace_, NULL));
+    return NULL;
 }
 
 static struct error *allow_get(struct web_call *call) {
     const struct kind *kind = NULL;
-    struct error *error = api_find_kind(call->server->source.api, call->segments[0], &kind);
-    return error ? error : allow_kind(call, "get", kind, call->segments[1], call->segments[2]);
+    TRY(api_find_kind(call->server->source.api, call->segments[0], &kind));
+    return allow_kind(call, "get", kind, call->segments[1], call->segments[2]);
 }
 
 // A right to one thing; a stream or session has a grant from here on.
-static struct error *allow_one(struct web_call *call, const char *token, const struct auth_attributes *what) {
-    struct error *error = check_access(call, what);
-    if (error || call->route->kind == CONNECTION_SHORT)
-        return error;
-    return grants_add(call->server->grants, token, what, &call->grant);
-}
-
-static struct error *allow_pods(struct web_call *call, const char *token, const char *verb, const char *subresource) {
-    return allow_one(call, token,
-                     &(struct auth_attributes){.verb = verb,
-                                               .group = "",
-                                               .resource = "pods",
-                                               .subresource = subresource,
-                                               .namespace_ = call->segments[1]});
+static struct error *allow_one(struct web_call *call, const char *token) {
+    static const struct auth_attributes rights[] = {
+        [ACCESS_WHARF] = {.verb = "get", .path = "/wharf"},
+        [ACCESS_LOGS] = {.verb = "get", .resource = "pods", .subresource = "log"},
+        [ACCESS_EXEC] = {.verb = "create", .resource = "pods", .subresource = "exec"},
+    };
+    struct auth_attributes what = rights[call->route->access];
+    what.namespace_ = what.resource ? call->segments[1] : NULL;
+    TRY(auth_allow(call->server->auth, &call->user, &what, clock_now().mono_ns));
+    return call->route->kind == CONNECTION_SHORT ? NULL : grants_add(call->server->grants, token, &what, &call->grant);
 }
 
 static struct error *authorize(struct web_call *call, const char *token) {
-    switch (call->route->access) {
-    case ACCESS_WHARF:
-        return allow_one(call, token, &(struct auth_attributes){.verb = "get", .path = "/wharf"});
-    case ACCESS_WORKLOADS:
+    if (call->route->access == ACCESS_WORKLOADS)
         return allow_list(call);
-    case ACCESS_EXPLAIN:
-        return allow_get(call);
-    case ACCESS_LOGS:
-        return allow_pods(call, token, "get", "log");
-    case ACCESS_EXEC:
-        return allow_pods(call, token, "create", "exec");
-    case ACCESS_OPEN:
-        break;
-    }
-    return NULL;
+    return call->route->access == ACCESS_EXPLAIN ? allow_get(call) : allow_one(call, token);
 }
 
 // Logs and sessions need a token from everywhere.
@@ -105,4 +87,71 @@ struct error *access_check(struct web_call *call, unsigned *code) {
     if (*code >= 500) // the API server did not answer
         *code = MHD_HTTP_SERVICE_UNAVAILABLE;
     return error;
+}
+
+void new_tokens_init(struct new_tokens *tokens) {
+    pthread_mutex_init(&tokens->lock, NULL);
+    turnstile_init(&tokens->turnstile, NEW_TOKENS_AT_ONCE, CONNECTIONS_REVIEW);
+}
+
+void new_tokens_destroy(struct new_tokens *tokens) {
+    turnstile_destroy(&tokens->turnstile);
+    pthread_mutex_destroy(&tokens->lock);
+}
+
+static bool is_within_budget(struct new_tokens *tokens, int64_t now_ns) {
+    AUTO_LOCK(&tokens->lock);
+    return tokens->full_ns - now_ns < NEW_TOKENS_BURST * NEW_TOKENS_NS;
+}
+
+static void charge_budget(struct new_tokens *tokens, int64_t now_ns) {
+    AUTO_LOCK(&tokens->lock);
+    bucket_spend(&tokens->full_ns, now_ns, NEW_TOKENS_NS);
+}
+
+// False: the call has waited for too long, or the host stops.
+static bool wait_for_budget(struct http_server *server, int64_t until_ns) {
+    int64_t now_ns;
+    while (now_ns = clock_now().mono_ns, now_ns < until_ns && !atomic_load(&server->stopping)) {
+        if (is_within_budget(&server->new_tokens, now_ns))
+            return true;
+        (void)poll(NULL, 0, POLL_MS);
+    }
+    return false;
+}
+
+static bool review_token(struct web_call *call, const char *token, int64_t until_ns) {
+    struct http_server *server = call->server;
+    __attribute__((cleanup(auth_user_clear))) struct auth_user user = {.name = NULL};
+    if (!wait_for_budget(server, until_ns)) {
+        web_fail(call, MHD_HTTP_TOO_MANY_REQUESTS, "too many tokens that are not valid are being reviewed: try again");
+        return false;
+    }
+    int64_t now_ns = clock_now().mono_ns;
+    struct error *error = auth_identify(server->auth, token, now_ns, &user);
+    if (!error)
+        return true;
+    bool refused = error->code == ERROR_REFUSED;
+    if (refused)
+        charge_budget(&server->new_tokens, now_ns);
+    web_fail(call, refused ? MHD_HTTP_UNAUTHORIZED : MHD_HTTP_SERVICE_UNAVAILABLE, "%s", error_text(error));
+    error_free(error);
+    return false;
+}
+
+bool new_tokens_admit(struct web_call *call) {
+    struct turnstile *turnstile = &call->server->new_tokens.turnstile;
+    const char *token = access_token(call);
+    int64_t now_ns = clock_now().mono_ns;
+    if (!token || auth_knows(call->server->auth, token, now_ns))
+        return true;
+    if (!http_extend(call, CONNECTION_REVIEW) || !turnstile_enter(turnstile)) {
+        web_fail(call, MHD_HTTP_TOO_MANY_REQUESTS, "too many new tokens wait for their review: try again");
+        return false;
+    }
+    bool known = review_token(call, token, now_ns + NEW_TOKENS_WAIT_NS);
+    turnstile_leave(turnstile);
+    if (known)
+        http_served(call);
+    return known;
 }

@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/serve/access/auth.h"
 
-#include "core/base/address.h"
-#include "core/base/clock.h"
-#include "core/base/digest.h"
-#include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/base/thread.h"
+#include "core/json/writer.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #define KEPT 512
 #define REVIEW_MAX ((size_t)256 * 1024)
 #define TOKEN_MAX ((size_t)16 * 1024)
 
-// An answer of the API server. For a token: the user. For an access: a refusal, or NULL.
+// An answer of the API server. For a token: the user. For an access: "yes", or NULL.
 struct kept {
     unsigned char key[DIGEST_SHA256_LEN];
     int64_t used_ns, until_ns;
@@ -81,10 +77,9 @@ static struct kept *find_kept(struct kept list[KEPT], const unsigned char *key, 
 // Whether an answer is kept; copies its texts. False also when out of memory, which costs one more review.
 static bool recall(struct auth *auth, const unsigned char *key, int64_t now_ns, char **first, char **second) {
     *first = *second = NULL;
-    pthread_mutex_lock(&auth->lock);
+    AUTO_LOCK(&auth->lock);
     const struct kept *kept = find_kept(auth->answers, key, now_ns);
     bool found = kept && text_set(first, kept->first) && text_set(second, kept->second);
-    pthread_mutex_unlock(&auth->lock);
     if (!found)
         (void)text_set(first, NULL);
     return found;
@@ -104,14 +99,13 @@ static void keep_answer(struct auth *auth, struct kept list[KEPT], const unsigne
         kept_clear(&made);
         return;
     }
-    pthread_mutex_lock(&auth->lock);
+    AUTO_LOCK(&auth->lock);
     struct kept *known = find_kept(list, key, now_ns), *place = known ? known : list;
     for (size_t i = 0; !known && i < KEPT; i++)
         if (last_use(&list[i], now_ns) < last_use(place, now_ns))
             place = &list[i];
     kept_clear(place);
     *place = made;
-    pthread_mutex_unlock(&auth->lock);
 }
 
 static const struct json *status_of(const struct response *response) {
@@ -167,10 +161,8 @@ static struct error *read_user(const struct json *user, struct auth_user *out) {
     static const char *const members[] = {"uid", "groups", "extra"};
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
         const struct json *member = json_get(user, members[i]);
-        if (!member)
-            continue;
-        buffer_printf(&spec, ",\"%s\":", members[i]);
-        json_print(member, &spec);
+        if (member && buffer_printf(&spec, ",\"%s\":", members[i]))
+            json_print(member, &spec);
     }
     out->name = strdup(name);
     out->spec = buffer_take(&spec, NULL);
@@ -182,19 +174,14 @@ static struct error *read_user(const struct json *user, struct auth_user *out) {
 
 static struct error *ask_token(struct auth *auth, const char *token, struct auth_user *out) {
     static const char *const audiences[] = {NULL, AUTH_AUDIENCE};
-    struct error *error = NULL;
-    for (size_t i = 0; i < 2 && !error; i++) {
-        struct response response;
+    for (size_t i = 0; i < 2; i++) {
+        __attribute__((cleanup(response_clear))) struct response response;
         const struct json *user = NULL;
-        error = review_token(auth, token, audiences[i], &response, &user);
-        bool valid = !error && user;
-        if (valid)
-            error = read_user(user, out);
-        response_clear(&response);
-        if (valid)
-            return error;
+        TRY(review_token(auth, token, audiences[i], &response, &user));
+        if (user)
+            return read_user(user, out);
     }
-    return error ? error : error_new(ERROR_REFUSED, "the bearer token is not valid in the management cluster");
+    return error_new(ERROR_REFUSED, "the bearer token is not valid in the management cluster");
 }
 
 static bool key_of(const struct auth *auth, const char *kind, const char *a, const char *b,
@@ -209,10 +196,8 @@ static bool key_of(const struct auth *auth, const char *kind, const char *a, con
 }
 
 static bool is_known(struct auth *auth, const unsigned char *key, int64_t now_ns) {
-    pthread_mutex_lock(&auth->lock);
-    bool known = find_kept(auth->known, key, now_ns);
-    pthread_mutex_unlock(&auth->lock);
-    return known;
+    AUTO_LOCK(&auth->lock);
+    return find_kept(auth->known, key, now_ns);
 }
 
 bool auth_knows(struct auth *auth, const char *token, int64_t now_ns) {
@@ -221,11 +206,10 @@ bool auth_knows(struct auth *auth, const char *token, int64_t now_ns) {
 }
 
 static void forget_token(struct auth *auth, const unsigned char *key, int64_t now_ns) {
-    pthread_mutex_lock(&auth->lock);
+    AUTO_LOCK(&auth->lock);
     struct kept *kept = find_kept(auth->known, key, now_ns);
     if (kept)
         kept_clear(kept);
-    pthread_mutex_unlock(&auth->lock);
 }
 
 struct error *auth_identify(struct auth *auth, const char *token, int64_t now_ns, struct auth_user *out) {
@@ -249,23 +233,22 @@ struct error *auth_identify(struct auth *auth, const char *token, int64_t now_ns
     return error;
 }
 
-static void put_member(struct buffer *out, const char *name, const char *value) {
-    if (!value || *value == '\0')
-        return;
-    buffer_printf(out, ",\"%s\":", name);
-    buffer_json_string(out, value, strlen(value));
-}
-
 static void put_attributes(struct buffer *out, const struct auth_attributes *what) {
-    buffer_printf(out, "\"%s\":{\"verb\":\"%s\"", what->path ? "nonResourceAttributes" : "resourceAttributes",
-                  what->verb);
-    put_member(out, "path", what->path);
-    put_member(out, "group", what->group);
-    put_member(out, "resource", what->resource);
-    put_member(out, "subresource", what->subresource);
-    put_member(out, "namespace", what->namespace_);
-    put_member(out, "name", what->name);
-    buffer_char(out, '}');
+    const struct {
+        const char *name, *value;
+    } members[] = {{"verb", what->verb},
+                   {"path", what->path},
+                   {"group", what->group},
+                   {"resource", what->resource},
+                   {"subresource", what->subresource},
+                   {"namespace", what->namespace_},
+                   {"name", what->name}};
+    struct writer writer = {.out = out};
+    writer_object(&writer, what->path ? "nonResourceAttributes" : "resourceAttributes");
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
+        if (members[i].value && *members[i].value)
+            writer_string(&writer, members[i].name, members[i].value);
+    writer_end(&writer, '}');
 }
 
 // "get pods/log in namespace "team-a"".
@@ -290,12 +273,11 @@ static struct error *ask_access(struct auth *auth, const struct auth_user *user,
     buffer_printf(&body,
                   "{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":\"SubjectAccessReview\",\"spec\":{%s,%s}}",
                   user->spec, attributes);
-    struct response response;
-    struct error *error = create_review(auth, "authorization.k8s.io", "subjectaccessreviews", &body, &response);
+    __attribute__((cleanup(response_clear))) struct response response;
+    TRY(create_review(auth, "authorization.k8s.io", "subjectaccessreviews", &body, &response));
     const struct json *status = status_of(&response);
-    *allowed = !error && json_bool(json_get(status, "allowed"), false) && !json_bool(json_get(status, "denied"), false);
-    response_clear(&response);
-    return error;
+    *allowed = json_bool(json_get(status, "allowed"), false) && !json_bool(json_get(status, "denied"), false);
+    return NULL;
 }
 
 struct error *auth_allow(struct auth *auth, const struct auth_user *user, const struct auth_attributes *what,
@@ -307,17 +289,12 @@ struct error *auth_allow(struct auth *auth, const struct auth_user *user, const 
         return error_no_memory();
     AUTO_TEXT answer = NULL;
     AUTO_TEXT none = NULL;
-    if (!recall(auth, key, now_ns, &answer, &none)) {
-        bool allowed = false;
-        struct error *error = ask_access(auth, user, attributes.data, &allowed);
-        if (error)
-            return error;
-        keep_answer(auth, auth->answers, key, now_ns, auth->reviewer.kept_ns, allowed ? "yes" : "no", NULL);
-        answer = strdup(allowed ? "yes" : "no");
+    bool found = recall(auth, key, now_ns, &answer, &none), allowed = answer;
+    if (!found) {
+        TRY(ask_access(auth, user, attributes.data, &allowed));
+        keep_answer(auth, auth->answers, key, now_ns, auth->reviewer.kept_ns, allowed ? "yes" : NULL, NULL);
     }
-    if (!answer)
-        return error_no_memory();
-    if (strcmp(answer, "yes") == 0)
+    if (allowed)
         return NULL;
     AUTO_BUFFER(text, 4096);
     describe_access(&text, what);

@@ -4,6 +4,7 @@
 // functions block during a request to the API server.
 #pragma once
 
+#include "core/base/clock.h"
 #include "core/kube/client/types.h"
 
 #define AUTH_AUDIENCE "wharf.dev"

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/serve/access/grants.h"
 
-#include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/base/thread.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #define STACK ((size_t)256 * 1024)
 
@@ -48,34 +44,17 @@ struct error *grants_new(struct auth *auth, int64_t every_ns, struct grants **ou
 }
 
 static void destroy_grant(struct grant *grant) {
-    if (grant->token)
-        explicit_bzero(grant->token, strlen(grant->token));
-    free(grant->token);
+    text_free_secret(grant->token);
     free(grant->namespace_);
     free(grant->reason);
     free(grant);
 }
 
 static struct error *review_grant(struct auth *auth, const struct grant *grant) {
-    struct auth_user user;
+    __attribute__((cleanup(auth_user_clear))) struct auth_user user;
     int64_t now_ns = clock_now().mono_ns;
-    struct error *error = auth_identify(auth, grant->token, now_ns, &user);
-    if (error)
-        return error;
-    error = auth_allow(auth, &user, &grant->what, now_ns);
-    auth_user_clear(&user);
-    return error;
-}
-
-// Takes the error. Under the lock.
-static void apply_review(struct grant *grant, struct error *error) {
-    bool refused = error && error->code == ERROR_REFUSED;
-    grant->unverified = error && !refused ? grant->unverified + 1 : 0;
-    if (refused || grant->unverified >= GRANTS_UNVERIFIED) {
-        grant->reason = strdup(error_text(error));
-        atomic_store(&grant->lost, true);
-    }
-    error_free(error);
+    TRY(auth_identify(auth, grant->token, now_ns, &user));
+    return auth_allow(auth, &user, &grant->what, now_ns);
 }
 
 // Under the lock, except during the review.
@@ -84,21 +63,17 @@ static void review_one(struct grants *grants, struct grant *grant) {
     pthread_mutex_unlock(&grants->lock);
     struct error *error = review_grant(grants->auth, grant);
     pthread_mutex_lock(&grants->lock);
+    bool refused = error && error->code == ERROR_REFUSED;
     grant->in_review = false;
     grant->due_ns = clock_now().mono_ns + grants->every_ns;
-    apply_review(grant, error);
+    grant->unverified = error && !refused ? grant->unverified + 1 : 0;
+    if (refused || grant->unverified >= GRANTS_UNVERIFIED) {
+        grant->reason = strdup(error_text(error));
+        atomic_store(&grant->lost, true);
+    }
+    error_free(error);
     if (grant->is_freed)
         destroy_grant(grant);
-}
-
-// Until the time, or until something changed. Under the lock.
-static void wait_until(struct grants *grants, int64_t due_ns, int64_t now_ns) {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    int64_t at_ns = until.tv_nsec + (due_ns - now_ns);
-    until.tv_sec += (time_t)(at_ns / CLOCK_SECOND);
-    until.tv_nsec = (long)(at_ns % CLOCK_SECOND);
-    (void)pthread_cond_timedwait(&grants->changed, &grants->lock, &until);
 }
 
 // The next grant to review, of grants that are not lost; NULL: none. Under the lock.
@@ -112,7 +87,7 @@ static struct grant *find_next(const struct grants *grants) {
 
 static void *run_grants(void *arg) {
     struct grants *grants = arg;
-    pthread_mutex_lock(&grants->lock);
+    AUTO_LOCK(&grants->lock);
     while (!grants->stopping) {
         struct grant *next = find_next(grants);
         int64_t now_ns = clock_now().mono_ns;
@@ -121,17 +96,9 @@ static void *run_grants(void *arg) {
         else if (now_ns >= next->due_ns)
             review_one(grants, next);
         else
-            wait_until(grants, next->due_ns, now_ns);
+            (void)clock_condition_wait(&grants->changed, &grants->lock, next->due_ns - now_ns);
     }
-    pthread_mutex_unlock(&grants->lock);
     return NULL;
-}
-
-// Under the lock.
-static bool has_thread(struct grants *grants) {
-    if (!grants->running)
-        grants->running = thread_start("grants", STACK, run_grants, grants, &grants->thread) == 0;
-    return grants->running;
 }
 
 static struct grant *grant_new(struct grants *grants, const char *token, const struct auth_attributes *what) {
@@ -140,11 +107,11 @@ static struct grant *grant_new(struct grants *grants, const char *token, const s
         return NULL;
     grant->grants = grants;
     grant->due_ns = clock_now().mono_ns + grants->every_ns;
-    bool copied = text_set(&grant->token, token) && text_set(&grant->namespace_, what->namespace_);
     grant->what = *what;
-    grant->what.namespace_ = grant->namespace_;
-    if (copied)
+    if (text_set(&grant->token, token) && text_set(&grant->namespace_, what->namespace_)) {
+        grant->what.namespace_ = grant->namespace_;
         return grant;
+    }
     destroy_grant(grant);
     return NULL;
 }
@@ -154,20 +121,17 @@ struct error *grants_add(struct grants *grants, const char *token, const struct 
     struct grant *grant = grant_new(grants, token, what);
     if (!grant)
         return error_no_memory();
-    pthread_mutex_lock(&grants->lock);
-    bool ok = has_thread(grants);
-    if (ok) {
-        grant->next = grants->first;
-        grants->first = grant;
-        pthread_cond_signal(&grants->changed);
+    AUTO_LOCK(&grants->lock);
+    if (!grants->running)
+        grants->running = thread_start("grants", STACK, run_grants, grants, &grants->thread) == 0;
+    if (!grants->running) {
+        destroy_grant(grant);
+        return error_new(ERROR_STOPPED, "no thread can be started that reviews the right again");
     }
-    pthread_mutex_unlock(&grants->lock);
-    if (ok) {
-        *out = grant;
-        return NULL;
-    }
-    destroy_grant(grant);
-    return error_new(ERROR_STOPPED, "no thread can be started that reviews the right again");
+    grant->next = grants->first;
+    grants->first = *out = grant;
+    pthread_cond_signal(&grants->changed);
+    return NULL;
 }
 
 bool grant_is_lost(const struct grant *grant) {
@@ -182,7 +146,7 @@ void grant_free(struct grant *grant) {
     if (!grant)
         return;
     struct grants *grants = grant->grants;
-    pthread_mutex_lock(&grants->lock);
+    AUTO_LOCK(&grants->lock);
     struct grant **place = &grants->first;
     while (*place != grant)
         place = &(*place)->next;
@@ -191,7 +155,6 @@ void grant_free(struct grant *grant) {
     if (!grant->in_review)
         destroy_grant(grant);
     pthread_cond_signal(&grants->changed);
-    pthread_mutex_unlock(&grants->lock);
 }
 
 void grants_free(struct grants *grants) {

@@ -6,8 +6,6 @@
 
 #include "core/serve/access/auth.h"
 
-#include <stdbool.h>
-
 #define GRANTS_REVIEW_NS (60 * CLOCK_SECOND)
 #define GRANTS_UNVERIFIED (10) // reviews in a row that the API server did not answer, until a grant is lost
 

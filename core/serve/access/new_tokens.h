@@ -6,7 +6,7 @@
 #pragma once
 
 #include "core/base/clock.h"
-#include "core/serve/http/turnstile.h"
+#include "core/serve/http/net.h"
 
 #define NEW_TOKENS_BURST 20
 #define NEW_TOKENS_NS (CLOCK_SECOND / 10) // until one more invalid token is reviewed

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paths and the errors of the API.
+// The paths, the errors and the members of the API.
 #include "core/serve/api/api_internal.h"
 
+#include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/serve/api/short_names.h"
-
-#include <string.h>
 
 #define ROOT "/api/v1/"
+#define NAME_MAX_BYTES 64
 
 static struct error *take_snapshot(void *ctx, struct host_snapshot *out) {
     return host_snapshot(ctx, out);
@@ -45,6 +44,54 @@ void api_source_clear(struct api_source *source) {
     source->short_names = NULL;
 }
 
+// One member; the argument is of the type that `format` (without %) names.
+static void put_member(struct writer *out, const char *name, const char *format, va_list *args) {
+    if (*format == 's')
+        writer_string(out, name, va_arg(*args, const char *));
+    else if (*format == 'd')
+        writer_bool(out, name, va_arg(*args, int));
+    else if (*format == 'u')
+        writer_uint(out, name, va_arg(*args, unsigned));
+    else if (*format == 'z')
+        writer_uint(out, name, va_arg(*args, size_t));
+    else if (format[1] == 'u')
+        writer_uint(out, name, va_arg(*args, uintmax_t));
+    else
+        writer_time(out, name, va_arg(*args, intmax_t));
+}
+
+static void put_members(struct writer *out, const char *template, va_list *args) {
+    for (const char *at = template; *at; at += strspn(at, " ")) {
+        char name[NAME_MAX_BYTES] = "";
+        size_t len = size_least(strcspn(at, "="), sizeof name - 1);
+        memcpy(name, at, len);
+        put_member(out, name, at + len + strlen("=%"), args);
+        at += strcspn(at, " ");
+    }
+}
+
+void api_put(struct writer *out, const char *template, ...) {
+    va_list args;
+    va_start(args, template);
+    put_members(out, template, &args);
+    va_end(args);
+}
+
+void api_put_object(struct writer *out, const char *key, const char *template, ...) {
+    va_list args;
+    va_start(args, template);
+    writer_object(out, key);
+    put_members(out, template, &args);
+    writer_end(out, '}');
+    va_end(args);
+}
+
+void api_put_items(struct writer *out, const char *key, const struct buffer *items) {
+    writer_array(out, key);
+    buffer_append(out->out, items->data, items->len);
+    writer_end(out, ']');
+}
+
 static const char *usual_reason(unsigned code) {
     static const struct {
         unsigned code;
@@ -64,14 +111,11 @@ void api_failure(struct buffer *body, unsigned code, const char *reason, const c
     struct writer out = {.out = body};
     buffer_reset(body);
     writer_object(&out, NULL);
-    writer_string(&out, "kind", "Status");
-    writer_string(&out, "apiVersion", "v1");
+    api_put(&out, "kind=%s apiVersion=%s", "Status", "v1");
     writer_object(&out, "metadata");
     writer_end(&out, '}');
-    writer_string(&out, "status", "Failure");
-    writer_string(&out, "message", message);
-    writer_string(&out, "reason", reason ? reason : usual_reason(code));
-    writer_uint(&out, "code", code);
+    api_put(&out, "status=%s message=%s reason=%s code=%u", "Failure", message, reason ? reason : usual_reason(code),
+            code);
     writer_end(&out, '}');
     buffer_char(body, '\n');
 }
@@ -92,20 +136,21 @@ const char *api_parameter(const struct api_call *call, const char *name) {
     return NULL;
 }
 
-static struct error *put_status(struct api_call *call) {
-    return api_put_status(call->source, &call->out);
-}
-
-static struct error *put_workers(struct api_call *call) {
-    return api_put_workers(call->source, &call->out);
+struct error *api_put_snapshot(const struct api_source *source, api_show *show, struct writer *out) {
+    struct host_snapshot snapshot;
+    TRY(source->snapshot(source->ctx, &snapshot));
+    show(source, &snapshot, out);
+    source->free_snapshot(&snapshot);
+    return NULL;
 }
 
 static const struct {
     const char *path; // below ROOT; a path that ends with "/" has more parts
+    api_show *show;   // NULL: `put` answers
     struct error *(*put)(struct api_call *call);
 } paths[] = {
-    {"status", put_status},       {"workers", put_workers},    {"adapters", api_adapters},
-    {"workloads", api_workloads}, {"workloads/", api_explain}, {"rights", api_rights},
+    {"status", api_show_status, NULL},  {"workers", api_show_workers, NULL}, {"adapters", api_show_adapters, NULL},
+    {"workloads", NULL, api_workloads}, {"workloads/", NULL, api_explain},   {"rights", NULL, api_rights},
 };
 
 bool api_get(const struct api_source *source, const struct api_request *request, struct buffer *body, unsigned *code) {
@@ -119,7 +164,7 @@ bool api_get(const struct api_source *source, const struct api_request *request,
             continue;
         struct api_call call = {.source = source, .request = request, .rest = path + len, .out = {.out = body}};
         writer_object(&call.out, NULL);
-        struct error *error = paths[i].put(&call);
+        struct error *error = paths[i].show ? api_put_snapshot(source, paths[i].show, &call.out) : paths[i].put(&call);
         writer_end(&call.out, '}');
         buffer_char(body, '\n');
         if (!error && body->failed)

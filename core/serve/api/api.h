@@ -7,19 +7,21 @@
 #include "core/host/host.h"
 #include "core/host/turn/query.h"
 
+// The short names of the kinds ("rj" for rayjobs), from the discovery of the management cluster.
 struct short_names;
+struct short_names *short_names_new(void);        // NULL when out of memory
+void short_names_free(struct short_names *names); // NULL is fine
 
 // Where everything comes from. `ctx` goes to the functions; tests have their own.
 struct api_source {
     struct error *(*snapshot)(void *ctx, struct host_snapshot *out);
     void (*free_snapshot)(struct host_snapshot *snapshot);
-    struct error *(*query)(void *ctx, query_run run, void *arg); // see host_query
-    struct error *(*read)(void *ctx, const char *path,
-                          struct response *answer); // see host_read; the management cluster
+    struct error *(*query)(void *ctx, query_run run, void *arg);                 // see host_query
+    struct error *(*read)(void *ctx, const char *path, struct response *answer); // the management cluster
+    const struct adapters *(*adapters)(void *ctx);                               // see host_adapters
     void *ctx;
     const struct config *config;
-    const struct adapters *(*adapters)(void *ctx); // see host_adapters
-    struct short_names *short_names;               // NULL: kinds have none
+    struct short_names *short_names; // NULL: kinds have none
 };
 void api_source_init(struct api_source *source, struct host *host, const struct config *config);
 void api_source_clear(struct api_source *source); // zeroed is fine

@@ -1,26 +1,144 @@
 // SPDX-License-Identifier: Apache-2.0
-// /api/v1/workloads/KIND/NAMESPACE/NAME: the place of one workload, the outcome of its attempts, and the reason of the
-// wait.
-#include "core/serve/api/api_explain.h"
+// /api/v1/workloads/KIND/NAMESPACE/NAME: the place of one workload, the outcome of its attempts, the reason of the
+// wait, and commands that would help. Objects that are not delegated to this host, and Events, come from the management
+// cluster.
+#include "core/serve/api/api_internal.h"
 
 #include "core/base/text.h"
-
-#include <string.h>
+#include "core/json/pointer.h"
 
 #define PART_MAX ((size_t)1 << 20)
+#define PATH_MAX_BYTES 4096
+#define MULTIKUEUE "kueue.x-k8s.io/multikueue"
+#define EVENTS_SHOWN 20
 
-static void put_attempt(const struct attempt *attempt, struct writer *out) {
-    writer_object(out, NULL);
-    writer_uint(out, "attempt", attempt->number);
-    writer_string(out, "cluster", attempt->cluster);
-    writer_time(out, "placedAt", attempt->placed_ns);
-    writer_time(out, "createdAt", attempt->created_ns);
-    writer_time(out, "startedAt", attempt->started_ns);
-    writer_time(out, "endedAt", attempt->ended_ns);
-    writer_string(out, "outcome", outcome_name((enum outcome)attempt->outcome));
-    writer_string(out, "reason", attempt->reason);
-    writer_string(out, "message", attempt->message);
-    writer_end(out, '}');
+struct explain { // of one object
+    const struct api_source *source;
+    const struct kind *kind;
+    char namespace_[254], name[254];
+    bool known; // delegated to this host
+    char uid[64];
+    char version[64], problem[160]; // of the kind in the management cluster, see inspect.h
+    struct writer *out;             // members of the open object
+    struct writer workers, help;    // items of these arrays
+};
+
+// Adds a command to `help`, with the purpose behind a #. In the template: %w the worker; %n, %o, %r and %g the
+// workload's namespace, name, resource and group; %f and %m the field that delegates it, and the host's value; %d a
+// detail. Adds nothing without a word for one of these. Contexts are assumed to have the names of the workers.
+static void add_help(struct explain *explain, const char *template, const char *worker, const char *detail) {
+    const char *const words[128] = {['w'] = worker,
+                                    ['n'] = explain->namespace_,
+                                    ['o'] = explain->name,
+                                    ['r'] = explain->kind->plural_group,
+                                    ['g'] = explain->kind->abi.group,
+                                    ['f'] = explain->kind->abi.managed_by,
+                                    ['m'] = explain->kind->managed_by,
+                                    ['d'] = detail};
+    AUTO_BUFFER(text, PATH_MAX_BYTES);
+    for (const char *at = template; *at; at++) {
+        const char *word = *at == '%' ? words[(unsigned char)*++at] : NULL;
+        if (word)
+            buffer_text(&text, word);
+        else if (at > template && at[-1] == '%')
+            return;
+        else
+            buffer_char(&text, *at);
+    }
+    if (!text.failed)
+        writer_string(&explain->help, NULL, text.data);
+}
+
+#define JOIN "wharf join --context %w --name %w # renews the host's credentials and rights there"
+
+static const struct {
+    const char *reason, *template;
+} rejections[] = {
+    {"QuotaExceeded", "kubectl --context %w -n %n describe resourcequota # the quota and its use"},
+    {"NamespaceNotFound", "kubectl --context %w create namespace %n # or createNamespaces: true in the configuration"},
+    {"Unauthorized", JOIN},
+    {"Forbidden", "wharf rbac --for worker | kubectl --context %w apply -f - # the host's rights there"},
+    {"NameConflict", "kubectl --context %w -n %n get %r %o # an object that is not the host's has the name"},
+    {"KindNotFound", "kubectl --context %w get crd %r # install it there"},
+};
+
+static const char *const obstacles[] = {
+    [OBSTACLE_UNREACHABLE] = "kubectl --context %w get --raw /readyz # whether %w answers",
+    [OBSTACLE_KIND] = "kubectl --context %w api-resources --api-group=%g # whether %w serves the kind",
+    [OBSTACLE_PAUSED] = "kubectl --context %w get %r -A -l wharf.dev/origin # delete mirrors without a workload",
+    [OBSTACLE_CREDENTIALS] = JOIN,
+    [OBSTACLE_REFUSED] = "wharf status workers # %w %d",
+    [OBSTACLE_SUSPECT] = "wharf status workers # %w %d",
+};
+
+#define WORKERS "wharf status workers # the state of each"
+#define IN_THE_WAY "kubectl --context %w -n %n get %r %o -o yaml # the object that is in the way"
+#define RETRY "wharf retry %r/%o -n %n # tries again at once"
+
+static const char *const waitings[WAITINGS] = {
+    [WAITING_NO_WORKER] = WORKERS,
+    [WAITING_CAPACITY] = WORKERS,
+    [WAITING_IDENTITY] = WORKERS,
+    [WAITING_WORKER] = WORKERS,
+    [WAITING_UNGUARDED] = WORKERS,
+    [WAITING_UNKNOWN_WORKER] = "wharf join --context %w --name %w # its worker is not configured",
+    [WAITING_GONE] = "kubectl --context %w -n %n get %r %o -o jsonpath='{.metadata.finalizers}'",
+    [WAITING_PROOF] = IN_THE_WAY,
+    [WAITING_PREDECESSOR] = IN_THE_WAY,
+    [WAITING_EARLIER] = IN_THE_WAY,
+    [WAITING_STATUS] = "kubectl get crd %r -o jsonpath='{.spec.versions[*].subresources}'",
+    [WAITING_REFUSED] = RETRY,
+    [WAITING_BACKOFF] = RETRY,
+    [WAITING_REPEATED] = RETRY,
+    [WAITING_RESUME] = RETRY,
+};
+
+static void help_with_worker(struct explain *explain, const char *worker, const struct worker_reason *reason) {
+    size_t obstacle = (size_t)reason->obstacle;
+    const char *template = obstacle < sizeof obstacles / sizeof obstacles[0] ? obstacles[obstacle] : NULL;
+    for (size_t i = 0; reason->obstacle == OBSTACLE_REJECTED && i < sizeof rejections / sizeof rejections[0]; i++)
+        if (text_equal(reason->reason, rejections[i].reason))
+            template = rejections[i].template;
+    if (template)
+        add_help(explain, template, worker, reason->brief);
+}
+
+// {"spec":{"suspend":false}} for /spec/suspend.
+static void put_resume(const char *pointer, struct buffer *out) {
+    size_t depth = 0;
+    for (const char *at = pointer; *at == '/'; depth++) {
+        size_t len = strcspn(at + 1, "/");
+        buffer_printf(out, "{\"%.*s\":", (int)len, at + 1);
+        at += len + 1;
+    }
+    buffer_text(out, "false");
+    while (depth-- > 0)
+        buffer_char(out, '}');
+}
+
+static void help_to_resume(struct explain *explain, bool queued_by_kueue) {
+    const char *pointer = explain->kind->abi.suspend;
+    AUTO_BUFFER(patch, PATH_MAX_BYTES);
+    if (queued_by_kueue)
+        add_help(explain, "kubectl -n %n get workloads.kueue.x-k8s.io # Kueue resumes it when it is admitted", NULL,
+                 NULL);
+    else if (pointer) {
+        put_resume(pointer, &patch);
+        add_help(explain, "kubectl -n %n patch %r %o --type=merge -p '%d' # resumes it", NULL, patch.data);
+    }
+}
+
+static void help_with_workload(struct explain *explain, const struct explain_view *view) {
+    const struct workload_view *workload = &view->workload;
+    const char *worker = workload->waits_for;
+    if (workload->suspended)
+        help_to_resume(explain, view->queued_by_kueue);
+    if (workload->waiting == WAITING_UNKNOWN_WORKER)
+        worker = workload->cluster ? workload->cluster : "NAME";
+    if (waitings[workload->waiting])
+        add_help(explain, waitings[workload->waiting], worker, NULL);
+    if (workload->phase == WHARF_FAILED && view->has_mirror)
+        add_help(explain, "wharf logs %r/%o -n %n # the output of its pods", NULL, NULL);
 }
 
 static void put_attempts(const struct attempt *newest, struct writer *out) {
@@ -29,117 +147,216 @@ static void put_attempts(const struct attempt *newest, struct writer *out) {
     for (const struct attempt *a = newest; a && count < ATTEMPTS_MAX; a = a->older)
         list[count++] = a;
     writer_array(out, "attempts");
-    while (count > 0)
-        put_attempt(list[--count], out);
+    while (count > 0) {
+        const struct attempt *a = list[--count];
+        api_put_object(out, NULL,
+                       "attempt=%u cluster=%s placedAt=%jd createdAt=%jd startedAt=%jd endedAt=%jd outcome=%s "
+                       "reason=%s message=%s",
+                       a->number, a->cluster, a->placed_ns, a->created_ns, a->started_ns, a->ended_ns,
+                       outcome_name((enum outcome)a->outcome), a->reason, a->message);
+    }
     writer_end(out, ']');
 }
 
 static void put_worker(void *ctx, const char *name, const struct worker_reason *reason, int64_t until_wall_ns,
                        int64_t since_wall_ns) {
     struct explain *explain = ctx;
-    struct writer *out = &explain->out_workers;
-    writer_object(out, NULL);
-    writer_string(out, "name", name);
-    writer_bool(out, "fit", reason->obstacle == OBSTACLE_NONE);
-    writer_string(out, "brief", reason->brief);
-    writer_string(out, "reason", reason->text);
-    writer_time(out, "since", since_wall_ns);
-    writer_time(out, "until", until_wall_ns);
-    writer_end(out, '}');
+    api_put_object(&explain->workers, NULL, "name=%s fit=%d brief=%s reason=%s since=%jd until=%jd", name,
+                   reason->obstacle == OBSTACLE_NONE, reason->brief, reason->text, since_wall_ns, until_wall_ns);
     help_with_worker(explain, name, reason);
-}
-
-static void put_mirror(const struct explain_view *view, struct writer *out) {
-    if (!view->has_mirror) {
-        writer_null(out, "mirror");
-        return;
-    }
-    writer_object(out, "mirror");
-    writer_string(out, "cluster", view->mirror.cluster_name);
-    writer_string(out, "uid", view->mirror.uid);
-    writer_string(out, "version", view->mirror.version);
-    writer_uint(out, "attempt", view->mirror.attempt);
-    writer_string(out, "phase", api_phase_name(view->mirror.phase));
-    writer_string(out, "statusReduced", view->mirror.reduced);
-    writer_end(out, '}');
 }
 
 // On the engine's thread.
 static void write_explanation(void *arg, struct engine *engine, struct moment now) {
     struct explain *explain = arg;
+    const struct kind *kind = explain->kind;
     struct explain_view view;
-    struct writer *out = &explain->out;
-    explain->known =
-        inspect_explain(engine, now, explain->kind, explain->namespace_, explain->name, &view, put_worker, explain);
+    struct writer *out = explain->out;
+    explain->known = inspect_explain(engine, now, kind, explain->namespace_, explain->name, &view, put_worker, explain);
     if (!explain->known)
         return;
+    const struct mirror_view *mirror = &view.mirror;
     text_copy(explain->uid, sizeof explain->uid, view.workload.uid);
     api_put_workload(explain->source, &view.workload, out);
-    writer_bool(out, "ours", true);
-    AUTO_TEXT why =
-        text_format("%s is %s, which this host answers to", explain->kind->abi.managed_by, explain->kind->managed_by);
-    writer_string(out, "why", why);
-    writer_string(out, "managedBy", explain->kind->managed_by);
+    AUTO_TEXT why = text_format("%s is %s, which this host answers to", kind->abi.managed_by, kind->managed_by);
+    api_put(out, "ours=%d why=%s managedBy=%s", true, why, kind->managed_by);
     put_attempts(view.attempts, out);
-    writer_string(out, "waitingFor", *view.waiting_text ? view.waiting_text : NULL);
-    writer_string(out, "alsoRunHere", *view.also_run ? view.also_run : NULL);
-    writer_time(out, "until", view.workload.waiting_until_ns);
-    put_mirror(&view, out);
+    api_put(out, "waitingFor=%s alsoRunHere=%s until=%jd", *view.waiting_text ? view.waiting_text : NULL,
+            *view.also_run ? view.also_run : NULL, view.workload.waiting_until_ns);
+    if (view.has_mirror)
+        api_put_object(out, "mirror", "cluster=%s uid=%s version=%s attempt=%u phase=%s statusReduced=%s",
+                       mirror->cluster_name, mirror->uid, mirror->version, mirror->attempt,
+                       api_phase_name(mirror->phase), mirror->reduced);
+    else
+        writer_null(out, "mirror");
     if (view.has_mirror && view.workload.waiting == WAITING_NOT) { // no other worker is needed
-        buffer_reset(&explain->help);
-        explain->out_help.comma = false;
+        buffer_reset(explain->help.out);
+        explain->help.comma = false;
     }
     help_with_workload(explain, &view);
 }
 
+static void find_version(void *arg, struct engine *engine, struct moment now) {
+    (void)now;
+    struct explain *explain = arg;
+    const char *version = inspect_version(engine, explain->kind);
+    text_copy(explain->version, sizeof explain->version, version ? version : explain->kind->abi.versions[0]);
+    text_copy(explain->problem, sizeof explain->problem, inspect_problem(engine, explain->kind));
+}
+
+// Why an object with this value is not ours, as a sentence; NULL when out of memory.
+static char *why_not(const struct kind *kind, const char *value, const char *problem) {
+    const char *field = kind->abi.managed_by;
+    if (!value)
+        return text_format("%s is not set: the management cluster's own controller runs it", field);
+    if (strcmp(value, kind->managed_by) == 0)
+        return text_format("%s is %s, but this host does not know it yet: %s", field, value,
+                           *problem ? problem : "it may have been created just now");
+    if (text_equal(value, kind->abi.managed_by_builtin))
+        return text_format("%s is %s, which names the kind's own controller", field, value);
+    if (strcmp(value, MULTIKUEUE) == 0)
+        return text_format("%s is %s: MultiKueue owns it", field, value);
+    return text_format("%s is %s; this host answers to %s", field, value, kind->managed_by);
+}
+
+static void put_foreign(struct explain *explain, const struct json *object) {
+    static const char *const absent[] = {"waitingFor", "alsoRunHere", "until", "mirror"};
+    struct writer *out = explain->out;
+    const struct kind *kind = explain->kind;
+    const char *value = json_string(pointer_find(object, kind->abi.managed_by));
+    AUTO_TEXT why = why_not(kind, value, explain->problem);
+    text_copy(explain->uid, sizeof explain->uid, object_uid(object));
+    api_put_kind(&kind->abi, out);
+    api_put(out, "namespace=%s name=%s uid=%s ours=%d why=%s managedBy=%s", explain->namespace_, explain->name,
+            explain->uid, false, why, value);
+    put_attempts(NULL, out);
+    for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++)
+        writer_null(out, absent[i]);
+    if (!text_equal(value, kind->managed_by))
+        add_help(explain,
+                 "kubectl -n %n get %r %o -o yaml # create it again with %f: %m; for most kinds the field cannot be "
+                 "changed later",
+                 NULL, NULL);
+}
+
+// Reads an object that the engine does not track, and explains why. ERROR_NOT_FOUND: there is no such object.
+static struct error *explain_foreign(struct explain *explain) {
+    const struct api_source *source = explain->source;
+    const struct kind *kind = explain->kind;
+    struct response answer = {.message = NULL};
+    AUTO_BUFFER(path, PATH_MAX_BYTES);
+    struct error *error = NULL;
+    TRY(source->query(source->ctx, find_version, explain));
+    struct resource resource = {.group = kind->abi.group, .version = explain->version, .plural = kind->abi.plural};
+    TRY(resource_path(&resource, explain->namespace_, explain->name, NULL, &path));
+    TRY(source->read(source->ctx, path.data, &answer));
+    if (answer.reason == REASON_OK && answer.value)
+        put_foreign(explain, answer.value);
+    else if (answer.code == 404)
+        error = error_new(ERROR_NOT_FOUND, "%s %s/%s does not exist in the management cluster", kind->abi.kind,
+                          explain->namespace_, explain->name);
+    else
+        error =
+            error_new(ERROR_STOPPED, "%s %s/%s cannot be read from the management cluster: %s", kind->abi.kind,
+                      explain->namespace_, explain->name, answer.message ? answer.message : reason_text(answer.reason));
+    response_clear(&answer);
+    return error;
+}
+
+struct timed_event {
+    const struct json *event;
+    int64_t at_ns;
+};
+
+static int64_t time_of(const struct json *event) {
+    const struct json *times[] = {json_path(event, "series", "lastObservedTime", NULL),
+                                  json_get(event, "lastTimestamp"), json_get(event, "eventTime"),
+                                  json_path(event, "metadata", "creationTimestamp", NULL)};
+    int64_t at_ns = 0;
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
+        if (json_string(times[i]) && clock_parse_rfc3339(json_string(times[i]), &at_ns))
+            return at_ns;
+    return 0;
+}
+
+static int by_time(const void *a, const void *b) {
+    const struct timed_event *x = a, *y = b;
+    return (x->at_ns > y->at_ns) - (x->at_ns < y->at_ns);
+}
+
+static void put_event(const struct timed_event *timed, struct writer *out) {
+    const struct json *event = timed->event;
+    int64_t count = json_int64(json_path(event, "series", "count", NULL), 0);
+    writer_object(out, NULL);
+    api_put(out, "type=%s reason=%s message=%s", json_string(json_get(event, "type")),
+            json_string(json_get(event, "reason")), json_string(json_get(event, "message")));
+    writer_int(out, "count", count > 0 ? count : json_int64(json_get(event, "count"), 1));
+    writer_time(out, "lastAt", timed->at_ns);
+    writer_end(out, '}');
+}
+
+// The newest ones, in the order of time.
+static void put_events(const struct json *list, struct writer *out) {
+    const struct json *items = json_get(list, "items");
+    size_t count = 0, size = json_size(items);
+    struct timed_event *events = calloc(size + 1, sizeof *events);
+    for (const struct json *e = json_first(items); events && e && count < size; e = json_next(e))
+        events[count++] = (struct timed_event){e, time_of(e)};
+    if (events)
+        qsort(events, count, sizeof *events, by_time);
+    writer_array(out, "events");
+    for (size_t i = count > EVENTS_SHOWN ? count - EVENTS_SHOWN : 0; i < count; i++)
+        put_event(&events[i], out);
+    writer_end(out, ']');
+    free(events);
+}
+
+// The member `events`; null where the Events cannot be read.
+static void explain_events(const struct explain *explain) {
+    const struct api_source *source = explain->source;
+    struct response answer = {.message = NULL};
+    AUTO_BUFFER(path, PATH_MAX_BYTES);
+    buffer_text(&path, "/api/v1/namespaces/");
+    text_percent_encode(&path, explain->namespace_);
+    buffer_text(&path, "/events?limit=500&fieldSelector=involvedObject.uid%3D");
+    text_percent_encode(&path, explain->uid);
+    struct error *error = path.failed ? error_no_memory() : source->read(source->ctx, path.data, &answer);
+    if (!error && answer.reason == REASON_OK && answer.value)
+        put_events(answer.value, explain->out);
+    else
+        writer_null(explain->out, "events");
+    error_free(error);
+    response_clear(&answer);
+}
+
 static struct error *read_path(const struct api_call *call, struct explain *explain) {
-    const char *space = strchr(call->rest, '/'), *name = space ? strchr(space + 1, '/') : NULL;
-    if (!name || strchr(name + 1, '/') || name[1] == '\0')
+    AUTO_TEXT copy = strdup(call->rest);
+    char *name = copy, *kind = strsep(&name, "/"), *namespace_ = strsep(&name, "/");
+    if (!copy)
+        return error_no_memory();
+    if (!name || strchr(name, '/') || *name == '\0')
         return error_new(ERROR_INVALID,
                          "found /api/v1/workloads/%.200s, expected /api/v1/workloads/KIND/NAMESPACE/NAME", call->rest);
-    AUTO_TEXT kind = text_format("%.*s", (int)(space - call->rest), call->rest);
-    if (!kind)
-        return error_no_memory();
-    if ((size_t)(name - space) > sizeof explain->namespace_ || strlen(name) > sizeof explain->name)
+    if (strlen(namespace_) >= sizeof explain->namespace_ || strlen(name) >= sizeof explain->name)
         return error_new(ERROR_INVALID, "the namespace or the name is too long");
-    memcpy(explain->namespace_, space + 1, (size_t)(name - space) - 1);
-    text_copy(explain->name, sizeof explain->name, name + 1);
+    text_copy(explain->namespace_, sizeof explain->namespace_, namespace_);
+    text_copy(explain->name, sizeof explain->name, name);
     return api_find_kind(call->source, kind, &explain->kind);
 }
 
-static void put_array(struct writer *out, const char *key, const struct buffer *items) {
-    writer_array(out, key);
-    if (items->len > 0)
-        buffer_append(out->out, items->data, items->len);
-    writer_end(out, ']');
-}
-
-static void put_whole(struct explain *explain, struct writer *out) {
-    buffer_append(out->out, explain->members.data, explain->members.len);
-    out->comma = true;
-    put_array(out, "workers", &explain->workers);
-    put_array(out, "help", &explain->help);
-    explain_events(explain, out);
-}
-
 struct error *api_explain(struct api_call *call) {
-    struct explain explain = {.source = call->source};
-    struct buffer *buffers[] = {&explain.members, &explain.workers, &explain.help};
-    for (size_t i = 0; i < 3; i++)
-        buffer_init(buffers[i], PART_MAX);
-    explain.out.out = &explain.members;
-    explain.out_workers.out = &explain.workers;
-    explain.out_help.out = &explain.help;
-    struct error *error = read_path(call, &explain);
-    if (!error)
-        error = call->source->query(call->source->ctx, write_explanation, &explain);
-    if (!error && !explain.known)
-        error = explain_foreign(&explain);
-    if (!error && (explain.members.failed || explain.workers.failed || explain.help.failed))
-        error = error_no_memory();
-    if (!error)
-        put_whole(&explain, &call->out);
-    for (size_t i = 0; i < 3; i++)
-        buffer_free(buffers[i]);
-    return error;
+    AUTO_BUFFER(workers, PART_MAX);
+    AUTO_BUFFER(help, PART_MAX);
+    struct explain explain = {
+        .source = call->source, .out = &call->out, .workers = {.out = &workers}, .help = {.out = &help}};
+    TRY(read_path(call, &explain));
+    TRY(call->source->query(call->source->ctx, write_explanation, &explain));
+    if (!explain.known)
+        TRY(explain_foreign(&explain));
+    if (workers.failed || help.failed)
+        return error_no_memory();
+    api_put_items(&call->out, "workers", &workers);
+    api_put_items(&call->out, "help", &help);
+    explain_events(&explain);
+    return NULL;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// /api/v1/status and /api/v1/adapters.
+// /api/v1/status and /api/v1/adapters; and /api/v1/rights: the rights that the host needs in a worker, with the present
+// adapters and configuration.
+#include "core/base/text.h"
 #include "core/serve/api/api_internal.h"
 #include "core/serve/metrics/health.h"
-
-#include <string.h>
 
 static const char *const phase_names[STATS_PHASES] = {
     [WHARF_PENDING] = "Pending",     [WHARF_SUSPENDED] = "Suspended", [WHARF_ACTIVE] = "Running",
@@ -15,12 +15,10 @@ const char *api_phase_name(size_t phase) {
 }
 
 void api_put_kind(const wharf_kind *kind, struct writer *out) {
-    writer_string(out, "kind", kind->kind);
-    writer_string(out, "group", kind->group);
-    writer_string(out, "resource", kind->plural);
+    api_put(out, "kind=%s group=%s resource=%s", kind->kind, kind->group, kind->plural);
 }
 
-void api_put_versions(const struct kind *kind, struct writer *out) {
+static void put_versions(const struct kind *kind, struct writer *out) {
     writer_array(out, "versions");
     for (const char *const *v = kind->abi.versions; *v; v++)
         writer_string(out, NULL, *v);
@@ -34,14 +32,9 @@ static void put_reasons(const struct host_snapshot *snapshot, struct writer *out
     bool ready = health_ready(snapshot, &been_in_sync, &lines);
     writer_bool(out, "ready", ready);
     writer_array(out, "reasons");
-    for (char *line = lines.data, *end; line && *line; line = end + 1) {
-        end = strchr(line, '\n');
-        if (!end)
-            break;
-        *end = '\0';
+    for (char *rest = lines.data, *line; rest && *rest && (line = strsep(&rest, "\n")) && rest;)
         if (strcmp(line, "ok") != 0)
             writer_string(out, NULL, line);
-    }
     writer_end(out, ']');
 }
 
@@ -53,30 +46,20 @@ static bool is_ready(const struct host_snapshot *snapshot, size_t cluster) {
     return false;
 }
 
-// Of kubeconfig files, Secrets and ClusterProfiles that are not used, or not in their newest version.
-static void put_problems(const struct reload_notes *live, struct writer *out) {
-    writer_array(out, "problems");
-    for (size_t i = 0; i < live->n_sources; i++) {
-        const struct source_note *note = &live->sources[i];
-        if (!note->problem)
-            continue;
-        writer_object(out, NULL);
-        writer_string(out, "from", note->origin_text);
-        writer_string(out, "worker", note->name);
-        writer_string(out, "message", note->problem);
-        writer_end(out, '}');
-    }
-    writer_end(out, ']');
-}
-
+// With the problems of kubeconfig files, Secrets and ClusterProfiles that are not used, or not in their newest version.
 static void put_workers(const struct host_snapshot *snapshot, struct writer *out) {
-    uint64_t ready = 0;
+    const struct reload_notes *notes = &snapshot->notes;
+    size_t total = snapshot->stats.n_clusters > 0 ? snapshot->stats.n_clusters - 1 : 0, ready = 0;
     for (size_t c = 1; c < snapshot->stats.n_clusters; c++)
         ready += is_ready(snapshot, c);
     writer_object(out, "workers");
-    writer_uint(out, "total", snapshot->stats.n_clusters > 0 ? snapshot->stats.n_clusters - 1 : 0);
-    writer_uint(out, "ready", ready);
-    put_problems(&snapshot->notes, out);
+    api_put(out, "total=%zu ready=%zu", total, ready);
+    writer_array(out, "problems");
+    for (size_t i = 0; i < notes->n_sources; i++)
+        if (notes->sources[i].problem)
+            api_put_object(out, NULL, "from=%s worker=%s message=%s", notes->sources[i].origin_text,
+                           notes->sources[i].name, notes->sources[i].problem);
+    writer_end(out, ']');
     writer_end(out, '}');
 }
 
@@ -113,98 +96,115 @@ static void put_requests(const struct host_snapshot *snapshot, struct writer *ou
         for (size_t w = 0; w < WORK_CLASSES; w++)
             waiting += cluster->waiting[w];
     }
-    writer_object(out, "requests");
-    writer_uint(out, "sent", sent);
-    writer_uint(out, "failed", failed);
-    writer_uint(out, "inFlight", in_flight);
-    writer_uint(out, "waiting", waiting);
-    writer_uint(out, "eventsRecorded", snapshot->stats.events);
-    writer_uint(out, "eventsDropped", snapshot->stats.events_dropped);
-    writer_end(out, '}');
-}
-
-static void put_reload(const struct reload_note *reload, struct writer *out) {
-    writer_object(out, "lastReload");
-    writer_time(out, "at", reload->at_wall_ns);
-    writer_bool(out, "successful", reload->successful);
-    writer_string(out, "message", reload->message);
-    writer_end(out, '}');
+    api_put_object(out, "requests", "sent=%ju failed=%ju inFlight=%ju waiting=%ju eventsRecorded=%ju eventsDropped=%ju",
+                   sent, failed, in_flight, waiting, snapshot->stats.events, snapshot->stats.events_dropped);
 }
 
 static void put_election(const struct election_state *state, struct writer *out) {
-    writer_object(out, "election");
-    writer_bool(out, "enabled", state->mode == ELECTION_ON);
-    writer_string(out, "identity", *state->identity ? state->identity : NULL);
-    writer_string(out, "holder", *state->leader ? state->leader : NULL);
-    writer_uint(out, "shards", state->mode == ELECTION_ON ? state->shards : 0);
-    writer_uint(out, "held", state->mode == ELECTION_ON ? state->held : 0);
-    writer_uint(out, "replicas", state->members);
-    writer_string(out, "otherHost", *state->other ? state->other : NULL);
-    writer_string(out, "problem", *state->problem ? state->problem : NULL);
-    writer_end(out, '}');
+    bool enabled = state->mode == ELECTION_ON;
+    api_put_object(out, "election",
+                   "enabled=%d identity=%s holder=%s shards=%u held=%u replicas=%u otherHost=%s problem=%s", enabled,
+                   api_filled(state->identity), api_filled(state->leader), enabled ? state->shards : 0,
+                   enabled ? state->held : 0, state->members, api_filled(state->other), api_filled(state->problem));
 }
 
-struct error *api_put_status(const struct api_source *source, struct writer *out) {
-    struct host_snapshot snapshot;
-    TRY(source->snapshot(source->ctx, &snapshot));
-    writer_string(out, "version", WHARF_VERSION);
-    writer_string(out, "origin", snapshot.origin);
-    const char *uid = snapshot.stats.n_clusters > 0 ? snapshot.stats.clusters[ENGINE_MANAGEMENT].uid : "";
-    writer_string(out, "managementUid", *uid ? uid : NULL);
-    writer_string(out, "controllerName", source->config->controller_name);
-    writer_time(out, "startedAt", snapshot.started_wall_ns);
-    put_reasons(&snapshot, out);
-    writer_bool(out, "inSync", snapshot.in_sync);
-    put_workers(&snapshot, out);
-    put_workloads(&snapshot, out);
-    put_requests(&snapshot, out);
+void api_show_status(const struct api_source *source, const struct host_snapshot *snapshot, struct writer *out) {
+    const struct reload_note *reload = &snapshot->notes.reload;
+    const char *uid = snapshot->stats.n_clusters > 0 ? snapshot->stats.clusters[ENGINE_MANAGEMENT].uid : "";
+    api_put(out, "version=%s origin=%s managementUid=%s controllerName=%s startedAt=%jd", WHARF_VERSION,
+            snapshot->origin, api_filled(uid), source->config->controller_name, snapshot->started_wall_ns);
+    put_reasons(snapshot, out);
+    writer_bool(out, "inSync", snapshot->in_sync);
+    put_workers(snapshot, out);
+    put_workloads(snapshot, out);
+    put_requests(snapshot, out);
     writer_object(out, "config");
     writer_string(out, "path", source->config->path);
-    put_reload(&snapshot.notes.reload, out);
+    api_put_object(out, "lastReload", "at=%jd successful=%d message=%s", reload->at_wall_ns, reload->successful,
+                   reload->message);
     writer_end(out, '}');
-    writer_uint(out, "adapters", api_adapters_of(source)->count);
-    writer_bool(out, "leader", snapshot.running && election_writes(&snapshot.election));
-    put_election(&snapshot.election, out);
-    source->free_snapshot(&snapshot);
-    return NULL;
-}
-
-static void put_kind(const struct host_snapshot *snapshot, const struct kind *kind, struct writer *out,
-                     uint64_t *errors) {
-    writer_object(out, NULL);
-    api_put_kind(&kind->abi, out);
-    api_put_versions(kind, out);
-    writer_string(out, "managedBy", kind->managed_by);
-    writer_end(out, '}');
-    for (size_t k = 0; k < snapshot->stats.n_kinds; k++)
-        if (snapshot->kinds[k] == kind)
-            *errors += snapshot->stats.kinds[k].adapter_errors;
+    api_put(out, "adapters=%zu leader=%d", api_adapters_of(source)->count,
+            snapshot->running && election_writes(&snapshot->election));
+    put_election(&snapshot->election, out);
 }
 
 static void put_adapter(const struct host_snapshot *snapshot, const struct adapter *adapter, struct writer *out) {
     uint64_t errors = 0;
     writer_object(out, NULL);
-    writer_string(out, "name", adapter->name);
-    writer_string(out, "version", adapter->version);
-    writer_string(out, "file", adapter->file);
-    writer_string(out, "sha256", adapter->sha256);
+    api_put(out, "name=%s version=%s file=%s sha256=%s", adapter->name, adapter->version, adapter->file,
+            adapter->sha256);
     writer_array(out, "kinds");
-    for (size_t k = 0; k < adapter->n_kinds; k++)
-        put_kind(snapshot, adapter->kinds[k], out, &errors);
+    for (size_t a = 0; a < adapter->n_kinds; a++) {
+        const struct kind *kind = adapter->kinds[a];
+        writer_object(out, NULL);
+        api_put_kind(&kind->abi, out);
+        put_versions(kind, out);
+        writer_string(out, "managedBy", kind->managed_by);
+        writer_end(out, '}');
+        for (size_t k = 0; k < snapshot->stats.n_kinds; k++)
+            if (snapshot->kinds[k] == kind)
+                errors += snapshot->stats.kinds[k].adapter_errors;
+    }
     writer_end(out, ']');
     writer_uint(out, "errors", errors);
     writer_end(out, '}');
 }
 
-struct error *api_adapters(struct api_call *call) {
+void api_show_adapters(const struct api_source *source, const struct host_snapshot *snapshot, struct writer *out) {
+    const struct adapters *adapters = api_adapters_of(source);
+    writer_array(out, "items");
+    for (size_t a = 0; a < adapters->count; a++)
+        put_adapter(snapshot, adapters->list[a], out);
+    writer_end(out, ']');
+}
+
+// "get, list" as an array.
+static void put_words(const char *key, const char *words, struct writer *out) {
+    AUTO_TEXT copy = strdup(words);
+    out->out->failed |= !copy;
+    writer_array(out, key);
+    for (char *rest = copy, *word; (word = strsep(&rest, ", "));)
+        if (*word)
+            writer_string(out, NULL, word);
+    writer_end(out, ']');
+}
+
+static void put_right(const struct right *right, struct writer *out) {
+    writer_object(out, NULL);
+    api_put(out, "scope=%s group=%s", right_scope_name(right->scope), right->group);
+    put_words("resources", right->resources, out);
+    put_words("verbs", right->verbs, out);
+    writer_string(out, "name", right->name);
+    writer_end(out, '}');
+}
+
+struct error *api_rights(struct api_call *call) {
     struct host_snapshot snapshot;
     const struct api_source *source = call->source;
-    TRY(source->snapshot(source->ctx, &snapshot));
-    writer_array(&call->out, "items");
     const struct adapters *adapters = api_adapters_of(source);
-    for (size_t a = 0; a < adapters->count; a++)
-        put_adapter(&snapshot, adapters->list[a], &call->out);
-    writer_end(&call->out, ']');
+    const char *account = api_parameter(call, "account"), *logs = api_parameter(call, "logs");
+    __attribute__((cleanup(rights_free))) struct rights rights = {.count = 0};
+    TRY(source->snapshot(source->ctx, &snapshot));
+    struct rights_wanted wanted = {.kinds = (const struct kind *const *)adapters->kinds,
+                                   .n_kinds = adapters->n_kinds,
+                                   .logs = !text_equal(logs, "false"),
+                                   .exec = text_equal(api_parameter(call, "exec"), "true"),
+                                   .features = snapshot.features,
+                                   .account = account ? account : RIGHTS_ACCOUNT};
     source->free_snapshot(&snapshot);
+    TRY(rights_make(RIGHTS_OF_WORKER, &wanted, &rights));
+    writer_array(&call->out, "items");
+    for (size_t i = 0; i < rights.count; i++)
+        put_right(&rights.list[i], &call->out);
+    writer_end(&call->out, ']');
+    writer_array(&call->out, "kinds");
+    for (size_t k = 0; k < adapters->n_kinds; k++) {
+        const struct kind *kind = adapters->kinds[k];
+        writer_object(&call->out, NULL);
+        api_put(&call->out, "group=%s resource=%s", kind->abi.group, kind->abi.plural);
+        put_versions(kind, &call->out);
+        writer_end(&call->out, '}');
+    }
+    writer_end(&call->out, ']');
     return NULL;
 }

@@ -1,15 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/serve/api/api_workloads.h"
+// Workloads as JSON: all, the changed ones, or one; and the stream of changes as server-sent events.
+#include "core/serve/api/api_internal.h"
 
 #include "core/base/memory.h"
 #include "core/base/text.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
+#define WORKLOADS_SLICE ((size_t)500) // visited in one turn of the engine
 #define GONE_MAX ((size_t)1 << 20)
+#define DATA_MAX ((size_t)8 << 20)
+#define BATCH_MAX ((size_t)5000) // workloads; the rest comes with the next batch
+
+struct listing { // a query and the progress
+    const struct api_source *source;
+    struct writer *out;
+    // Filters; NULL: any.
+    const struct kind *kind;
+    const char *namespace_, *name, *cluster, *phase;
+    bool changes;   // only workloads that changed, or went, after `after`
+    size_t limit;   // of items; 0: none
+    uint64_t after; // the last sequence visited
+    uint64_t start; // the last one when the listing began; 0: not yet
+    // Results.
+    bool more;          // there may be more after `after`
+    bool expired;       // `changes`: not all changes are known any more
+    size_t count;       // items written
+    struct buffer gone; // items of `gone`, with a maximum
+    uint64_t *seen;     // hashes of the written ones, so that a workload that changes meanwhile is written once
+};
 
 static void put_waiting(const struct workload_view *view, struct writer *out) {
     if (view->waiting == WAITING_NOT) {
@@ -17,28 +37,20 @@ static void put_waiting(const struct workload_view *view, struct writer *out) {
         return;
     }
     writer_object(out, "waiting");
-    writer_string(out, "reason", waiting_name(view->waiting));
-    writer_string(out, "message", waiting_text(view->waiting));
+    api_put(out, "reason=%s message=%s", waiting_name(view->waiting), waiting_text(view->waiting));
     if (view->waiting_detail)
         writer_string(out, "detail", view->waiting_detail);
-    writer_string(out, "cluster", view->waits_for);
-    writer_time(out, "since", view->waiting_since_ns);
-    writer_time(out, "until", view->waiting_until_ns);
+    api_put(out, "cluster=%s since=%jd until=%jd", view->waits_for, view->waiting_since_ns, view->waiting_until_ns);
     writer_end(out, '}');
 }
 
 void api_put_workload(const struct api_source *source, const struct workload_view *view, struct writer *out) {
     api_put_kind(&api_adapters_of(source)->kinds[view->kind]->abi, out);
-    writer_string(out, "namespace", view->namespace_);
-    writer_string(out, "name", view->name);
-    writer_string(out, "uid", view->uid);
-    writer_string(out, "cluster", view->cluster);
-    writer_uint(out, "attempt", view->attempt);
-    writer_string(out, "phase", api_phase_name(view->phase));
-    writer_bool(out, "suspended", view->suspended);
-    writer_bool(out, "deleting", view->being_deleted);
-    writer_time(out, "placedAt", view->placed_ns);
-    writer_time(out, "changedAt", view->changed_ns);
+    api_put(out,
+            "namespace=%s name=%s uid=%s cluster=%s attempt=%u phase=%s suspended=%d deleting=%d placedAt=%jd "
+            "changedAt=%jd",
+            view->namespace_, view->name, view->uid, view->cluster, view->attempt, api_phase_name(view->phase),
+            view->suspended, view->being_deleted, view->placed_ns, view->changed_ns);
     put_waiting(view, out);
 }
 
@@ -48,10 +60,6 @@ static bool is_wanted(const struct listing *listing, const struct workload_view 
            (!listing->name || strcmp(listing->name, view->name) == 0) &&
            (!listing->cluster || text_equal(listing->cluster, view->cluster ? view->cluster : "")) &&
            (!listing->phase || strcasecmp(listing->phase, api_phase_name(view->phase)) == 0);
-}
-
-static uint64_t hash_of(const struct workload_view *view) {
-    return text_hash(text_hash(TEXT_HASH + view->kind, view->namespace_), view->name);
 }
 
 // One that changed after the listing began may have been written already.
@@ -64,14 +72,16 @@ static bool is_repeated(const struct listing *listing, const struct workload_vie
 
 static bool list_workload(void *ctx, const struct workload_view *view) {
     struct listing *listing = ctx;
-    uint64_t hash = hash_of(view);
+    uint64_t hash = text_hash(text_hash(TEXT_HASH + view->kind, view->namespace_), view->name);
     if (!is_wanted(listing, view) || is_repeated(listing, view, hash))
         return true;
-    if (!array_reserve(&listing->seen, &listing->cap_seen, listing->count + 1, sizeof *listing->seen)) {
-        listing->out_of_memory = true;
+    uint64_t *seen = array_next(&listing->seen, listing->count, sizeof *seen);
+    if (!seen) {
+        listing->out->out->failed = true;
         return false;
     }
-    listing->seen[listing->count++] = hash;
+    *seen = hash;
+    listing->count++;
     writer_object(listing->out, NULL);
     api_put_workload(listing->source, view, listing->out);
     writer_end(listing->out, '}');
@@ -84,12 +94,7 @@ static void see_gone(void *ctx, size_t kind, const char *namespace_, const char 
     if ((listing->kind && listing->kind != k) || (listing->namespace_ && strcmp(listing->namespace_, namespace_) != 0))
         return;
     struct writer out = {.out = &listing->gone, .comma = listing->gone.len > 0};
-    writer_object(&out, NULL);
-    writer_string(&out, "kind", k->abi.kind);
-    writer_string(&out, "group", k->abi.group);
-    writer_string(&out, "namespace", namespace_);
-    writer_string(&out, "name", name);
-    writer_end(&out, '}');
+    api_put_object(&out, NULL, "kind=%s group=%s namespace=%s name=%s", k->abi.kind, k->abi.group, namespace_, name);
 }
 
 // On the engine's thread.
@@ -105,19 +110,16 @@ static void run_slice(void *arg, struct engine *engine, struct moment now) {
         !listing->expired && inspect_changes(engine, now, &listing->after, WORKLOADS_SLICE, list_workload, listing);
 }
 
-struct error *listing_run(struct listing *listing) {
+// Appends items to the open array of `out`.
+static struct error *run_listing(struct listing *listing) {
     buffer_init(&listing->gone, GONE_MAX);
-    struct error *error = NULL;
     do
-        error = listing->source->query(listing->source->ctx, run_slice, listing);
-    while (!error && listing->more && !listing->out_of_memory && !listing->out->out->failed &&
-           (listing->limit == 0 || listing->count < listing->limit));
-    if (!error && (listing->out_of_memory || listing->gone.failed))
-        error = error_no_memory();
-    return error;
+        TRY(listing->source->query(listing->source->ctx, run_slice, listing));
+    while (listing->more && !listing->out->out->failed && (listing->limit == 0 || listing->count < listing->limit));
+    return listing->gone.failed ? error_no_memory() : NULL;
 }
 
-void listing_clear(struct listing *listing) {
+static void clear_listing(struct listing *listing) {
     buffer_free(&listing->gone);
     free(listing->seen);
     listing->seen = NULL;
@@ -151,44 +153,101 @@ static struct error *read_parameters(const struct api_call *call, struct listing
     listing->name = api_parameter(call, "name");
     listing->cluster = api_parameter(call, "cluster");
     listing->phase = api_parameter(call, "phase");
-    struct error *error = kind ? api_find_kind(call->source, kind, &listing->kind) : NULL;
-    if (!error && limit)
-        error = read_number("limit", limit, 100000, &number);
+    if (kind)
+        TRY(api_find_kind(call->source, kind, &listing->kind));
+    if (limit)
+        TRY(read_number("limit", limit, 100000, &number));
     listing->limit = (size_t)number;
-    if (!error && since) {
-        error = read_number("since", since, INT64_MAX, &listing->after);
-        listing->changes = true;
-    }
-    if (!error && more && *more && (since || !read_continue(more, listing)))
-        error = error_new(ERROR_INVALID, since ? "continue and since cannot be given together"
-                                               : "continue: expected the value of the answer before");
-    return error;
+    listing->changes = since;
+    if (since)
+        TRY(read_number("since", since, INT64_MAX, &listing->after));
+    if (more && *more && (since || !read_continue(more, listing)))
+        return error_new(ERROR_INVALID, since ? "continue and since cannot be given together"
+                                              : "continue: expected the value of the answer before");
+    return NULL;
 }
 
-void listing_put_end(const struct listing *listing, struct writer *out) {
-    writer_array(out, "gone");
-    if (listing->gone.len > 0)
-        buffer_append(out->out, listing->gone.data, listing->gone.len);
-    writer_end(out, ']');
-    writer_uint(out, "sequence", listing->start);
+static void put_end(const struct listing *listing) {
+    api_put_items(listing->out, "gone", &listing->gone);
+    writer_uint(listing->out, "sequence", listing->start);
 }
 
 struct error *api_workloads(struct api_call *call) {
-    struct listing listing = {.source = call->source, .out = &call->out};
-    struct error *error = read_parameters(call, &listing);
+    __attribute__((cleanup(clear_listing))) struct listing listing = {.source = call->source, .out = &call->out};
+    TRY(read_parameters(call, &listing));
     writer_array(&call->out, "items");
-    if (!error)
-        error = listing_run(&listing);
+    TRY(run_listing(&listing));
     writer_end(&call->out, ']');
-    call->expired = !error && listing.expired;
+    call->expired = listing.expired;
     if (call->expired)
-        error = error_new(ERROR_INVALID,
-                          "not all changes since then are known any more: list without since, and go on from there");
-    listing_put_end(&listing, &call->out);
+        return error_new(ERROR_INVALID,
+                         "not all changes since then are known any more: list without since, and go on from there");
+    put_end(&listing);
     char more[48] = "";
     if (listing.more)
         snprintf(more, sizeof more, "%" PRIu64 ".%" PRIu64, listing.start, listing.after);
     writer_string(&call->out, "continue", more);
-    listing_clear(&listing);
-    return error;
+    return NULL;
+}
+
+// One event; the id lets a reader resume.
+static void put_event(struct buffer *out, uint64_t sequence, const char *event, const struct buffer *data) {
+    buffer_printf(out, "id: %" PRIu64 "\nevent: %s\ndata: ", sequence, event);
+    buffer_append(out, data->data, data->len);
+    buffer_text(out, "\n\n");
+}
+
+// An event that is sent when the data differs from the last event.
+static struct error *put_changed(const struct api_source *source, const struct api_watch *watch, const char *event,
+                                 api_show *show, uint64_t *last, struct buffer *out) {
+    AUTO_BUFFER(data, DATA_MAX);
+    struct writer writer = {.out = &data};
+    writer_object(&writer, NULL);
+    TRY(api_put_snapshot(source, show, &writer));
+    writer_end(&writer, '}');
+    if (data.failed)
+        return error_no_memory();
+    uint64_t hash = text_hash(TEXT_HASH, data.data);
+    if (hash != *last)
+        put_event(out, watch->sequence, event, &data);
+    *last = hash;
+    return NULL;
+}
+
+// The workloads that changed, and those that are gone; all of them, marked as full, for a reader that has none yet or
+// missed something.
+static struct error *put_workloads(const struct api_source *source, struct api_watch *watch, struct buffer *out) {
+    AUTO_BUFFER(data, DATA_MAX);
+    struct writer writer = {.out = &data};
+    __attribute__((cleanup(clear_listing))) struct listing listing = {
+        .source = source, .out = &writer, .changes = true, .after = watch->sequence, .limit = BATCH_MAX};
+    writer_object(&writer, NULL);
+    writer_array(&writer, "items");
+    TRY(run_listing(&listing));
+    bool full = listing.expired;
+    if (full) {
+        clear_listing(&listing);
+        listing = (struct listing){.source = source, .out = &writer, .limit = BATCH_MAX};
+        TRY(run_listing(&listing));
+    }
+    writer_end(&writer, ']');
+    // The listing may have passed over later changes; workloads that did not fit come with the next batch.
+    if (listing.more && listing.after < listing.start)
+        listing.start = listing.after;
+    writer_bool(&writer, "full", full);
+    put_end(&listing);
+    writer_end(&writer, '}');
+    if (data.failed)
+        return error_no_memory();
+    watch->sequence = listing.start;
+    if (full || listing.count > 0 || listing.gone.len > 0)
+        put_event(out, watch->sequence, "workloads", &data);
+    return NULL;
+}
+
+struct error *api_watch_batch(const struct api_source *source, struct api_watch *watch, struct buffer *out) {
+    TRY(put_workloads(source, watch, out));
+    TRY(put_changed(source, watch, "workers", api_show_workers, &watch->workers, out));
+    TRY(put_changed(source, watch, "status", api_show_status, &watch->status, out));
+    return out->failed ? error_no_memory() : NULL;
 }

@@ -7,8 +7,6 @@
 #include "core/serve/http/server.h"
 
 #include <poll.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define ROUND_NS CLOCK_SECOND
 #define QUIET_ROUNDS 15 // after so many without an event, a comment shows that the connection works
@@ -36,9 +34,7 @@ struct watch_reader {
 static void put_end(struct watch_reader *reader) {
     AUTO_BUFFER(status, WEB_BODY_MAX);
     api_failure(&status, MHD_HTTP_FORBIDDEN, NULL, grant_reason(reader->call->grant));
-    buffer_text(&reader->batch, "event: end\ndata: ");
-    buffer_append(&reader->batch, status.data, status.len);
-    buffer_text(&reader->batch, "\n");
+    buffer_printf(&reader->batch, "event: end\ndata: %s\n", status.data ? status.data : "");
     reader->ended = true;
 }
 

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/serve/http/acceptor.h"
+#include "core/serve/http/net.h"
 
-#include "core/base/address.h"
 #include "core/base/log.h"
+#include "core/base/text.h"
 #include "core/base/thread.h"
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #define SCARCE_MS 1000 // between retries while no file descriptor is available
 #define STACK ((size_t)128 * 1024)
-
 #define BACKLOG 16
 
 union socket_name {
@@ -44,47 +42,45 @@ static struct error *parse_address(const char *text, union socket_name *out, soc
     return NULL;
 }
 
-static struct error *listen_failure(const char *address, int fd, int number) {
-    if (fd >= 0)
-        close(fd);
-    if (number == EADDRINUSE)
-        return error_new(ERROR_IO, "cannot listen on %s: another process does already", address);
-    return error_new(ERROR_IO, "cannot listen on %s: %s", address, strerror(number));
-}
-
 struct error *listen_open(const char *address, int *fd, uint16_t *port) {
     union socket_name name;
     socklen_t len = 0;
     TRY(parse_address(address, &name, &len));
-    int one = 1;
+    const int one = 1;
+    bool six = name.any.sa_family == AF_INET6;
     int socket_fd = socket(name.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (socket_fd < 0)
-        return listen_failure(address, -1, errno);
-    if (setsockopt(socket_fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) < 0)
-        return listen_failure(address, socket_fd, errno);
     // [::] is IPv6 alone for any default of the system, so that 0.0.0.0 remains available.
-    if (name.any.sa_family == AF_INET6 && setsockopt(socket_fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one) < 0)
-        return listen_failure(address, socket_fd, errno);
-    if (bind(socket_fd, &name.any, len) < 0 || listen(socket_fd, BACKLOG) < 0 ||
-        getsockname(socket_fd, &name.any, &len) < 0)
-        return listen_failure(address, socket_fd, errno);
+    if (socket_fd < 0 || setsockopt(socket_fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) < 0 ||
+        (six && setsockopt(socket_fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one) < 0) ||
+        bind(socket_fd, &name.any, len) < 0 || listen(socket_fd, BACKLOG) < 0 ||
+        getsockname(socket_fd, &name.any, &len) < 0) {
+        const char *problem = errno == EADDRINUSE ? "another process does already" : strerror(errno);
+        if (socket_fd >= 0)
+            close(socket_fd);
+        return error_new(ERROR_IO, "cannot listen on %s: %s", address, problem);
+    }
     *fd = socket_fd;
-    *port = ntohs(name.any.sa_family == AF_INET6 ? name.v6.sin6_port : name.v4.sin_port);
+    *port = ntohs(six ? name.v6.sin6_port : name.v4.sin_port);
     return NULL;
 }
-
-struct acceptor {
-    int fd, stop_fd;
-    void (*take)(void *ctx, int fd, const struct sockaddr *address, socklen_t len);
-    void *ctx;
-    pthread_t thread;
-};
 
 static bool is_scarce(int number) {
     return number == EMFILE || number == ENFILE || number == ENOBUFS || number == ENOMEM;
 }
 
-// Accepts all pending connections. Returns the error number at the end.
+// A client that vanished without a word would hold a stream or a session for ever.
+static void keep_alive(int fd) {
+    static const struct {
+        int level, name, value;
+    } options[] = {{SOL_SOCKET, SO_KEEPALIVE, 1},
+                   {IPPROTO_TCP, TCP_KEEPIDLE, 30},
+                   {IPPROTO_TCP, TCP_KEEPINTVL, 10},
+                   {IPPROTO_TCP, TCP_KEEPCNT, 3}};
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+        (void)setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof options[i].value);
+}
+
+// Passes on all pending connections; libmicrohttpd closes a rejected socket. Returns the error number at the end.
 static int accept_all(const struct acceptor *acceptor) {
     for (;;) {
         struct sockaddr_storage address;
@@ -92,7 +88,8 @@ static int accept_all(const struct acceptor *acceptor) {
         int fd = accept4(acceptor->fd, (struct sockaddr *)&address, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0)
             return errno;
-        acceptor->take(acceptor->ctx, fd, (struct sockaddr *)&address, len);
+        keep_alive(fd);
+        (void)MHD_add_connection(acceptor->daemon, fd, (struct sockaddr *)&address, len);
     }
 }
 
@@ -114,36 +111,21 @@ static void *accept_connections(void *arg) {
     }
 }
 
-static void release(struct acceptor *acceptor) {
-    close(acceptor->fd);
-    if (acceptor->stop_fd >= 0)
-        close(acceptor->stop_fd);
-    free(acceptor);
-}
-
-struct error *acceptor_start(int fd, void (*take)(void *ctx, int fd, const struct sockaddr *address, socklen_t len),
-                             void *ctx, struct acceptor **out) {
-    struct acceptor *acceptor = malloc(sizeof *acceptor);
-    if (!acceptor) {
-        close(fd);
-        return error_no_memory();
-    }
-    *acceptor = (struct acceptor){.fd = fd, .take = take, .ctx = ctx};
+struct error *acceptor_start(struct acceptor *acceptor, struct MHD_Daemon *daemon) {
+    acceptor->daemon = daemon;
     acceptor->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int code =
         acceptor->stop_fd < 0 ? errno : thread_start("accept", STACK, accept_connections, acceptor, &acceptor->thread);
-    if (code != 0) {
-        release(acceptor);
-        return error_new(ERROR_IO, "cannot accept connections: %s", strerror(code));
-    }
-    *out = acceptor;
-    return NULL;
+    acceptor->running = code == 0;
+    return code == 0 ? NULL : error_new(ERROR_IO, "cannot accept connections: %s", strerror(code));
 }
 
 void acceptor_stop(struct acceptor *acceptor) {
-    if (!acceptor)
-        return;
-    (void)eventfd_write(acceptor->stop_fd, 1);
-    pthread_join(acceptor->thread, NULL);
-    release(acceptor);
+    if (acceptor->running) {
+        (void)eventfd_write(acceptor->stop_fd, 1);
+        pthread_join(acceptor->thread, NULL);
+    }
+    close(acceptor->fd);
+    if (acceptor->stop_fd >= 0)
+        close(acceptor->stop_fd);
 }

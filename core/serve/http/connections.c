@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/serve/http/connections.h"
+#include "core/serve/http/net.h"
 
 #include "core/base/clock.h"
 
 #include <netinet/in.h>
-#include <string.h>
 
 void connections_address(const struct sockaddr *address, uint8_t out[16]) {
     memset(out, 0, 16);
@@ -20,17 +19,23 @@ static bool is_short(const struct served_connection *connection) {
     return !connection->closing && connection->kind == CONNECTION_SHORT;
 }
 
-static size_t open_count(const struct connections *connections) {
+// Connections of a kind. `near`: only those whose address begins with the same `len` bytes; `user`: only the user's.
+static size_t count_kind(const struct connections *connections, enum connection_kind kind,
+                         const struct served_connection *near, size_t len, const char *user) {
     size_t count = 0;
-    for (size_t i = 0; i < connections->count; i++)
-        count += is_short(&connections->list[i]);
+    for (size_t i = 0; i < connections->count; i++) {
+        const struct served_connection *other = &connections->list[i];
+        count += other->kind == kind && (!near || memcmp(other->address, near->address, len) == 0) &&
+                 (!user || (other->user && strcmp(other->user, user) == 0));
+    }
     return count;
 }
 
-static size_t of_same_address(const struct connections *connections, const struct served_connection *connection) {
+static size_t count_open(const struct connections *connections, const struct served_connection *of_address) {
     size_t count = 0;
     for (size_t i = 0; i < connections->count; i++)
-        count += is_short(&connections->list[i]) && memcmp(connections->list[i].address, connection->address, 16) == 0;
+        count += is_short(&connections->list[i]) &&
+                 (!of_address || memcmp(connections->list[i].address, of_address->address, 16) == 0);
     return count;
 }
 
@@ -45,7 +50,7 @@ static int make_room(struct connections *connections) {
     size_t most = 0;
     for (size_t i = 0; i < connections->count; i++) {
         struct served_connection *connection = &connections->list[i];
-        size_t count = is_short(connection) ? of_same_address(connections, connection) : 0;
+        size_t count = is_short(connection) ? count_open(connections, connection) : 0;
         if (count > most || (count > 0 && count == most && connection->since_ns < chosen->since_ns)) {
             chosen = connection;
             most = count;
@@ -55,12 +60,10 @@ static int make_room(struct connections *connections) {
 }
 
 int connections_add(struct connections *connections, int fd, const struct sockaddr *address, int64_t now_ns) {
-    size_t n_short = 0;
-    for (size_t i = 0; i < connections->count; i++)
-        n_short += connections->list[i].kind == CONNECTION_SHORT;
+    size_t n_short = count_kind(connections, CONNECTION_SHORT, NULL, 0, NULL);
     if (n_short >= CONNECTIONS_OPEN_MAX * 2 || connections->count == CONNECTIONS_MAX)
         return fd; // too many are still being closed
-    int away = open_count(connections) >= CONNECTIONS_OPEN_MAX ? make_room(connections) : -1;
+    int away = count_open(connections, NULL) >= CONNECTIONS_OPEN_MAX ? make_room(connections) : -1;
     struct served_connection *connection = &connections->list[connections->count++];
     *connection = (struct served_connection){.fd = fd, .since_ns = now_ns};
     connections_address(address, connection->address);
@@ -75,30 +78,17 @@ static struct served_connection *find_connection(struct connections *connections
 }
 
 size_t connections_limit(enum connection_kind kind) {
-    static const size_t limits[] = {[CONNECTION_SHORT] = CONNECTIONS_OPEN_MAX,
-                                    [CONNECTION_LOGS] = CONNECTIONS_LOGS,
-                                    [CONNECTION_EXEC] = CONNECTIONS_EXEC,
-                                    [CONNECTION_WATCH] = CONNECTIONS_WATCH,
-                                    [CONNECTION_REVIEW] = CONNECTIONS_REVIEW};
-    return limits[kind];
-}
-
-static bool is_mapped(const uint8_t address[16]) {
-    static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
-    return memcmp(address, prefix, sizeof prefix) == 0;
+    return kind == CONNECTION_SHORT ? CONNECTIONS_OPEN_MAX : CONNECTIONS_LASTING;
 }
 
 bool connections_extend(struct connections *connections, int fd, enum connection_kind kind) {
     struct served_connection *connection = find_connection(connections, fd);
     if (!connection || connection->closing)
         return false;
-    size_t count = 0, near = 0, len = is_mapped(connection->address) ? 16 : 8;
-    for (size_t i = 0; i < connections->count; i++) {
-        const struct served_connection *other = &connections->list[i];
-        count += other->kind == kind;
-        near += other->kind == kind && memcmp(other->address, connection->address, len) == 0;
-    }
-    if (count >= connections_limit(kind) || (kind == CONNECTION_REVIEW && near >= CONNECTIONS_REVIEW / 2))
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+    size_t len = memcmp(connection->address, mapped, sizeof mapped) == 0 ? 16 : 8;
+    if (count_kind(connections, kind, NULL, 0, NULL) >= connections_limit(kind) ||
+        (kind == CONNECTION_REVIEW && count_kind(connections, kind, connection, len, NULL) >= CONNECTIONS_REVIEW / 2))
         return false;
     connection->kind = kind;
     return true;
@@ -110,14 +100,8 @@ size_t connections_user_limit(enum connection_kind kind) {
 
 bool connections_claim(struct connections *connections, int fd, const char *user) {
     struct served_connection *connection = find_connection(connections, fd);
-    size_t count = 0;
-    if (!connection)
-        return false;
-    for (size_t i = 0; i < connections->count; i++) {
-        const struct served_connection *other = &connections->list[i];
-        count += other->kind == connection->kind && other->user && strcmp(other->user, user) == 0;
-    }
-    if (count >= connections_user_limit(connection->kind))
+    if (!connection ||
+        count_kind(connections, connection->kind, NULL, 0, user) >= connections_user_limit(connection->kind))
         return false;
     connection->user = user;
     return true;

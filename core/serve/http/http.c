@@ -4,12 +4,9 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/base/thread.h"
 #include "core/serve/pods/logs.h"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -59,33 +56,26 @@ static enum MHD_Result fail_now(struct MHD_Connection *connection, const char *p
 }
 
 bool http_extend(struct web_call *call, enum connection_kind kind) {
-    struct http_server *server = call->server;
-    pthread_mutex_lock(&server->lock);
-    bool ok = connections_extend(&server->connections, call->fd, kind);
-    pthread_mutex_unlock(&server->lock);
-    return ok;
-}
-
-bool http_claim(struct web_call *call) {
-    struct http_server *server = call->server;
-    pthread_mutex_lock(&server->lock);
-    bool ok = !call->user.name || connections_claim(&server->connections, call->fd, call->user.name);
-    pthread_mutex_unlock(&server->lock);
-    return ok;
+    AUTO_LOCK(&call->server->lock);
+    return connections_extend(&call->server->connections, call->fd, kind);
 }
 
 void http_served(struct web_call *call) {
-    struct http_server *server = call->server;
-    pthread_mutex_lock(&server->lock);
-    connections_served(&server->connections, call->fd, clock_now().mono_ns);
-    pthread_mutex_unlock(&server->lock);
+    AUTO_LOCK(&call->server->lock);
+    connections_served(&call->server->connections, call->fd, clock_now().mono_ns);
+}
+
+// False: the user of the call has as many of the kind open as one may have.
+static bool claim_place(const struct web_call *call) {
+    AUTO_LOCK(&call->server->lock);
+    return !call->user.name || connections_claim(&call->server->connections, call->fd, call->user.name);
 }
 
 // Identifies the caller and permits or refuses one more stream.
 static struct error *admit_call(struct web_call *call, unsigned *code) {
     enum connection_kind kind = call->route->kind;
     struct error *error = access_check(call, code);
-    if (error || kind == CONNECTION_SHORT || http_claim(call))
+    if (error || kind == CONNECTION_SHORT || claim_place(call))
         return error;
     *code = MHD_HTTP_TOO_MANY_REQUESTS;
     return error_new(ERROR_LIMIT, "user %s has %zu of them open, the most that one may have", web_user(call),
@@ -115,7 +105,9 @@ static void serve_call(struct web_call *call) {
 
 static enum MHD_Result answer_now(struct web_call *call) {
     AUTO_BUFFER(body, WEB_BODY_MAX);
-    unsigned code = call->route->make(call->server, &body);
+    const struct http_source *source = &call->server->source;
+    unsigned code =
+        source->page ? source->page(source->ctx, call->route->page, &body) : call->route->make(call->server, &body);
     const char *content_type = code == MHD_HTTP_OK ? call->route->content_type : WEB_TEXT;
     const char *policy = strcmp(content_type, WEB_HTML) == 0 ? call->server->ui.policy : NULL;
     return web_queue_text(call->connection, code, content_type, policy, &body);
@@ -146,12 +138,6 @@ static enum MHD_Result handle_request(struct web_call *call) {
     if (!call->reader.read)
         (void)MHD_set_connection_option(call->connection, MHD_CONNECTION_OPTION_TIMEOUT, CONNECTION_IDLE_S);
     return web_queue(call);
-}
-
-static bool is_method_allowed(const struct route *route, const char *method) {
-    if (strcmp(method, MHD_HTTP_METHOD_GET) == 0)
-        return true;
-    return strcmp(method, MHD_HTTP_METHOD_HEAD) == 0 && route->kind == CONNECTION_SHORT;
 }
 
 struct framing {
@@ -188,9 +174,9 @@ static enum MHD_Result first_call(struct http_server *server, struct MHD_Connect
         return fail_now(connection, path, MHD_HTTP_NOT_FOUND,
                         server->source.api ? "not found: available are /, /healthz, /readyz, /metrics and /api/v1"
                                            : "not found: available are /healthz, /readyz and /metrics");
-    if (!is_method_allowed(route, method))
-        return fail_now(connection, path, MHD_HTTP_METHOD_NOT_ALLOWED,
-                        route->kind == CONNECTION_SHORT ? "only GET and HEAD" : "only GET");
+    bool head = route->kind == CONNECTION_SHORT;
+    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && !(head && strcmp(method, MHD_HTTP_METHOD_HEAD) == 0))
+        return fail_now(connection, path, MHD_HTTP_METHOD_NOT_ALLOWED, head ? "only GET and HEAD" : "only GET");
     *request = web_call_new(server, connection, path, route);
     return *request ? MHD_YES : MHD_NO;
 }
@@ -209,11 +195,6 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, cons
     return handle_request(call);
 }
 
-static int socket_of(struct MHD_Connection *connection) {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    return info ? info->connect_fd : -1;
-}
-
 // libmicrohttpd closes a connection after its socket was shut down.
 static void shut_down(int fd) {
     if (fd >= 0)
@@ -227,15 +208,14 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **o
     *own = server->tls;
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     int64_t now_ns = clock_now().mono_ns;
-    pthread_mutex_lock(&server->lock);
+    AUTO_LOCK(&server->lock);
     if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
-        connections_remove(connections, socket_of(connection));
-    } else {
-        for (int late; (late = connections_expire(connections, now_ns)) >= 0;)
-            shut_down(late);
-        shut_down(connections_add(connections, socket_of(connection), info ? info->client_addr : NULL, now_ns));
+        connections_remove(connections, web_socket(connection));
+        return;
     }
-    pthread_mutex_unlock(&server->lock);
+    for (int late; (late = connections_expire(connections, now_ns)) >= 0;)
+        shut_down(late);
+    shut_down(connections_add(connections, web_socket(connection), info ? info->client_addr : NULL, now_ns));
 }
 
 static void on_completed(void *ctx, struct MHD_Connection *connection, void **request,
@@ -246,24 +226,6 @@ static void on_completed(void *ctx, struct MHD_Connection *connection, void **re
         return;
     http_served(call);
     web_call_free(call);
-}
-
-// A client that vanished without a word would hold a stream or a session for ever.
-static void keep_alive(int fd) {
-    static const struct {
-        int level, name, value;
-    } options[] = {{SOL_SOCKET, SO_KEEPALIVE, 1},
-                   {IPPROTO_TCP, TCP_KEEPIDLE, 30},
-                   {IPPROTO_TCP, TCP_KEEPINTVL, 10},
-                   {IPPROTO_TCP, TCP_KEEPCNT, 3}};
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
-        (void)setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof options[i].value);
-}
-
-// libmicrohttpd closes a rejected socket.
-static void add_connection(void *ctx, int fd, const struct sockaddr *address, socklen_t len) {
-    keep_alive(fd);
-    (void)MHD_add_connection(ctx, fd, address, len);
 }
 
 static struct error *start_daemon(struct http_server *server) {
@@ -281,8 +243,7 @@ static struct error *start_daemon(struct http_server *server) {
     return server->daemon ? NULL : error_new(ERROR_IO, "cannot start the HTTP server");
 }
 
-// *fd becomes -1 once the acceptor owns the descriptor.
-static struct error *start_server(struct http_server *server, const struct http_tls *tls, int *fd) {
+static struct error *start_server(struct http_server *server, const struct http_tls *tls) {
     const struct http_source *source = &server->source;
     int64_t review_ns = source->review_ns > 0 ? source->review_ns : GRANTS_REVIEW_NS;
     TRY(ui_open(&server->ui));
@@ -291,9 +252,7 @@ static struct error *start_server(struct http_server *server, const struct http_
     TRY(auth_new(&(struct auth_reviewer){source->review, source->ctx, source->review_ns}, &server->auth));
     TRY(grants_new(server->auth, review_ns, &server->grants));
     TRY(start_daemon(server));
-    int listening = *fd;
-    *fd = -1;
-    return acceptor_start(listening, add_connection, server->daemon, &server->acceptor);
+    return acceptor_start(&server->acceptor, server->daemon);
 }
 
 // A quarter of the file descriptors, so that logs take none from the connections to the clusters.
@@ -306,25 +265,22 @@ static size_t most_log_sources(void) {
 
 struct error *http_server_start_on(int fd, const struct http_tls *tls, const struct http_source *source,
                                    struct http_server **out) {
-    struct http_server *server = calloc(1, sizeof *server);
+    struct http_server *server = *out = calloc(1, sizeof *server);
     if (!server) {
         close(fd);
         return error_no_memory();
     }
     server->source = *source;
+    server->acceptor = (struct acceptor){.fd = fd, .stop_fd = -1};
     server->max_log_sources = most_log_sources();
     pthread_mutex_init(&server->lock, NULL);
     pthread_mutex_init(&server->watch_lock, NULL);
     pthread_cond_init(&server->session_over, NULL);
     turnstile_init(&server->answers, ANSWERS_AT_ONCE, ANSWERS_WAITING);
     new_tokens_init(&server->new_tokens);
-    struct error *error = start_server(server, tls, &fd);
-    if (fd >= 0)
-        close(fd);
+    struct error *error = start_server(server, tls);
     if (error)
-        http_server_stop(server);
-    else
-        *out = server;
+        http_server_stop(TAKE(*out));
     return error;
 }
 
@@ -335,12 +291,8 @@ struct error *http_tls_check(const struct http_tls *tls) {
     return error;
 }
 
-struct error *http_server_start(const char *address, const struct http_source *source, struct http_server **out) {
-    return http_server_start_tls(address, NULL, source, out);
-}
-
-struct error *http_server_start_tls(const char *address, const struct http_tls *tls, const struct http_source *source,
-                                    struct http_server **out) {
+struct error *http_server_start(const char *address, const struct http_tls *tls, const struct http_source *source,
+                                struct http_server **out) {
     int fd = -1;
     uint16_t port = 0;
     TRY(listen_open(address, &fd, &port));
@@ -355,19 +307,18 @@ uint16_t http_server_port(const struct http_server *server) {
 
 // Ends every thread of a connection that reads from a client.
 static void shut_down_all(struct http_server *server) {
-    pthread_mutex_lock(&server->lock);
+    AUTO_LOCK(&server->lock);
     for (size_t i = 0; i < server->connections.count; i++)
         shut_down(server->connections.list[i].fd);
     while (server->sessions > 0)
         pthread_cond_wait(&server->session_over, &server->lock);
-    pthread_mutex_unlock(&server->lock);
 }
 
 void http_server_stop(struct http_server *server) {
     if (!server)
         return;
     atomic_store(&server->stopping, true);
-    acceptor_stop(server->acceptor); // first, since the acceptor adds connections
+    acceptor_stop(&server->acceptor); // first, since the acceptor adds connections
     shut_down_all(server);
     if (server->daemon)
         MHD_stop_daemon(server->daemon); // waits for the threads of all connections

@@ -27,17 +27,16 @@ void http_source_init(struct http_source *source, struct host *host, const struc
 
 struct http_server;
 
-// `address` is an IP address with a port: "127.0.0.1:9440", "[::1]:9440"; port 0: any free one. The server listens when
-// this returns. ERROR_INVALID for another kind of address, ERROR_IO for an unusable one.
-struct error *http_server_start(const char *address, const struct http_source *source, struct http_server **out);
-
-// The same over TLS; NULL: plain HTTP. ERROR_INVALID if the files are not a certificate and the key.
 struct http_tls {
-    const char *cert_file, *key_file; // see tls.h
+    const char *cert_file, *key_file; // see tls.c
 };
 struct error *http_tls_check(const struct http_tls *tls);
-struct error *http_server_start_tls(const char *address, const struct http_tls *tls, const struct http_source *source,
-                                    struct http_server **out);
+
+// `address` is an IP address with a port: "127.0.0.1:9440", "[::1]:9440"; port 0: any free one. `tls` NULL: plain HTTP.
+// The server listens when this returns. ERROR_INVALID for another kind of address, and if the files are not a
+// certificate and the key; ERROR_IO for an unusable address.
+struct error *http_server_start(const char *address, const struct http_tls *tls, const struct http_source *source,
+                                struct http_server **out);
 
 // The same on a listening socket that does not block, also a Unix socket. Takes the socket, also on failure; the port
 // is 0.

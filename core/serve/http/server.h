@@ -6,14 +6,10 @@
 #include "core/serve/access/auth.h"
 #include "core/serve/access/grants.h"
 #include "core/serve/access/new_tokens.h"
-#include "core/serve/http/acceptor.h"
-#include "core/serve/http/connections.h"
 #include "core/serve/http/http.h"
-#include "core/serve/http/tls.h"
-#include "core/serve/http/turnstile.h"
+#include "core/serve/http/net.h"
 #include "core/serve/ui/ui.h"
 
-#include <microhttpd.h>
 #include <stdatomic.h>
 #include <sys/types.h>
 
@@ -22,11 +18,10 @@
 #define WEB_JSON "application/json"
 #define WEB_HTML "text/html; charset=utf-8"
 #define WEB_EVENTS "text/event-stream"
-#define WEB_UPGRADE_HEADERS 3
 
 struct http_server {
     struct MHD_Daemon *daemon;
-    struct acceptor *acceptor;
+    struct acceptor acceptor;
     struct http_source source;
     struct tls *tls; // NULL: plain HTTP
     struct auth *auth;
@@ -63,6 +58,7 @@ struct route {
     size_t segments;
     enum access access;
     enum connection_kind kind;
+    enum http_page page;      // of `make`, where another program than the host is the source
     const char *content_type; // of `make`
     // Answers at once, from memory: fills the body and returns the status code. NULL: `serve` answers.
     unsigned (*make)(struct http_server *server, struct buffer *body);
@@ -70,27 +66,21 @@ struct route {
     struct error *(*serve)(struct web_call *call);
 };
 
-// route.c. NULL: there is none. `with_api` false: only paths without the API.
+// pages.c. NULL: there is none. `with_api` false: only paths without the API.
 const struct route *route_find(const char *path, bool with_api);
 // Splits the rest of a path into exactly `count` segments, none of them empty; changes `rest`.
 bool route_split(char *rest, size_t count, const char **segments);
 
-// An answer without an end.
+// An answer without an end, or a session.
 struct web_reader {
-    // Blocks until there are bytes, and returns up to `max`. -1: the end; -2: the client is gone.
+    // Blocks until there are bytes, and returns up to `max`. -1: the end; -2: the client is gone. NULL: a session.
     ssize_t (*read)(void *ctx, char *out, size_t max);
-    void (*free)(void *ctx); // after the last read
+    void (*free)(void *ctx); // after the last read; of a session: the client is gone
     void *ctx;
 };
 
-// A connection that leaves HTTP. Exactly one of the functions is called.
-struct web_upgrade {
-    // Owns the call from now on. `early`: bytes that the client has sent already.
-    void (*taken)(void *ctx, int fd, const char *early, size_t early_len);
-    void (*gone)(void *ctx); // the client is
-    void *ctx;
-    void *handle; // of libmicrohttpd
-};
+// A connection that leaves HTTP: owns the call from now on. `early`: bytes that the client has sent already.
+typedef void (*web_upgraded)(void *ctx, int fd, const char *early, size_t early_len);
 
 struct web_call {
     struct http_server *server;
@@ -107,22 +97,22 @@ struct web_call {
     struct grant *grant;   // of a stream or a session; NULL: the caller needs none
     // The answer.
     unsigned code;
-    const char *content_type;
-    char *note;
-    struct buffer body;
+    struct MHD_Response *response; // NULL: none; the connection is closed
     struct web_reader reader;
-    struct web_upgrade upgrade;
-    char *upgrade_headers[2 * WEB_UPGRADE_HEADERS];
-    size_t n_upgrade_headers;
+    web_upgraded upgrade;
+    void *handle; // of libmicrohttpd, of an upgraded connection
 };
 
-// web.c. NULL when out of memory.
+// web.c
+int web_socket(struct MHD_Connection *connection);
+// NULL when out of memory.
 struct web_call *web_call_new(struct http_server *server, struct MHD_Connection *connection, const char *path,
                               const struct route *route);
 void web_call_free(struct web_call *call);         // NULL is fine
 const char *web_user(const struct web_call *call); // "": without a name
 // Percent-decoded; NULL: absent; the first one if there are several.
 const char *web_parameter(const struct web_call *call, const char *name);
+const char *web_text(const struct web_call *call, const char *name);   // the same; NULL also if empty
 bool web_flag(const struct web_call *call, const char *name);          // "true" or "1"
 const char *web_header(const struct web_call *call, const char *name); // NULL: absent
 
@@ -132,9 +122,9 @@ void web_answer(struct web_call *call, unsigned code, const char *content_type, 
 void web_fail(struct web_call *call, unsigned code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 // 200, with the bytes of the reader. `note` goes into the header Wharf-Note; NULL is fine, and the text is copied.
 void web_stream(struct web_call *call, const char *content_type, const char *note, const struct web_reader *reader);
-// 101 with a copy of `headers`.
-void web_upgrade(struct web_call *call, const struct api_parameter *headers, size_t n_headers,
-                 const struct web_upgrade *upgrade);
+// 101 with a copy of the headers. Either `upgraded` is called, with the session's ctx, or the session's `free`.
+void web_upgrade(struct web_call *call, const struct api_parameter *headers, size_t n_headers, web_upgraded upgraded,
+                 const struct web_reader *session);
 void web_upgrade_close(struct web_call *call); // ends an upgraded connection
 
 // Queues the answer of the call.
@@ -145,8 +135,6 @@ enum MHD_Result web_queue_text(struct MHD_Connection *connection, unsigned code,
 
 // http.c. False: as many of the kind are open as there may be.
 bool http_extend(struct web_call *call, enum connection_kind kind);
-// False: the user of the call has as many of the kind open as one may have.
-bool http_claim(struct web_call *call);
 void http_served(struct web_call *call); // after the answer, or the review of the token
 
 // access.c. The token that decides about the call; NULL: the call needs none, or has none.
@@ -154,11 +142,7 @@ const char *access_token(const struct web_call *call);
 // Identifies the caller and checks the right to the route; sets call->user. On failure *code is the status code.
 struct error *access_check(struct web_call *call, unsigned *code);
 
-// The routes: pages.c, serve_api.c, serve_watch.c, serve_pods.c, logs.c, exec.c
-unsigned page_health(struct http_server *server, struct buffer *body);
-unsigned page_ready(struct http_server *server, struct buffer *body);
-unsigned page_metrics(struct http_server *server, struct buffer *body);
-unsigned page_ui(struct http_server *server, struct buffer *body);
+// The routes: serve_api.c, targets.c, logs.c, exec.c
 struct error *serve_api(struct web_call *call);
 struct error *serve_watch(struct web_call *call);
 struct error *serve_pods(struct web_call *call);

@@ -1,37 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/serve/http/stream.h"
-
-#include "core/base/memory.h"
+#include "core/base/thread.h"
+#include "core/serve/http/net.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
+
+// The kernel doubles the number, and counts its own data too.
+#define BUFFER_BYTES (32 * 1024)
 
 struct stream {
     pthread_mutex_t lock;
-    pthread_cond_t changed; // there is space in the ring, or the answer is decided
-    int filled_fd;          // an eventfd: there is something for the reader
-    size_t start, len;      // of the bytes in `data`
-    bool begun, ended, abandoned;
+    pthread_cond_t changed; // the answer is decided
+    int reader, producer;   // the ends of a pair of sockets
+    bool decided, abandoned;
     void (*wake)(void *ctx);
     void *wake_ctx;
-    char data[STREAM_BUFFER];
 };
 
 struct error *stream_new(struct stream **out) {
-    struct stream *stream = malloc(sizeof *stream);
+    int ends[2];
+    struct stream *stream = calloc(1, sizeof *stream);
     if (!stream)
         return error_no_memory();
-    memset(stream, 0, offsetof(struct stream, data));
-    stream->filled_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (stream->filled_fd < 0) {
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
         free(stream);
         return error_new(ERROR_IO, "cannot open a stream: %s", strerror(errno));
     }
+    (void)setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &(int){BUFFER_BYTES}, sizeof(int));
+    stream->reader = ends[0];
+    stream->producer = ends[1];
     pthread_mutex_init(&stream->lock, NULL);
     pthread_cond_init(&stream->changed, NULL);
     *out = stream;
@@ -41,115 +39,71 @@ struct error *stream_new(struct stream **out) {
 void stream_free(struct stream *stream) {
     if (!stream)
         return;
-    close(stream->filled_fd);
+    close(stream->reader);
+    close(stream->producer);
     pthread_cond_destroy(&stream->changed);
     pthread_mutex_destroy(&stream->lock);
     free(stream);
 }
 
-static size_t put_bytes(struct stream *stream, const char *bytes, size_t len) {
-    len = size_least(len, STREAM_BUFFER - stream->len);
-    size_t end = (stream->start + stream->len) % STREAM_BUFFER;
-    size_t first = size_least(len, STREAM_BUFFER - end);
-    memcpy(stream->data + end, bytes, first);
-    memcpy(stream->data, bytes + first, len - first);
-    stream->len += len;
-    (void)eventfd_write(stream->filled_fd, 1);
-    return len;
-}
-
 bool stream_write(struct stream *stream, const void *bytes, size_t len) {
-    const char *at = bytes;
-    pthread_mutex_lock(&stream->lock);
-    while (len > 0 && !stream->abandoned) {
-        size_t taken = put_bytes(stream, at, len);
-        at += taken;
-        len -= taken;
-        if (len > 0 && !stream->abandoned)
-            pthread_cond_wait(&stream->changed, &stream->lock);
+    for (const char *at = bytes; len > 0;) {
+        ssize_t sent = send(stream->producer, at, len, MSG_NOSIGNAL);
+        if (sent < 0 && errno != EINTR)
+            return false;
+        at += sent > 0 ? sent : 0;
+        len -= sent > 0 ? (size_t)sent : 0;
     }
-    bool ok = !stream->abandoned;
-    pthread_mutex_unlock(&stream->lock);
-    return ok;
+    return stream_is_read(stream);
 }
 
 bool stream_is_read(struct stream *stream) {
-    pthread_mutex_lock(&stream->lock);
-    bool read = !stream->abandoned;
-    pthread_mutex_unlock(&stream->lock);
-    return read;
+    AUTO_LOCK(&stream->lock);
+    return !stream->abandoned;
 }
 
 void stream_on_gone(struct stream *stream, void (*wake)(void *ctx), void *ctx) {
-    pthread_mutex_lock(&stream->lock);
+    AUTO_LOCK(&stream->lock);
     stream->wake = wake;
     stream->wake_ctx = ctx;
     if (stream->abandoned && wake)
         wake(ctx);
-    pthread_mutex_unlock(&stream->lock);
-}
-
-static void set_flag(struct stream *stream, bool *flag) {
-    pthread_mutex_lock(&stream->lock);
-    *flag = true;
-    pthread_cond_broadcast(&stream->changed);
-    (void)eventfd_write(stream->filled_fd, 1);
-    pthread_mutex_unlock(&stream->lock);
 }
 
 void stream_begin(struct stream *stream) {
-    set_flag(stream, &stream->begun);
+    AUTO_LOCK(&stream->lock);
+    stream->decided = true;
+    pthread_cond_broadcast(&stream->changed);
 }
 
 void stream_end(struct stream *stream) {
-    set_flag(stream, &stream->ended);
+    (void)shutdown(stream->producer, SHUT_WR);
+    stream_begin(stream);
 }
 
 void stream_wait(struct stream *stream) {
-    pthread_mutex_lock(&stream->lock);
-    while (!stream->begun && !stream->ended)
+    AUTO_LOCK(&stream->lock);
+    while (!stream->decided)
         pthread_cond_wait(&stream->changed, &stream->lock);
-    pthread_mutex_unlock(&stream->lock);
 }
 
 void stream_abandon(struct stream *stream) {
-    set_flag(stream, &stream->abandoned);
-    pthread_mutex_lock(&stream->lock);
+    AUTO_LOCK(&stream->lock);
+    stream->abandoned = true;
+    (void)shutdown(stream->reader, SHUT_RDWR); // ends a write that waits
     if (stream->wake)
         stream->wake(stream->wake_ctx);
-    pthread_mutex_unlock(&stream->lock);
-}
-
-static size_t take_bytes(struct stream *stream, char *out, size_t max) {
-    size_t len = size_least(stream->len, max);
-    size_t first = size_least(len, STREAM_BUFFER - stream->start);
-    memcpy(out, stream->data + stream->start, first);
-    memcpy(out + first, stream->data, len - first);
-    stream->start = (stream->start + len) % STREAM_BUFFER;
-    stream->len -= len;
-    pthread_cond_signal(&stream->changed);
-    return len;
-}
-
-// 0: nothing yet.
-static ptrdiff_t read_now(struct stream *stream, char *out, size_t max) {
-    eventfd_t count;
-    pthread_mutex_lock(&stream->lock);
-    (void)eventfd_read(stream->filled_fd, &count);
-    ptrdiff_t result = stream->abandoned ? -2 : stream->len > 0 ? (ptrdiff_t)take_bytes(stream, out, max) : 0;
-    if (result == 0 && stream->ended)
-        result = -1;
-    pthread_mutex_unlock(&stream->lock);
-    return result;
 }
 
 ptrdiff_t stream_read(struct stream *stream, int client, char *out, size_t max) {
-    ptrdiff_t result;
-    while ((result = read_now(stream, out, max)) == 0) {
-        struct pollfd polled[] = {{.fd = stream->filled_fd, .events = POLLIN}, {.fd = client, .events = POLLRDHUP}};
+    while (stream_is_read(stream)) {
+        ssize_t len = recv(stream->reader, out, max, MSG_DONTWAIT);
+        if (len >= 0)
+            return len > 0 ? len : -1;
+        struct pollfd polled[] = {{.fd = stream->reader, .events = POLLIN}, {.fd = client, .events = POLLRDHUP}};
         (void)poll(polled, 2, -1);
         if (polled[1].revents != 0)
             stream_abandon(stream);
     }
-    return result;
+    return -2;
 }

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/serve/http/tls.h"
+#include "core/serve/http/net.h"
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/base/thread.h"
 
 #include <gnutls/abstract.h>
 #include <gnutls/x509.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #define CHAIN_MAX 16
@@ -28,24 +27,26 @@ struct certificate {
 };
 
 struct tls {
+    const char *cert_file, *key_file; // first members, see struct_copy_with_texts
     pthread_mutex_t lock;
-    char *cert_file, *key_file;
     struct stat seen[2];
     int64_t checked_ns;
     struct certificate *current;
 };
 
-static void certificate_free(struct certificate *certificate) {
-    if (!certificate)
-        return;
-    for (unsigned i = 0; i < certificate->count; i++)
-        gnutls_pcert_deinit(&certificate->chain[i]);
-    if (certificate->key)
-        gnutls_privkey_deinit(certificate->key);
-    free(certificate);
+// With all older ones.
+static void free_certificates(struct certificate *newest) {
+    for (struct certificate *certificate = newest, *older; certificate; certificate = older) {
+        older = certificate->older;
+        for (unsigned i = 0; i < certificate->count; i++)
+            gnutls_pcert_deinit(&certificate->chain[i]);
+        if (certificate->key)
+            gnutls_privkey_deinit(certificate->key);
+        free(certificate);
+    }
 }
 
-static struct error *failed(const char *file, int code) {
+static struct error *file_error(const char *file, int code) {
     return error_new(ERROR_INVALID, "%s: %s", file, gnutls_strerror(code));
 }
 
@@ -55,51 +56,42 @@ static gnutls_datum_t datum_of(const struct buffer *text) {
 
 static struct error *read_chain(const char *file, struct certificate *out) {
     AUTO_BUFFER(text, FILE_MAX);
-    struct error *error = text_read_regular_file(file, FILE_MAX, &text);
-    if (error)
-        return error;
+    TRY(text_read_regular_file(file, FILE_MAX, &text));
     gnutls_datum_t pem = datum_of(&text);
     unsigned count = CHAIN_MAX;
     int code = gnutls_pcert_list_import_x509_raw(out->chain, &count, &pem, GNUTLS_X509_FMT_PEM, 0);
     if (code != GNUTLS_E_SUCCESS)
-        return failed(file, code);
+        return file_error(file, code);
     out->count = count;
     return count > 0 ? NULL : error_new(ERROR_INVALID, "%s: found no certificate", file);
 }
 
 static struct error *read_key(const char *file, struct certificate *out) {
     AUTO_BUFFER(text, FILE_MAX);
-    struct error *error = text_read_regular_file(file, FILE_MAX, &text);
-    if (error)
-        return error;
+    TRY(text_read_regular_file(file, FILE_MAX, &text));
     gnutls_datum_t pem = datum_of(&text);
     int code = gnutls_privkey_init(&out->key);
     if (code == GNUTLS_E_SUCCESS)
         code = gnutls_privkey_import_x509_raw(out->key, &pem, GNUTLS_X509_FMT_PEM, NULL, 0);
     explicit_bzero(text.data, text.len);
-    return code == GNUTLS_E_SUCCESS ? NULL : failed(file, code);
-}
-
-static bool key_id(gnutls_pubkey_t key, unsigned char id[64], size_t *len) {
-    *len = 64;
-    return gnutls_pubkey_get_key_id(key, GNUTLS_KEYID_USE_SHA256, id, len) == GNUTLS_E_SUCCESS;
+    return code == GNUTLS_E_SUCCESS ? NULL : file_error(file, code);
 }
 
 static bool is_pair(const struct certificate *certificate) {
     unsigned char ids[2][64];
-    size_t lens[2];
-    gnutls_pubkey_t own;
-    if (gnutls_pubkey_init(&own) != GNUTLS_E_SUCCESS)
+    size_t lens[2] = {sizeof ids[0], sizeof ids[1]};
+    gnutls_pubkey_t keys[2] = {NULL, certificate->chain[0].pubkey};
+    if (gnutls_pubkey_init(&keys[0]) != GNUTLS_E_SUCCESS)
         return false;
-    bool same = gnutls_pubkey_import_privkey(own, certificate->key, 0, 0) == GNUTLS_E_SUCCESS &&
-                key_id(own, ids[0], &lens[0]) && key_id(certificate->chain[0].pubkey, ids[1], &lens[1]) &&
-                lens[0] == lens[1] && memcmp(ids[0], ids[1], lens[0]) == 0;
-    gnutls_pubkey_deinit(own);
-    return same;
+    bool ok = gnutls_pubkey_import_privkey(keys[0], certificate->key, 0, 0) == GNUTLS_E_SUCCESS;
+    for (size_t i = 0; i < 2; i++)
+        ok = ok && gnutls_pubkey_get_key_id(keys[i], GNUTLS_KEYID_USE_SHA256, ids[i], &lens[i]) == GNUTLS_E_SUCCESS;
+    gnutls_pubkey_deinit(keys[0]);
+    return ok && lens[0] == lens[1] && memcmp(ids[0], ids[1], lens[0]) == 0;
 }
 
 static struct error *load_certificate(const struct tls *tls, struct certificate **out) {
-    struct certificate *made = calloc(1, sizeof *made);
+    struct certificate *made = *out = calloc(1, sizeof *made);
     if (!made)
         return error_no_memory();
     struct error *error = read_chain(tls->cert_file, made);
@@ -109,9 +101,7 @@ static struct error *load_certificate(const struct tls *tls, struct certificate 
         error = error_new(ERROR_INVALID, "%s: found another key than that of the certificate in %s", tls->key_file,
                           tls->cert_file);
     if (error)
-        certificate_free(made);
-    else
-        *out = made;
+        free_certificates(TAKE(*out));
     return error;
 }
 
@@ -133,22 +123,19 @@ static bool files_changed(struct tls *tls) {
     return changed;
 }
 
-static void drop_old(struct tls *tls, int64_t now_ns) {
+static void free_expired(struct tls *tls, int64_t now_ns) {
     struct certificate **place = &tls->current->older;
     while (*place && now_ns - (*place)->replaced_ns < HANDSHAKE_NS)
         place = &(*place)->older;
-    for (struct certificate *old = TAKE(*place), *next; old; old = next) {
-        next = old->older;
-        certificate_free(old);
-    }
+    free_certificates(TAKE(*place));
 }
 
-static void refresh(struct tls *tls) {
+static void reload_changed(struct tls *tls) {
     int64_t now_ns = clock_now().mono_ns;
     if (now_ns - tls->checked_ns < CHECK_NS)
         return;
     tls->checked_ns = now_ns;
-    drop_old(tls, now_ns);
+    free_expired(tls, now_ns);
     struct certificate *fresh = NULL;
     struct error *error = files_changed(tls) ? load_certificate(tls, &fresh) : NULL;
     if (error)
@@ -173,12 +160,11 @@ static int give_certificate(gnutls_session_t session, const gnutls_datum_t *auth
     struct tls *tls = info ? info->socket_context : NULL;
     if (!tls)
         return -1;
-    pthread_mutex_lock(&tls->lock);
-    refresh(tls);
+    AUTO_LOCK(&tls->lock);
+    reload_changed(tls);
     *chain = tls->current->chain;
     *count = tls->current->count;
     *key = tls->current->key;
-    pthread_mutex_unlock(&tls->lock);
     return 0;
 }
 
@@ -193,32 +179,22 @@ struct error *tls_new(const char *cert_file, const char *key_file, struct tls **
     if (MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES ||
         MHD_is_feature_supported(MHD_FEATURE_HTTPS_CERT_CALLBACK) != MHD_YES)
         return error_new(ERROR_UNSUPPORTED, "found a libmicrohttpd without TLS, expected one with GnuTLS");
-    struct tls *tls = calloc(1, sizeof *tls);
-    struct error *error = tls ? NULL : error_no_memory();
-    if (!error)
-        pthread_mutex_init(&tls->lock, NULL);
-    if (!error && (!(tls->cert_file = strdup(cert_file)) || !(tls->key_file = strdup(key_file))))
-        error = error_no_memory();
-    if (!error) {
-        (void)files_changed(tls);
-        error = load_certificate(tls, &tls->current);
-    }
+    const struct tls wanted = {.cert_file = cert_file, .key_file = key_file};
+    struct tls *tls = *out = struct_copy_with_texts(&wanted, sizeof wanted, 2);
+    if (!tls)
+        return error_no_memory();
+    pthread_mutex_init(&tls->lock, NULL);
+    (void)files_changed(tls);
+    struct error *error = load_certificate(tls, &tls->current);
     if (error)
-        tls_free(tls);
-    else
-        *out = tls;
+        tls_free(TAKE(*out));
     return error;
 }
 
 void tls_free(struct tls *tls) {
     if (!tls)
         return;
-    for (struct certificate *old = tls->current, *next; old; old = next) {
-        next = old->older;
-        certificate_free(old);
-    }
+    free_certificates(tls->current);
     pthread_mutex_destroy(&tls->lock);
-    free(tls->cert_file);
-    free(tls->key_file);
     free(tls);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/serve/http/turnstile.h"
+#include "core/base/thread.h"
+#include "core/serve/http/net.h"
 
 void turnstile_init(struct turnstile *turnstile, size_t places, size_t max_waiting) {
     *turnstile = (struct turnstile){.places = places, .max_waiting = max_waiting};
@@ -13,23 +14,20 @@ void turnstile_destroy(struct turnstile *turnstile) {
 }
 
 bool turnstile_enter(struct turnstile *turnstile) {
-    pthread_mutex_lock(&turnstile->lock);
-    bool enters = turnstile->arrived - turnstile->entered < turnstile->max_waiting;
-    if (enters) {
-        unsigned long turn = turnstile->arrived++;
-        while (turn != turnstile->entered || turnstile->inside == turnstile->places)
-            pthread_cond_wait(&turnstile->changed, &turnstile->lock);
-        turnstile->entered++;
-        turnstile->inside++;
-        pthread_cond_broadcast(&turnstile->changed);
-    }
-    pthread_mutex_unlock(&turnstile->lock);
-    return enters;
+    AUTO_LOCK(&turnstile->lock);
+    if (turnstile->arrived - turnstile->entered >= turnstile->max_waiting)
+        return false;
+    unsigned long turn = turnstile->arrived++;
+    while (turn != turnstile->entered || turnstile->inside == turnstile->places)
+        pthread_cond_wait(&turnstile->changed, &turnstile->lock);
+    turnstile->entered++;
+    turnstile->inside++;
+    pthread_cond_broadcast(&turnstile->changed);
+    return true;
 }
 
 void turnstile_leave(struct turnstile *turnstile) {
-    pthread_mutex_lock(&turnstile->lock);
+    AUTO_LOCK(&turnstile->lock);
     turnstile->inside--;
     pthread_cond_broadcast(&turnstile->changed);
-    pthread_mutex_unlock(&turnstile->lock);
 }

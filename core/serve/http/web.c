@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/serve/http/server.h"
 
-#include "core/base/address.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
 
 #include <netinet/in.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #define PARAMETERS_MAX ((size_t)256)
@@ -19,12 +16,9 @@ union socket_address {
 };
 
 static bool is_loopback(const struct sockaddr *address) {
-    if (address->sa_family == AF_INET)
-        return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24 == 127;
-    if (address->sa_family != AF_INET6)
-        return false;
-    const struct in6_addr *six = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
-    return IN6_IS_ADDR_LOOPBACK(six) || (IN6_IS_ADDR_V4MAPPED(six) && six->s6_addr[12] == 127);
+    struct in6_addr six;
+    connections_address(address, six.s6_addr);
+    return IN6_IS_ADDR_LOOPBACK(&six) || (IN6_IS_ADDR_V4MAPPED(&six) && six.s6_addr[12] == 127);
 }
 
 // Headers that proxies add.
@@ -49,25 +43,16 @@ static bool is_of_other_page(const struct web_call *call) {
     return origin && (!text_has_prefix(origin, scheme) || !host || strcmp(origin + strlen(scheme), host) != 0);
 }
 
-// A Unix socket, with a mode that admits the callers, or loopback addresses at both ends.
-static bool is_on_this_machine(const struct web_call *call, const struct sockaddr *peer) {
-    union socket_address own = {.storage = {0}};
-    socklen_t len = sizeof own;
-    if (getsockname(call->fd, &own.any, &len) != 0)
+// A Unix socket, with a mode that admits the callers, or loopback addresses at both ends; and no proxy passes the
+// request on.
+static bool is_local(const struct web_call *call) {
+    union socket_address own = {.storage = {0}}, peer = {.storage = {0}};
+    socklen_t own_len = sizeof own, peer_len = sizeof peer;
+    if (getsockname(call->fd, &own.any, &own_len) != 0 || getpeername(call->fd, &peer.any, &peer_len) != 0)
         return false;
-    return own.any.sa_family == AF_UNIX || (is_loopback(&own.any) && is_loopback(peer));
-}
-
-// Both ends are this machine, and no proxy passes the request on.
-static bool is_local(const struct web_call *call, const struct sockaddr *peer) {
-    return is_on_this_machine(call, peer) && auth_host_is_local(web_header(call, "Host")) && !is_passed_on(call) &&
+    bool same_machine = own.any.sa_family == AF_UNIX || (is_loopback(&own.any) && is_loopback(&peer.any));
+    return same_machine && auth_host_is_local(web_header(call, "Host")) && !is_passed_on(call) &&
            !is_of_other_page(call);
-}
-
-static void look_at_peer(struct web_call *call) {
-    union socket_address peer = {.storage = {0}};
-    socklen_t len = sizeof peer;
-    call->local = getpeername(call->fd, &peer.any, &len) == 0 && is_local(call, &peer.any);
 }
 
 static enum MHD_Result add_parameter(void *ctx, enum MHD_ValueKind kind, const char *name, const char *value) {
@@ -82,20 +67,23 @@ static enum MHD_Result add_parameter(void *ctx, enum MHD_ValueKind kind, const c
     return MHD_YES;
 }
 
+int web_socket(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
+}
+
 struct web_call *web_call_new(struct http_server *server, struct MHD_Connection *connection, const char *path,
                               const struct route *route) {
     struct web_call *call = calloc(1, sizeof *call);
     if (!call)
         return NULL;
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     call->server = server;
     call->connection = connection;
     call->route = route;
-    call->fd = info ? info->connect_fd : -1;
-    look_at_peer(call);
+    call->fd = web_socket(connection);
+    call->local = is_local(call);
     call->path = strdup(path);
     call->rest = strdup(path + strlen(route->path));
-    buffer_init(&call->body, WEB_BODY_MAX);
     (void)MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_parameter, call);
     if (call->path && call->rest)
         return call;
@@ -108,15 +96,11 @@ void web_call_free(struct web_call *call) {
         return;
     if (call->reader.free)
         call->reader.free(call->reader.ctx);
-    if (call->upgrade.gone)
-        call->upgrade.gone(call->upgrade.ctx);
-    for (size_t i = 0; i < 2 * call->n_upgrade_headers; i++)
-        free(call->upgrade_headers[i]);
+    if (call->response)
+        MHD_destroy_response(call->response);
     grant_free(call->grant);
     auth_user_clear(&call->user);
-    buffer_free(&call->body);
     free(call->parameters);
-    free(call->note);
     free(call->path);
     free(call->rest);
     free(call);
@@ -133,6 +117,11 @@ const char *web_parameter(const struct web_call *call, const char *name) {
     return NULL;
 }
 
+const char *web_text(const struct web_call *call, const char *name) {
+    const char *text = web_parameter(call, name);
+    return text && *text ? text : NULL;
+}
+
 bool web_flag(const struct web_call *call, const char *name) {
     const char *value = web_parameter(call, name);
     return value && (strcmp(value, "true") == 0 || strcmp(value, "1") == 0);
@@ -140,51 +129,6 @@ bool web_flag(const struct web_call *call, const char *name) {
 
 const char *web_header(const struct web_call *call, const char *name) {
     return MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, name);
-}
-
-void web_answer(struct web_call *call, unsigned code, const char *content_type, struct buffer *body) {
-    call->code = code;
-    call->content_type = content_type;
-    buffer_free(&call->body);
-    call->body = *body;
-    *body = (struct buffer){.max = call->body.max};
-}
-
-void web_fail(struct web_call *call, unsigned code, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    AUTO_TEXT text = text_vformat(format, args);
-    va_end(args);
-    AUTO_BUFFER(body, WEB_BODY_MAX);
-    api_failure(&body, code, NULL, text ? text : "out of memory");
-    web_answer(call, code, WEB_JSON, &body);
-}
-
-// A header's value is one line of visible ASCII.
-static char *header_text(const char *text) {
-    char *copy = text ? strndup(text, 512) : NULL;
-    for (char *at = copy; at && *at; at++)
-        if (*at < ' ' || *at >= 0x7f)
-            *at = '?';
-    return copy;
-}
-
-void web_stream(struct web_call *call, const char *content_type, const char *note, const struct web_reader *reader) {
-    call->code = MHD_HTTP_OK;
-    call->content_type = content_type;
-    call->note = header_text(note);
-    call->reader = *reader;
-}
-
-void web_upgrade(struct web_call *call, const struct api_parameter *headers, size_t n_headers,
-                 const struct web_upgrade *upgrade) {
-    call->code = MHD_HTTP_SWITCHING_PROTOCOLS;
-    call->upgrade = *upgrade;
-    call->n_upgrade_headers = size_least(n_headers, WEB_UPGRADE_HEADERS);
-    for (size_t i = 0; i < call->n_upgrade_headers; i++) {
-        call->upgrade_headers[2 * i] = strdup(headers[i].name);
-        call->upgrade_headers[2 * i + 1] = header_text(headers[i].value);
-    }
 }
 
 // An answer is for the caller alone; a page of another origin gets nothing from an answer.
@@ -210,9 +154,24 @@ static bool add_headers(struct MHD_Response *response, unsigned code, const char
     return ok;
 }
 
-static enum MHD_Result queue_response(struct MHD_Connection *connection, unsigned code, struct MHD_Response *response,
-                                      bool ok) {
-    enum MHD_Result result = ok ? MHD_queue_response(connection, code, response) : MHD_NO;
+static struct MHD_Response *make_text(unsigned code, const char *content_type, const char *policy,
+                                      struct buffer *body) {
+    size_t len = 0;
+    char *text = buffer_take(body, &len);
+    struct MHD_Response *response = text ? MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE) : NULL;
+    if (response && add_headers(response, code, content_type, policy))
+        return response;
+    if (response)
+        MHD_destroy_response(response);
+    else
+        free(text);
+    return NULL;
+}
+
+static enum MHD_Result queue_response(struct MHD_Connection *connection, unsigned code, struct MHD_Response *response) {
+    if (!response)
+        return MHD_NO;
+    enum MHD_Result result = MHD_queue_response(connection, code, response);
     MHD_destroy_response(response);
     return result;
 }
@@ -220,15 +179,49 @@ static enum MHD_Result queue_response(struct MHD_Connection *connection, unsigne
 // Out of memory closes the connection.
 enum MHD_Result web_queue_text(struct MHD_Connection *connection, unsigned code, const char *content_type,
                                const char *policy, struct buffer *body) {
-    size_t len = 0;
-    char *text = buffer_take(body, &len);
-    if (!text)
-        return MHD_NO;
-    struct MHD_Response *response = MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE);
-    if (response)
-        return queue_response(connection, code, response, add_headers(response, code, content_type, policy));
-    free(text);
-    return MHD_NO;
+    return queue_response(connection, code, make_text(code, content_type, policy, body));
+}
+
+enum MHD_Result web_queue(struct web_call *call) {
+    return queue_response(call->connection, call->code, TAKE(call->response));
+}
+
+// `complete` false: out of memory.
+static void set_response(struct web_call *call, unsigned code, struct MHD_Response *response, bool complete) {
+    if (call->response)
+        MHD_destroy_response(call->response);
+    if (response && !complete)
+        MHD_destroy_response(response);
+    call->code = code;
+    call->response = complete ? response : NULL;
+}
+
+void web_answer(struct web_call *call, unsigned code, const char *content_type, struct buffer *body) {
+    set_response(call, code, make_text(code, content_type, NULL, body), true);
+}
+
+void web_fail(struct web_call *call, unsigned code, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    AUTO_TEXT text = text_vformat(format, args);
+    va_end(args);
+    AUTO_BUFFER(body, WEB_BODY_MAX);
+    api_failure(&body, code, NULL, text ? text : "out of memory");
+    web_answer(call, code, WEB_JSON, &body);
+}
+
+// A header's value is one line of visible ASCII.
+static char *header_text(const char *text) {
+    char *copy = text ? strndup(text, 512) : NULL;
+    for (char *at = copy; at && *at; at++)
+        if (*at < ' ' || *at >= 0x7f)
+            *at = '?';
+    return copy;
+}
+
+static bool add_text(struct MHD_Response *response, const char *name, const char *text) {
+    AUTO_TEXT value = header_text(text);
+    return value && MHD_add_response_header(response, name, value) == MHD_YES;
 }
 
 static ssize_t read_more(void *ctx, uint64_t position, char *out, size_t max) {
@@ -237,16 +230,14 @@ static ssize_t read_more(void *ctx, uint64_t position, char *out, size_t max) {
     return reader->read(reader->ctx, out, max); // MHD_CONTENT_READER_END_OF_STREAM is -1, _END_WITH_ERROR is -2
 }
 
-static enum MHD_Result queue_stream(struct web_call *call) {
+void web_stream(struct web_call *call, const char *content_type, const char *note, const struct web_reader *reader) {
+    call->reader = *reader;
     struct MHD_Response *response =
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_more, &call->reader, NULL);
-    if (!response)
-        return MHD_NO;
-    bool ok = add_headers(response, call->code, call->content_type, NULL) &&
-              MHD_add_response_header(response, "X-Accel-Buffering", "no") == MHD_YES;
-    if (call->note)
-        ok = ok && MHD_add_response_header(response, "Wharf-Note", call->note) == MHD_YES;
-    return queue_response(call->connection, call->code, response, ok);
+    bool complete = response && add_headers(response, MHD_HTTP_OK, content_type, NULL) &&
+                    MHD_add_response_header(response, "X-Accel-Buffering", "no") == MHD_YES &&
+                    (!note || add_text(response, "Wharf-Note", note));
+    set_response(call, MHD_HTTP_OK, response, complete);
 }
 
 static void on_upgrade(void *ctx, struct MHD_Connection *connection, void *request, const char *early, size_t early_len,
@@ -254,31 +245,23 @@ static void on_upgrade(void *ctx, struct MHD_Connection *connection, void *reque
     (void)connection, (void)request;
     struct web_call *call = ctx;
     call->upgraded = true;
-    call->upgrade.gone = NULL;
-    call->upgrade.handle = handle;
-    call->upgrade.taken(call->upgrade.ctx, fd, early, early_len);
+    call->reader.free = NULL;
+    call->handle = handle;
+    call->upgrade(call->reader.ctx, fd, early, early_len);
 }
 
-static enum MHD_Result queue_upgrade(struct web_call *call) {
+void web_upgrade(struct web_call *call, const struct api_parameter *headers, size_t n_headers, web_upgraded upgraded,
+                 const struct web_reader *session) {
+    call->upgrade = upgraded;
+    call->reader = *session;
     struct MHD_Response *response = MHD_create_response_for_upgrade(on_upgrade, call);
-    if (!response)
-        return MHD_NO;
-    bool ok = true;
-    for (size_t i = 0; i < call->n_upgrade_headers && ok; i++) {
-        char **header = &call->upgrade_headers[2 * i];
-        ok = header[0] && header[1] && MHD_add_response_header(response, header[0], header[1]) == MHD_YES;
-    }
-    return queue_response(call->connection, call->code, response, ok);
-}
-
-enum MHD_Result web_queue(struct web_call *call) {
-    if (call->code == MHD_HTTP_SWITCHING_PROTOCOLS)
-        return queue_upgrade(call);
-    return call->reader.read ? queue_stream(call)
-                             : web_queue_text(call->connection, call->code, call->content_type, NULL, &call->body);
+    bool complete = response;
+    for (size_t i = 0; i < n_headers && complete; i++)
+        complete = add_text(response, headers[i].name, headers[i].value);
+    set_response(call, MHD_HTTP_SWITCHING_PROTOCOLS, response, complete);
 }
 
 void web_upgrade_close(struct web_call *call) {
     http_served(call);
-    (void)MHD_upgrade_action(call->upgrade.handle, MHD_UPGRADE_ACTION_CLOSE);
+    (void)MHD_upgrade_action(call->handle, MHD_UPGRADE_ACTION_CLOSE);
 }

@@ -3,36 +3,36 @@
 
 #include "core/base/text.h"
 
-static const char *state_text(enum reflector_state state) {
-    switch (state) {
-    case REFLECTOR_CONNECTED:
-        return "connected";
-    case REFLECTOR_LOST:
-        return "not connected";
-    case REFLECTOR_ABSENT:
-        return "not served there";
-    case REFLECTOR_STARTING:
-        break;
-    }
-    return "not contacted yet";
+// Appends a line that controls no terminal: texts may be a server's, or a user's.
+__attribute__((format(printf, 2, 3))) static void put_line(struct buffer *out, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    AUTO_TEXT line = text_vformat(format, args);
+    va_end(args);
+    out->failed |= !line;
+    text_show(out, line ? line : "");
+    buffer_char(out, '\n');
 }
+
+static const char *const state_texts[] = {
+    [REFLECTOR_STARTING] = "not contacted yet",
+    [REFLECTOR_CONNECTED] = "connected",
+    [REFLECTOR_LOST] = "not connected",
+    [REFLECTOR_ABSENT] = "not served there",
+};
 
 // A line where the cluster is silent or rejects the host; returns how many.
 static size_t explain_contact(const struct host_snapshot *snapshot, size_t cluster, struct buffer *out) {
     enum contact contact = snapshot->stats.clusters[cluster].contact;
     const char *rejection = stats_rejection(&snapshot->stats, cluster);
-    if (rejection) {
-        buffer_printf(out, "%s: rejects the host: ", snapshot->names[cluster]);
-        text_show(out, rejection); // may be a server's text
-        buffer_char(out, '\n');
-        return 1;
-    }
-    if (contact != CONTACT_SUSPECT && contact != CONTACT_LOST)
-        return 0;
-    buffer_printf(out, "%s: %s\n", snapshot->names[cluster],
-                  contact == CONTACT_LOST ? "lost, its API server does not answer"
-                                          : "suspect, its API server is silent, late or refuses connections");
-    return 1;
+    const char *name = snapshot->names[cluster];
+    if (rejection)
+        put_line(out, "%s: rejects the host: %s", name, rejection);
+    else if (contact == CONTACT_LOST)
+        put_line(out, "%s: lost, its API server does not answer", name);
+    else if (contact == CONTACT_SUSPECT)
+        put_line(out, "%s: suspect, its API server is silent, late or refuses connections", name);
+    return rejection || contact == CONTACT_LOST || contact == CONTACT_SUSPECT;
 }
 
 // A line for a cluster that is refused because of its identity; returns how many. No uid: a worker that knew the uid of
@@ -40,8 +40,8 @@ static size_t explain_contact(const struct host_snapshot *snapshot, size_t clust
 static size_t explain_refusal(const struct host_snapshot *snapshot, size_t cluster, struct buffer *out) {
     bool refused = *snapshot->stats.clusters[cluster].refused != '\0';
     if (refused)
-        buffer_printf(out, "%s: refused, it is not the cluster that it should be: see `wharf status workers`\n",
-                      snapshot->names[cluster]);
+        put_line(out, "%s: refused, it is not the cluster that it should be: see `wharf status workers`",
+                 snapshot->names[cluster]);
     return refused;
 }
 
@@ -53,10 +53,8 @@ static size_t explain_watches(const struct host_snapshot *snapshot, size_t clust
         const struct stats_watch *watch = &snapshot->stats.clusters[cluster].watches[k];
         if (watch->state == REFLECTOR_CONNECTED || watch->state == REFLECTOR_ABSENT)
             continue;
-        buffer_printf(out, "%s/%s: %s%s", snapshot->names[cluster], snapshot->kinds[k]->plural_group,
-                      state_text(watch->state), *watch->problem ? ": " : "");
-        text_show(out, watch->problem); // may be a server's text
-        buffer_char(out, '\n');
+        put_line(out, "%s/%s: %s%s%s", snapshot->names[cluster], snapshot->kinds[k]->plural_group,
+                 state_texts[watch->state], *watch->problem ? ": " : "", watch->problem);
         lines++;
     }
     return lines;
@@ -74,60 +72,47 @@ static void explain_start(const struct host_snapshot *snapshot, struct buffer *o
 }
 
 static void explain_unknown(const struct host_snapshot *snapshot, struct buffer *out) {
-    for (size_t i = 0; i < snapshot->stats.n_unknown; i++) {
-        buffer_printf(out, "%llu unfinished workloads are placed in worker ",
-                      (unsigned long long)snapshot->stats.unknown[i].workloads);
-        text_show(out, snapshot->stats.unknown[i].name); // from users who may write annotations
-        buffer_text(out, ", which is not configured\n");
-    }
+    for (size_t i = 0; i < snapshot->stats.n_unknown; i++)
+        put_line(out, "%llu unfinished workloads are placed in worker %s, which is not configured",
+                 (unsigned long long)snapshot->stats.unknown[i].workloads, snapshot->stats.unknown[i].name);
 }
 
 // A standby is ready: a standby takes over at once.
 static void explain_election(const struct election_state *state, struct buffer *out) {
-    if (state->mode == ELECTION_ON && state->held == 0)
-        buffer_printf(out, "stands by: %s%s\n",
-                      state->shards > 1 ? "other replicas hold the shards"
-                      : *state->leader  ? "the lease is held by "
-                                        : "the holder of the lease is unknown",
-                      state->shards > 1 ? "" : state->leader);
-    if (*state->problem) {
-        buffer_text(out, state->mode == ELECTION_ON ? "leader election: " : "another host would not be noticed: ");
-        text_show(out, state->problem); // may be a server's text
-        buffer_char(out, '\n');
-    }
-    if (*state->other) {
-        buffer_text(out, "another host with this origin runs, without leader election: ");
-        text_show(out, state->other);
-        buffer_char(out, '\n');
-    }
+    bool enabled = state->mode == ELECTION_ON;
+    if (enabled && state->held == 0 && state->shards > 1)
+        put_line(out, "stands by: other replicas hold the shards");
+    else if (enabled && state->held == 0)
+        put_line(out, "stands by: %s%s",
+                 *state->leader ? "the lease is held by " : "the holder of the lease is unknown", state->leader);
+    if (*state->problem)
+        put_line(out, "%s: %s", enabled ? "leader election" : "another host would not be noticed", state->problem);
+    if (*state->other)
+        put_line(out, "another host with this origin runs, without leader election: %s", state->other);
+}
+
+static bool put_progress(const char *of, const char *although, int64_t stalled_ns, int64_t limit_ns,
+                         struct buffer *out) {
+    bool alive = stalled_ns < limit_ns;
+    if (alive)
+        buffer_text(out, "ok\n");
+    else
+        put_line(out, "the %s has made no progress for %lld s%s", of, (long long)(stalled_ns / CLOCK_SECOND), although);
+    return alive;
 }
 
 bool health_alive(int64_t stalled_ns, struct buffer *out) {
-    if (stalled_ns < HEALTH_STALL_NS) {
-        buffer_text(out, "ok\n");
-        return true;
-    }
-    buffer_printf(out, "the engine has made no progress for %lld s, although there is work\n",
-                  (long long)(stalled_ns / CLOCK_SECOND));
-    return false;
-}
-
-static void explain_startup(const struct host_snapshot *snapshot, struct buffer *out) {
-    buffer_text(out, "not running yet: ");
-    if (snapshot->waits_for)
-        text_show(out, snapshot->waits_for); // may be a server's text
-    else
-        buffer_text(out, "the management cluster has not answered");
-    buffer_char(out, '\n');
+    return put_progress("engine", ", although there is work", stalled_ns, HEALTH_STALL_NS, out);
 }
 
 bool health_ready(const struct host_snapshot *snapshot, bool *been_in_sync, struct buffer *out) {
     if (snapshot->stopping) {
-        buffer_text(out, "stopping\n");
+        put_line(out, "stopping");
         return false;
     }
     if (!snapshot->running) {
-        explain_startup(snapshot, out);
+        put_line(out, "not running yet: %s",
+                 snapshot->waits_for ? snapshot->waits_for : "the management cluster has not answered");
         return false;
     }
     if (snapshot->stalled_ns >= HEALTH_STALL_NS)
@@ -148,4 +133,25 @@ bool health_ready(const struct host_snapshot *snapshot, bool *been_in_sync, stru
     explain_unknown(snapshot, out);
     explain_election(&snapshot->election, out);
     return lines == 0;
+}
+
+bool guard_page_alive(const struct guard_status *status, int64_t now_ns, struct buffer *out) {
+    return put_progress("guard", "", now_ns - status->at_ns, GUARD_STALL_NS, out);
+}
+
+// The guard exists for lost hosts, so a lost host leaves the guard ready.
+bool guard_page_ready(const struct guard_status *status, int64_t now_ns, struct buffer *out) {
+    if (now_ns - status->at_ns >= GUARD_STALL_NS)
+        return guard_page_alive(status, now_ns, out);
+    if (status->reachable)
+        buffer_text(out, "ok\n");
+    else
+        put_line(out, "the API server has not answered: the guard can stop nothing%s%s", *status->problem ? ": " : "",
+                 status->problem);
+    if (status->reachable && status->leases == 0)
+        put_line(out, "no Lease of a host with origin %s is there: nothing is guarded", status->origin);
+    if (*status->unreturned)
+        put_line(out, "a Lease of a former number of shards cannot be given back yet: %s", status->unreturned);
+    buffer_text(out, status->late);
+    return status->reachable;
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/serve/metrics/metrics.h"
 
+#include "core/base/clock.h"
+#include "core/base/log.h"
 #include "core/base/text.h"
 #include "core/host/turn/turn.h"
-#include "core/kube/client/meter.h"
-#include "core/serve/metrics/metrics_text.h"
+#include "core/kube/client/client.h"
 
 #include <stdio.h>
-#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 static const char *const function_labels[ADAPTER_FUNCTIONS] = {
     [FUNCTION_PHASE] = "phase",   [FUNCTION_ACCEPT] = "accept", [FUNCTION_MIRROR] = "mirror",
@@ -66,23 +68,6 @@ static void print_durations(const struct host_snapshot *s, struct buffer *out) {
         }
 }
 
-static void print_dropped_pod_events(const struct host_snapshot *s, struct buffer *out) {
-    static const char *const reasons[METER_PODS] = {[METER_PODS_OTHER] = "not-of-a-mirror",
-                                                    [METER_PODS_LIMITED] = "limit",
-                                                    [METER_PODS_CROWDED] = "crowded",
-                                                    [METER_PODS_UNREAD] = "unreadable"};
-    const char *name = "wharf_pod_events_dropped_total";
-    metrics_family(out, name, "counter", "Events of pods, or reports, that became no Event on a workload.");
-    for (size_t c = 1; c < s->stats.n_clusters; c++) {
-        for (size_t i = 0; i < METER_PODS; i++)
-            if (reasons[i])
-                metrics_sample(out, name, LABELS({"cluster", s->names[c]}, {"reason", reasons[i]}),
-                               s->readings[c].meter.pod_events[i]);
-        metrics_sample(out, name, LABELS({"cluster", s->names[c]}, {"reason", "host-limit"}),
-                       s->stats.clusters[c].pod_reports_refused);
-    }
-}
-
 // As in Prometheus: cpu in cores, other resources in the unit of the resource.
 static double in_units(const char *resource, int64_t amount) {
     return strcmp(resource, "cpu") == 0 ? (double)amount / 1000 : (double)amount;
@@ -94,7 +79,7 @@ static void print_amounts(const struct host_snapshot *s, struct buffer *out, con
     for (size_t c = 1; c < s->stats.n_clusters; c++) {
         const struct stats_capacity *capacity = &s->stats.clusters[c].capacity;
         if (capacity->state != CAPACITY_OFF && !begun) {
-            metrics_family(out, name, "gauge", help);
+            metrics_family(out, name, NULL, help);
             begun = true;
         }
         for (size_t r = 0; r < capacity->n_resources; r++) {
@@ -108,7 +93,7 @@ static void print_amounts(const struct host_snapshot *s, struct buffer *out, con
 // The names come from annotations: every user who may change a workload can write one.
 static void print_unknown(const struct host_snapshot *s, struct buffer *out) {
     const char *name = "wharf_workloads_on_unknown_worker";
-    metrics_family(out, name, "gauge", "Unfinished workloads in a worker that is not configured.");
+    metrics_family(out, name, NULL, "Unfinished workloads in a worker that is not configured.");
     for (size_t i = 0; i < s->stats.n_unknown; i++)
         metrics_sample(out, name, LABELS({"cluster", s->stats.unknown[i].name}), s->stats.unknown[i].workloads);
     if (s->stats.unknown_rest > 0)
@@ -119,7 +104,7 @@ static void print_refused(const struct reload_notes *live, struct buffer *out) {
     uint64_t refused = 0;
     for (size_t i = 0; i < live->n_sources; i++)
         refused += !!live->sources[i].problem;
-    metrics_single(out, "wharf_worker_sources_refused", "gauge",
+    metrics_single(out, "wharf_worker_sources_refused",
                    "Kubeconfig files, Secrets and ClusterProfiles with an unused newest version.", refused);
 }
 
@@ -140,7 +125,7 @@ static void print_tokens(const struct reload_notes *live, bool lifetime, struct 
         if (!note->name || life->expires_wall_ns == 0 || !is_first(live, i))
             continue;
         if (!begun)
-            metrics_family(out, name, "gauge",
+            metrics_family(out, name, NULL,
                            lifetime ? "Lifetime of the token in a worker's Secret."
                                     : "When the token in a worker's Secret expires.");
         begun = true;
@@ -151,32 +136,30 @@ static void print_tokens(const struct reload_notes *live, bool lifetime, struct 
 
 static void print_leader(const struct host_snapshot *s, struct buffer *out) {
     bool elected = s->election.mode == ELECTION_ON;
-    metrics_single(out, "wharf_leader", "gauge", "1 where this host leads, so decides and writes; else 0.",
+    metrics_single(out, "wharf_leader", "1 where this host leads, so decides and writes; else 0.",
                    s->running && election_writes(&s->election));
-    metrics_single(out, "wharf_shards", "gauge", "Number of the workloads' parts; 0 without election.",
+    metrics_single(out, "wharf_shards", "Number of the workloads' parts; 0 without election.",
                    elected ? s->election.shards : 0);
-    metrics_single(out, "wharf_shards_held", "gauge", "Shards with a lease that this host holds.",
+    metrics_single(out, "wharf_shards_held", "Shards with a lease that this host holds.",
                    elected ? s->election.held : 0);
-    metrics_single(out, "wharf_lease_transitions_total", "counter", "How often this host took a lease.",
+    metrics_single(out, "wharf_lease_transitions_total", "How often this host took a lease.",
                    elected ? s->election.transitions : 0);
-    metrics_single(out, "wharf_other_host", "gauge",
+    metrics_single(out, "wharf_other_host",
                    "1 while another host with this origin runs without leader election, else 0.",
                    *s->election.other != '\0');
 }
 
-void metrics_print_process(const struct metrics_process *process, struct buffer *out) {
-    metrics_family(out, "wharf_build_info", "gauge", "The version of the host and of the adapter ABI; always 1.");
+static void print_process(const struct metrics_process *process, struct buffer *out) {
+    metrics_family(out, "wharf_build_info", NULL, "The version of the host and of the adapter ABI; always 1.");
     char abi[32];
     snprintf(abi, sizeof abi, "%d.%d", WHARF_ABI_MAJOR, WHARF_ABI_MINOR);
     metrics_sample(out, "wharf_build_info", LABELS({"version", WHARF_VERSION}, {"abi", abi}), 1);
-    metrics_single(out, "process_resident_memory_bytes", "gauge", "Resident memory size in bytes.",
-                   process->resident_bytes);
-    metrics_family(out, "process_cpu_seconds_total", "counter", "Total user and system CPU time spent in seconds.");
+    metrics_single(out, "process_resident_memory_bytes", "Resident memory size in bytes.", process->resident_bytes);
+    metrics_family(out, "process_cpu_seconds_total", NULL, "Total user and system CPU time spent in seconds.");
     metrics_sample_double(out, "process_cpu_seconds_total", NULL, process->cpu_seconds);
-    metrics_single(out, "wharf_log_lines_lost_total", "counter",
-                   "Log lines dropped because stderr was not read in time.", process->log_lines_lost);
-    metrics_family(out, "process_start_time_seconds", "gauge",
-                   "Start time of the process since unix epoch in seconds.");
+    metrics_single(out, "wharf_log_lines_lost_total", "Log lines dropped because stderr was not read in time.",
+                   process->log_lines_lost);
+    metrics_family(out, "process_start_time_seconds", NULL, "Start time of the process since unix epoch in seconds.");
     metrics_sample_double(out, "process_start_time_seconds", NULL, process->start_seconds);
 }
 
@@ -184,7 +167,6 @@ struct error *metrics_print(const struct host_snapshot *snapshot, const struct m
                             struct buffer *out) {
     metrics_print_families(snapshot, out);
     print_durations(snapshot, out);
-    print_dropped_pod_events(snapshot, out);
     print_amounts(snapshot, out, "wharf_worker_allocatable", "Allocatable resources of the nodes, cpu in cores.",
                   false);
     print_amounts(snapshot, out, "wharf_worker_unused",
@@ -197,8 +179,68 @@ struct error *metrics_print(const struct host_snapshot *snapshot, const struct m
     print_refused(&snapshot->notes, out);
     print_tokens(&snapshot->notes, false, out);
     print_tokens(&snapshot->notes, true, out);
-    metrics_print_process(process, out);
+    print_process(process, out);
     if (!out->failed)
         return NULL;
     return error_new(ERROR_LIMIT, "the metrics do not fit %zu bytes, or memory ran out", out->max);
+}
+
+void guard_page_metrics(const struct guard_status *status, const struct metrics_process *process, struct buffer *out) {
+    metrics_single(out, "wharf_guard_leases", "Leases of the host that are held.", status->leases);
+    metrics_single(out, "wharf_guard_leases_missed",
+                   "Held Leases that the host does not renew any more: the guard stops the mirrors.", status->missed);
+    if (status->heard_wall_ns)
+        metrics_single(out, "wharf_guard_heard_timestamp_seconds",
+                       "Time of the host's last heartbeat, of the Lease with the oldest one.",
+                       (uint64_t)(status->heard_wall_ns / CLOCK_SECOND));
+    metrics_single(out, "wharf_guard_reachable", "1 while the API server answers, else 0.", status->reachable);
+    metrics_family(out, "wharf_guard_stopped_total", NULL, "Mirrors stopped since the guard began.");
+    metrics_sample(out, "wharf_guard_stopped_total", LABELS({"action", "suspend"}), status->suspended);
+    metrics_sample(out, "wharf_guard_stopped_total", LABELS({"action", "delete"}), status->deleted);
+    metrics_single(out, "wharf_guard_stop_failures_total",
+                   "Failed requests to stop a mirror, repeated until successful.", status->failures);
+    print_process(process, out);
+}
+
+#define PROC_FILE_MAX ((size_t)4096)
+#define START_TIME_FIELD 22 // of /proc/pid/stat: "starttime", in clock ticks since boot (proc(5))
+#define RESIDENT_FIELD 2    // of /proc/self/statm, in pages
+
+// Field `number` (from 1) of white-space separated `text`, as a number; 0 if there is none.
+static uint64_t field(const char *text, int number) {
+    for (int i = 1; i < number; i++) {
+        text += strcspn(text, " \n");
+        text += strspn(text, " \n");
+    }
+    return strtoull(text, NULL, 10);
+}
+
+static uint64_t resident_bytes(void) {
+    AUTO_BUFFER(statm, PROC_FILE_MAX);
+    error_free(text_read_file("/proc/self/statm", PROC_FILE_MAX, &statm));
+    return statm.data ? field(statm.data, RESIDENT_FIELD) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+// The name in field 2 may contain spaces and parentheses: counting begins after the last parenthesis, at field 3.
+static double start_seconds(void) {
+    AUTO_BUFFER(stat, PROC_FILE_MAX);
+    error_free(text_read_file("/proc/self/stat", PROC_FILE_MAX, &stat));
+    const char *rest = stat.data ? strrchr(stat.data, ')') : NULL;
+    if (!rest || rest[1] != ' ')
+        return 0;
+    double since_boot = (double)field(rest + 2, START_TIME_FIELD - 2) / (double)sysconf(_SC_CLK_TCK);
+    struct moment now = clock_now(); // the monotonic clock counts from boot
+    return (double)(now.wall_ns - now.mono_ns) / 1e9 + since_boot;
+}
+
+static double seconds(struct timeval time) {
+    return (double)time.tv_sec + (double)time.tv_usec / 1e6;
+}
+
+void metrics_process_read(struct metrics_process *out) {
+    struct rusage usage;
+    *out = (struct metrics_process){
+        .resident_bytes = resident_bytes(), .start_seconds = start_seconds(), .log_lines_lost = log_lost()};
+    if (getrusage(RUSAGE_SELF, &usage) == 0)
+        out->cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }

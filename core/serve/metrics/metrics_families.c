@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The families with samples that are fields of the snapshot: one row each.
-#include "core/serve/metrics/metrics_text.h"
-
-#include <string.h>
+#include "core/serve/metrics/metrics.h"
 
 #define ABSENT UINT64_MAX // a sample that is left out
 
@@ -17,6 +15,7 @@ enum over {
     OVER_PHASES,
     OVER_CLASSES,
     OVER_CONTACTS,
+    OVER_DROPS,
     OVER_STATES,
     OVER_POLICIES,
     OVER_WAITING,
@@ -28,8 +27,8 @@ struct position {
 };
 
 enum holder { OF_SNAPSHOT, OF_CLUSTER, OF_READING, OF_WATCH, OF_KIND };
-enum form { COUNT, FLAG, SECONDS };
-enum omits { OMITS_NOTHING, OMITS_ZEROS, OMITS_EMPTY }; // zeros; zeros, and the family without samples
+enum form { COUNT, FLAG, SECONDS, IS_STATE, IS_FILLED }; // 1 if an enum is the state of the position; for a text
+enum omits { OMITS_NOTHING, OMITS_ZEROS, OMITS_EMPTY };  // zeros; zeros, and the family without samples
 
 struct family {
     const char *name, *help; // a counter ends with "_total", all others are gauges
@@ -45,7 +44,9 @@ struct family {
     .holder = (of), .offset = offsetof(structure, member),                                                             \
     .form = _Generic(((structure *)NULL)->member, bool                                                                 \
                      : FLAG, int64_t                                                                                   \
-                     : SECONDS, default                                                                                \
+                     : SECONDS, unsigned                                                                               \
+                     : IS_STATE, char *                                                                                \
+                     : IS_FILLED, default                                                                              \
                      : COUNT)
 #define FAMILY(metric, text, ...)                                                                                      \
     { .name = metric, .help = text, __VA_ARGS__ }
@@ -61,18 +62,6 @@ static uint64_t is_contact(const struct host_snapshot *s, const struct position 
     return (size_t)stats_contact(&s->stats, at->cluster) == at->index;
 }
 
-static uint64_t is_watch_state(const struct host_snapshot *s, const struct position *at) {
-    return (size_t)s->stats.clusters[at->cluster].watches[at->kind].state == at->index;
-}
-
-static uint64_t is_policy(const struct host_snapshot *s, const struct position *at) {
-    return (size_t)s->stats.clusters[at->cluster].policy == at->index;
-}
-
-static uint64_t is_refused(const struct host_snapshot *s, const struct position *at) {
-    return *s->stats.clusters[at->cluster].refused != '\0';
-}
-
 static uint64_t is_capacity_known(const struct host_snapshot *s, const struct position *at) {
     enum capacity_state state = s->stats.clusters[at->cluster].capacity.state;
     return state == CAPACITY_OFF ? ABSENT : state == CAPACITY_KNOWN;
@@ -85,6 +74,13 @@ static uint64_t nodes_of(const struct host_snapshot *s, const struct position *a
 
 static uint64_t events_lost(const struct host_snapshot *s, const struct position *at) {
     return s->stats.n_clusters > 0 ? s->readings[at->cluster].meter.events_lost : 0;
+}
+
+// The reasons are those of enum meter_pods from METER_PODS_OTHER on, and the limit of the host.
+static uint64_t pod_events_dropped(const struct host_snapshot *s, const struct position *at) {
+    size_t reason = METER_PODS_OTHER + at->index;
+    return reason < METER_PODS ? s->readings[at->cluster].meter.pod_events[reason]
+                               : s->stats.clusters[at->cluster].pod_reports_refused;
 }
 
 static const struct family families[] = {
@@ -103,7 +99,7 @@ static const struct family families[] = {
     FAMILY("wharf_worker_guards", "Guards of a worker that were alive at the last read; 0 without fencing.",
            OVER(OVER_WORKERS), CLUSTER(guards)),
     FAMILY("wharf_watch_state", "State of the watch of a kind in a cluster: 1 for the present state, else 0.",
-           OVER(OVER_CLUSTERS, OVER_KINDS, OVER_STATES), VALUE(is_watch_state)),
+           OVER(OVER_CLUSTERS, OVER_KINDS, OVER_STATES), WATCH(state)),
     FAMILY("wharf_watch_objects_seen_total", "Listed, added or changed objects.", OVER(OVER_CLUSTERS, OVER_KINDS),
            WATCH(seen)),
     FAMILY("wharf_watch_objects_gone_total", "Deleted objects.", OVER(OVER_CLUSTERS, OVER_KINDS), WATCH(gone)),
@@ -122,12 +118,12 @@ static const struct family families[] = {
            "1 where the management cluster's API of a kind lacks the field managedBy, else 0.", OVER(OVER_KINDS),
            WATCH(no_field)),
     FAMILY("wharf_cluster_refused", "1 where the host does nothing because of the identity of a cluster, else 0.",
-           OVER(OVER_CLUSTERS), VALUE(is_refused)),
+           OVER(OVER_CLUSTERS), CLUSTER(refused)),
     FAMILY("wharf_worker_suspect", "1 where the worker finishes workloads far faster than other workers do, else 0.",
            OVER(OVER_WORKERS), CLUSTER(suspect)),
     FAMILY("wharf_mirrors_unproven",
            "Mirrors that are neither adopted nor deleted, because proof is missing that this host created the mirror.",
-           OVER(OVER_WORKERS), CLUSTER(unproven)),
+           OVER(OVER_WORKERS), CLUSTER(quarantined)),
     FAMILY("wharf_foreign_objects_total",
            "Times that an object with this host's marks and without a valid seal was seen.", OVER(OVER_WORKERS),
            CLUSTER(unsealed)),
@@ -158,12 +154,14 @@ static const struct family families[] = {
            READING(meter.pod_events[METER_PODS_RECEIVED])),
     FAMILY("wharf_pod_events_reported_total", "Reports to the engine, each for one or more Events of pods.",
            OVER(OVER_WORKERS), READING(meter.pod_events[METER_PODS_REPORTED])),
+    FAMILY("wharf_pod_events_dropped_total", "Events of pods, or reports, that became no Event on a workload.",
+           OVER(OVER_WORKERS, OVER_DROPS), VALUE(pod_events_dropped)),
     FAMILY("wharf_worker_capacity_known", "1 where the free capacity of a worker is known, 0 where not.",
            OVER(OVER_WORKERS), VALUE(is_capacity_known), .omits = OMITS_EMPTY),
     FAMILY("wharf_worker_nodes", "Nodes of a worker that take pods.", OVER(OVER_WORKERS), VALUE(nodes_of),
            .omits = OMITS_EMPTY),
     FAMILY("wharf_worker_policy", "Policy of a worker: 1 for the present policy, else 0.",
-           OVER(OVER_WORKERS, OVER_POLICIES), VALUE(is_policy)),
+           OVER(OVER_WORKERS, OVER_POLICIES), CLUSTER(policy)),
     FAMILY("wharf_worker_leaving",
            "1 where a worker is no longer configured and leaves when all workloads have ended, else 0.",
            OVER(OVER_WORKERS), CLUSTER(leaving)),
@@ -226,6 +224,7 @@ static const char *const policy_labels[] = {
     [WORKER_DRAIN_FINISH] = "drain_finish",
     [WORKER_DRAIN_MOVE] = "drain_move",
 };
+static const char *const drop_labels[] = {"not-of-a-mirror", "limit", "crowded", "unreadable", "host-limit"};
 #define COUNT_OF(labels) (sizeof(labels) / sizeof(labels)[0])
 
 static const struct dimension {
@@ -242,6 +241,7 @@ static const struct dimension {
     [OVER_CLASSES] = {"class", 0, WORK_CLASSES, NULL},
     [OVER_CONTACTS] = {"contact", 0, CONTACTS, NULL},
     [OVER_STATES] = {"state", 0, COUNT_OF(state_labels), state_labels},
+    [OVER_DROPS] = {"reason", 0, COUNT_OF(drop_labels), drop_labels},
     [OVER_POLICIES] = {"policy", 0, COUNT_OF(policy_labels), policy_labels},
     [OVER_WAITING] = {"reason", WAITING_ANSWER + 1, WAITINGS, NULL},
     [OVER_UNPLACED] = {"reason", 0, WAITINGS, NULL},
@@ -278,22 +278,29 @@ static const void *field_of(const struct family *family, const struct host_snaps
     return holder + family->offset;
 }
 
-static void print_header(const struct family *family, struct buffer *out) {
-    size_t len = strlen(family->name);
-    bool counter = len > 6 && strcmp(family->name + len - 6, "_total") == 0;
-    metrics_family(out, family->name, counter ? "counter" : "gauge", family->help);
+static uint64_t value_of(const struct family *family, const struct host_snapshot *s, const struct position *at) {
+    const void *field = field_of(family, s, at);
+    if (family->value)
+        return family->value(s, at);
+    switch (family->form) {
+    case FLAG:
+        return *(const bool *)field;
+    case IS_STATE:
+        return *(const unsigned *)field == at->index;
+    case IS_FILLED:
+        return *(const char *)field != '\0';
+    default:
+        return ((const uint64_t *)field)[at->index];
+    }
 }
 
 static void print_sample(const struct family *family, const struct host_snapshot *s, const struct position *at,
                          const struct label *labels, bool *begun, struct buffer *out) {
-    const void *field = field_of(family, s, at);
-    uint64_t value = family->value          ? family->value(s, at)
-                     : family->form == FLAG ? *(const bool *)field
-                                            : ((const uint64_t *)field)[at->index];
+    uint64_t value = value_of(family, s, at);
     if (value == ABSENT || (value == 0 && family->omits != OMITS_NOTHING && !family->value))
         return;
     if (!*begun)
-        print_header(family, out);
+        metrics_family(out, family->name, NULL, family->help);
     *begun = true;
     if (family->form == SECONDS)
         metrics_sample_seconds(out, family->name, labels, (int64_t)value);
@@ -331,7 +338,7 @@ void metrics_print_families(const struct host_snapshot *s, struct buffer *out) {
         struct label labels[4];
         bool begun = families[f].omits != OMITS_EMPTY;
         if (begun)
-            print_header(&families[f], out);
+            metrics_family(out, families[f].name, NULL, families[f].help);
         print_samples(&families[f], s, &(struct position){.cluster = ENGINE_MANAGEMENT}, labels, 0, &begun, out);
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/serve/metrics/metrics_text.h"
+#include "core/serve/metrics/metrics.h"
+
+#include "core/base/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,6 +9,8 @@
 #define LABELS_MAX 3
 
 void metrics_family(struct buffer *out, const char *name, const char *type, const char *help) {
+    if (!type)
+        type = text_has_suffix(name, "_total") ? "counter" : "gauge";
     buffer_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
@@ -52,8 +56,8 @@ void metrics_sample_seconds(struct buffer *out, const char *name, const struct l
     metrics_sample_double(out, name, labels, (double)value_ns / 1e9);
 }
 
-void metrics_single(struct buffer *out, const char *name, const char *type, const char *help, uint64_t value) {
-    metrics_family(out, name, type, help);
+void metrics_single(struct buffer *out, const char *name, const char *help, uint64_t value) {
+    metrics_family(out, name, NULL, help);
     metrics_sample(out, name, NULL, value);
 }
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/serve/pods/log_lines.h"
+#include "core/serve/pods/logs.h"
 
 #include "core/base/text.h"
-
-#include <string.h>
 
 void log_lines_init(struct log_lines *lines, const char *prefix, bool stamped, bool keep_stamps) {
     *lines = (struct log_lines){.prefix = prefix, .stamped = stamped, .keep_stamps = keep_stamps};

@@ -2,10 +2,9 @@
 #include "core/serve/pods/targets.h"
 
 #include "core/base/clock.h"
-#include "core/base/text.h"
+#include "core/json/writer.h"
 
-#include <stdlib.h>
-#include <string.h>
+#define READERS 4 // less than the places of the turnstile
 
 // A worker that gives page after page, or is slow with each, holds a thread of the server.
 static struct error *get_within_patience(void *ctx, const char *path, bool metadata, struct json **out) {
@@ -32,10 +31,11 @@ static struct error *connect_to(struct target *target) {
     struct endpoint *endpoint = NULL;
     TRY(find_endpoint(target, &endpoint));
     blocking_client_close(&target->worker);
+    target->moved = false;
     return blocking_client_open(endpoint, target->mirror.cluster, target->stop, &target->worker);
 }
 
-// Use renewed credentials from now on.
+// Uses renewed credentials from now on.
 static struct error *renew_endpoint(struct target *target) {
     struct endpoint *endpoint = NULL;
     if (!target->worker.client || target->moved)
@@ -45,28 +45,25 @@ static struct error *renew_endpoint(struct target *target) {
     return NULL;
 }
 
-struct error *target_locate(struct target *target, bool *moved) {
+struct error *target_locate(struct target *target) {
     struct api_mirror mirror;
     struct error *error = api_find_mirror(target->source->api, target->kind, target->namespace_, target->name, &mirror);
     target->awaited = mirror.awaited;
-    if (!error) {
-        target->moved = target->moved || strcmp(mirror.cluster, target->mirror.cluster) != 0 ||
-                        strcmp(mirror.uid, target->mirror.uid) != 0;
-        target->mirror = mirror;
-        error = renew_endpoint(target);
-    }
-    *moved = target->moved;
-    return error;
+    if (error)
+        return error;
+    target->moved = target->moved || strcmp(mirror.cluster, target->mirror.cluster) != 0 ||
+                    strcmp(mirror.uid, target->mirror.uid) != 0;
+    target->mirror = mirror;
+    return renew_endpoint(target);
 }
 
 struct error *target_read(struct target *target) {
     if (target->moved || !target->worker.client)
         TRY(connect_to(target));
-    target->moved = false;
     struct pods pods;
     const struct pods_source source = {get_within_patience, target};
     target->until_ns = clock_now().mono_ns + target->source->patience_ns;
-    struct error *error = pods_find(&source, target->namespace_, target->mirror.uid, &pods);
+    struct error *error = pods_find(&source, target->namespace_, target->mirror.uid, PODS_MAX, &pods);
     if (error && error->code == ERROR_REFUSED)
         error->code = ERROR_IO; // the host may not, which says nothing about the caller
     if (error)
@@ -77,29 +74,22 @@ struct error *target_read(struct target *target) {
 }
 
 struct error *target_open(const struct web_call *call, struct target *out) {
-    *out = (struct target){.source = &call->server->source, .stop = &call->server->stopping};
-    TRY(api_find_kind(out->source->api, call->segments[0], &out->kind));
-    out->namespace_ = strdup(call->segments[1]);
-    out->name = strdup(call->segments[2]);
-    if (out->namespace_ && out->name)
-        return NULL;
-    target_close(out);
-    return error_no_memory();
+    *out = (struct target){.source = &call->server->source,
+                           .namespace_ = call->segments[1],
+                           .name = call->segments[2],
+                           .stop = &call->server->stopping};
+    return api_find_kind(out->source->api, call->segments[0], &out->kind);
 }
 
 struct error *target_open_pods(const struct web_call *call, struct target *out) {
-    bool moved = false;
     TRY(target_open(call, out));
-    TRY(target_locate(out, &moved));
+    TRY(target_locate(out));
     return target_read(out);
 }
 
 void target_close(struct target *target) {
     pods_clear(&target->pods);
     blocking_client_close(&target->worker);
-    free(target->namespace_);
-    free(target->name);
-    target->namespace_ = target->name = NULL;
 }
 
 static int pod_rank(const struct pod *pod) {
@@ -138,4 +128,63 @@ struct error *target_container(const struct pod *pod, const char *name, const st
         buffer_printf(&known, "%s%s", i > 0 ? ", " : "", pod->containers[i].name);
     return error_new(ERROR_INVALID, "pod %s has no container \"%.253s\", only %s", pod->name, name ? name : "",
                      known.data ? known.data : "none");
+}
+
+// GET /api/v1/pods/KIND/NAMESPACE/NAME -------------------------------------------------------------------------------
+
+static void put_container(struct writer *out, const struct pod_container *container) {
+    writer_object(out, NULL);
+    writer_string(out, "name", container->name);
+    writer_bool(out, "init", container->init);
+    writer_bool(out, "ready", container->ready);
+    writer_string(out, "state", container->running ? "running" : container->terminated ? "terminated" : "waiting");
+    writer_string(out, "reason", container->reason);
+    writer_int(out, "restarts", container->restarts);
+    if (container->terminated)
+        writer_int(out, "exitCode", container->exit_code);
+    writer_end(out, '}');
+}
+
+static void put_pod(struct writer *out, const struct target *target, const struct pod *pod) {
+    writer_object(out, NULL);
+    writer_string(out, "name", pod->name);
+    writer_string(out, "namespace", target->namespace_);
+    writer_string(out, "cluster", target->mirror.cluster);
+    writer_uint(out, "attempt", target->mirror.attempt);
+    writer_string(out, "phase", pod->phase);
+    writer_string(out, "reason", pod->reason);
+    writer_string(out, "createdAt", pod->created);
+    writer_array(out, "containers");
+    for (size_t i = 0; i < pod->n_containers; i++)
+        put_container(out, &pod->containers[i]);
+    writer_end(out, ']');
+    writer_end(out, '}');
+}
+
+static struct error *read_pods(struct web_call *call) {
+    __attribute__((cleanup(target_close))) struct target target;
+    TRY(target_open_pods(call, &target));
+    AUTO_BUFFER(body, WEB_BODY_MAX);
+    struct writer out = {.out = &body};
+    writer_object(&out, NULL);
+    writer_array(&out, "items");
+    for (size_t i = 0; i < target.pods.count; i++)
+        put_pod(&out, &target, &target.pods.list[i]);
+    writer_end(&out, ']');
+    writer_bool(&out, "truncated", target.pods.truncated);
+    writer_string(&out, "incomplete", target.pods.blind ? error_text(target.pods.blind) : NULL);
+    writer_end(&out, '}');
+    buffer_char(&body, '\n');
+    web_answer(call, MHD_HTTP_OK, WEB_JSON, &body);
+    return NULL;
+}
+
+// Each waits for a worker: the rest of the API has the other places of the turnstile.
+struct error *serve_pods(struct web_call *call) {
+    atomic_uint *readers = &call->server->pods_readers;
+    struct error *error = atomic_fetch_add(readers, 1) < READERS
+                              ? read_pods(call)
+                              : error_new(ERROR_STOPPED, "pods are being read for %d callers: try again", READERS);
+    atomic_fetch_sub(readers, 1);
+    return error;
 }

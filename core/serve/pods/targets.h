@@ -2,32 +2,32 @@
 // The mirror of a workload for /pods, /logs and /exec: the worker, over a separate connection, and the pods.
 #pragma once
 
-#include "core/host/io/blocking_client.h"
+#include "core/host/io/cluster_connection.h"
 #include "core/host/pods/pods.h"
 #include "core/serve/http/server.h"
 
 struct target {
     const struct http_source *source;
     const struct kind *kind;
-    char *namespace_, *name;
+    const char *namespace_, *name; // of the workload; the call's
     struct api_mirror mirror;      // as last found
     struct blocking_client worker; // to the worker
     struct pods pods;              // as last read
     int64_t until_ns;              // for reading the pods
-    bool moved;                    // the connection is to be replaced
+    bool moved;                    // another mirror, or another address: the connection is to be replaced
     bool awaited;                  // there is no mirror now, but there will be
     const atomic_bool *stop;
 };
 
-// The workload that the path of the call names.
+// The workload that the path of the call names. The target ends before the call.
 struct error *target_open(const struct web_call *call, struct target *out);
 // The same; also finds the mirror, and reads its pods.
 struct error *target_open_pods(const struct web_call *call, struct target *out);
 void target_close(struct target *target);
 
-// Finds the mirror again; ERROR_NOT_FOUND: there is none (see `awaited`). *moved: another mirror, or the worker has
-// another address: target_read will replace the connection, so close all streams over the old one first.
-struct error *target_locate(struct target *target, bool *moved);
+// Finds the mirror again; ERROR_NOT_FOUND: there is none (see `awaited`). If `moved` is set then, target_read will
+// replace the connection, so close all streams over the old one first.
+struct error *target_locate(struct target *target);
 // Reads the pods of the mirror that was found.
 struct error *target_read(struct target *target);
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/serve/ui/ui.h"
 
-#include "core/base/digest.h"
 #include "core/base/text.h"
-
-#include <string.h>
 
 #ifndef WHARF_UI_FILE
 #define WHARF_UI_FILE "/dev/null" // for checks of the source alone

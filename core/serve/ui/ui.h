@@ -4,8 +4,6 @@
 
 #include "core/base/error.h"
 
-#include <stddef.h>
-
 struct ui {
     const char *html; // static
     size_t len;

@@ -2,7 +2,7 @@
 // Adapters whose files are truncated or damaged, before they are loaded, meanwhile and afterwards.
 #include "tests/unit/adapter/adapters_stage.h"
 
-#include "core/adapter/load/adapter_file.h"
+#include "core/adapter/load/adapter_load.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/base/address.h"
+#include "core/base/text.h"
 
 #include <arpa/inet.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/base/heap.h"
+#include "core/base/clock.h"
 
 #include "core/base/text.h"
 

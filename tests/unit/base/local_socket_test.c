@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who can put a socket where a host or its callers expect one.
-#include "core/base/local_socket.h"
+#include "core/base/trust.h"
 
 #include "core/base/text.h"
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/base/digest.h"
 #include "core/base/text.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What systemd is told.
-#include "core/cmd/run/notify.h"
+#include "core/cmd/run/run.h"
 
 #include "core/base/clock.h"
 #include "core/base/text.h"

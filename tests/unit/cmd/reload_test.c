@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which changes of the configuration need a restart.
-#include "core/cmd/run/reload.h"
+#include "core/cmd/run/run.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

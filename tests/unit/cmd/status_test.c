@@ -41,8 +41,7 @@ static char *printed(void (*print)(const struct json *), const struct json *valu
 static void print_workers(const struct json *value) {
     struct text_table table = {.n_columns = 0};
     status_fill(&status_workers, true, value, &table);
-    assert_true(text_table_print(&table, 0, stdout));
-    text_table_free(&table);
+    assert_null(text_table_end(&table, 0, stdout));
 }
 
 static void assert_harmless(const char *text, size_t lines) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How fast workers finish what they get: the policies count it, and a worker that is far faster than the others is
 // reported and gets no more than they do.
-#include "core/engine/store/recent.h"
+#include "core/engine/store/throttle.h"
 #include "tests/unit/engine/stage.h"
 
 #define JOBS_MAX 2000

@@ -2,7 +2,7 @@
 // Properties of every decision, for many small random states.
 #include "core/base/clock.h"
 #include "core/base/text.h"
-#include "core/engine/decide/decide_unstarted.h"
+#include "core/engine/decide/decide_parts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -98,8 +98,8 @@ static void make_facts(struct random *random, struct facts *f) {
     size_t n = 0;
     for (size_t c = 1; c <= WORKERS; c++) {
         struct worker_facts *w = &f->workers[c];
-        *w = (struct worker_facts){.name = names[c], .settled = !one_in(random, 5)};
-        w->connected = w->settled && !one_in(random, 3);
+        *w = (struct worker_facts){.name = names[c], .state_known = !one_in(random, 5)};
+        w->connected = w->state_known && !one_in(random, 3);
         w->listed = w->connected || one_in(random, 2);
         w->serves = w->connected && !one_in(random, 5);
         w->closed = one_in(random, 4);
@@ -122,7 +122,7 @@ static void make_facts(struct random *random, struct facts *f) {
                                    .management_connected = listed && !one_in(random, 4),
                                    .management_listed = listed,
                                    .placing = !one_in(random, 6),
-                                   .settle_time_is_over = one_in(random, 2),
+                                   .startup_grace_is_over = one_in(random, 2),
                                    .lost_timeout_ns = TIMEOUT,
                                    .own_record = !one_in(random, 3),
                                    .now_ns = NOW};
@@ -169,7 +169,7 @@ static const char *check_create(const struct facts *f, const struct action *a) {
     if (runs_somewhere(f))
         return "a mirror is created while another one runs";
     for (size_t c = 1; c <= WORKERS && w->attempt > 1 && w->clean_attempt != w->attempt; c++)
-        if (!f->workers[c].settled && f->workers[c].lost_since_ns + TIMEOUT > NOW)
+        if (!f->workers[c].state_known && f->workers[c].lost_since_ns + TIMEOUT > NOW)
             return "a later mirror is created before it is known whether an earlier one runs";
     if (!f->all.own_record &&
         (!f->workers[a->cluster].eligible || (m && m->excluded_until_ns > NOW) || !f->all.placing))
@@ -362,7 +362,7 @@ static void no_decision_breaks_a_rule(void **state) {
 // It is looked at again when its worker is identified; nothing else would tell of it.
 static void a_mirror_of_a_finished_workload_in_a_worker_that_is_not_identified_is_not_forgotten(void **state) {
     (void)state;
-    struct worker_facts workers[] = {{0}, {.name = "a", .settled = true, .connected = true, .listed = true}};
+    struct worker_facts workers[] = {{0}, {.name = "a", .state_known = true, .connected = true, .listed = true}};
     struct workload_facts workload = {.exists = true, .finished = true};
     struct mirror_facts mirror = {.cluster = 1, .attempt = 1, .present = true, .of_workload = true, .proven = true};
     struct decide_facts facts = {.workload = &workload,

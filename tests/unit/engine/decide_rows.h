@@ -22,7 +22,7 @@
 // seconds ago, L lost longer ago than the timeout, u not reached yet since a start ten seconds ago, U since one longer
 // ago than the timeout, a without the kind, s connected and suspect, f connected and refused.
 static struct worker_facts worker_of(char letter, const char *name) {
-    struct worker_facts w = {.name = name, .settled = !strchr("uU", letter), .listed = !strchr("uUa", letter)};
+    struct worker_facts w = {.name = name, .state_known = !strchr("uU", letter), .listed = !strchr("uUa", letter)};
     w.connected = letter == 'c' || letter == 'b' || letter == 'o' || letter == 's' || letter == 'f';
     w.frozen = letter == 'f';
     w.serves = w.connected && letter != 'o';
@@ -71,7 +71,7 @@ static struct action decide_row(const struct row *row) {
                                  .management_connected = !row->lost && !row->unlisted,
                                  .management_listed = !row->unlisted,
                                  .placing = !row->stopping,
-                                 .settle_time_is_over = !row->settling,
+                                 .startup_grace_is_over = !row->settling,
                                  .status_at_ns = row->status_at_ns,
                                  .lost_timeout_ns = TIMEOUT,
                                  .own_record = !row->unproven,

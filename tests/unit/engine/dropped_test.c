@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fields of a mirror that its worker does not keep.
-#include "core/engine/mirror/dropped.h"
+#include "core/engine/mirror/mirror_parts.h"
 
 #include "tests/unit/engine/stage.h"
 
@@ -32,7 +32,7 @@ static void what_was_sent_and_is_absent_is_found(void **state) {
         AUTO_JSON sent = harness_json(sent_text);
         AUTO_JSON stored = harness_json(stored_text);
         AUTO_BUFFER(said, DROPPED_TEXT_MAX);
-        size_t found = dropped_find(sent, stored, &said);
+        size_t found = dropped_find(NULL, sent, stored, &said);
         if (found != cases[i].found || strcmp(said.data ? said.data : "", cases[i].said) != 0)
             fail_msg("case %zu: %zu, \"%s\"", i, found, said.data ? said.data : "");
     }
@@ -99,7 +99,7 @@ static void where_fields_are_required_nothing_is_created_before_it_is_known_to_b
     assert_int_equal(stage.sent[1][VERB_CREATE], 1); // not stored
     assert_int_equal(stage.sent[1][VERB_DELETE], 0);
     assert_int_equal(stage.sent[2][VERB_CREATE], 2);
-    assert_int_equal(stage_told(&stage, "FieldsDropped: cluster w1 rejected the mirror: it does not keep "
+    assert_int_equal(stage_told(&stage, "FieldsDropped: cluster w1 rejected the mirror: the worker does not keep "
                                         "/spec/activeDeadlineSeconds"),
                      1);
     stage_runs(&stage, 2, "a");
@@ -119,7 +119,7 @@ static void a_field_that_is_dropped_after_all_withdraws_the_mirror(void **state)
     assert_null(stage_job(&stage, 1, "a"));
     assert_non_null(stage_job(&stage, 2, "a"));
     assert_int_equal(stage.sent[1][VERB_DELETE], 1);
-    assert_int_equal(stage_told(&stage, "which may have begun to run, is deleted"), 1);
+    assert_int_equal(stage_told(&stage, "The host deletes the mirror, which may have begun to run"), 1);
     stage_end(&stage);
 }
 
@@ -139,7 +139,7 @@ static void a_field_that_is_dropped_in_a_create_without_an_answer_withdraws_the_
     assert_null(stage_job(&stage, 1, "a"));
     assert_non_null(stage_job(&stage, 2, "a"));
     assert_int_equal(stage.sent[1][VERB_DELETE], 1);
-    assert_int_equal(stage_told(&stage, "which may have begun to run, is deleted"), 1);
+    assert_int_equal(stage_told(&stage, "The host deletes the mirror, which may have begun to run"), 1);
     stage_end(&stage);
 }
 
@@ -167,7 +167,7 @@ static void a_field_that_is_dropped_while_its_workload_changes_withdraws_the_mir
     stage_run(&stage, CLOCK_MINUTE);
     assert_null(stage_job(&stage, 1, "a"));
     assert_int_equal(stage.sent[1][VERB_DELETE], 1);
-    assert_int_equal(stage_told(&stage, "which may have begun to run, is deleted"), 1);
+    assert_int_equal(stage_told(&stage, "The host deletes the mirror, which may have begun to run"), 1);
     stage_end(&stage);
 }
 

@@ -74,7 +74,7 @@ static void what_the_guard_does_not_watch_the_lease_of_is_not_given_up(void **st
         stage_run(&stage, 4 * AFTER_NS);
         assert_int_equal(stage_where(&stage, first), 2);
         assert_int_equal(stage_where(&stage, second), wait ? 1 : 2);
-        assert_int_equal(stage_told(&stage, "no guard was seen there, so it will not"), wait);
+        assert_int_equal(stage_told(&stage, "no guard was seen there, so the workload will not"), wait);
         stage_end(&stage);
     }
 }

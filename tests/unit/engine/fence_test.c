@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workloads of workers with guards (docs/fencing.md), as far as the host's decisions go.
+#include "core/engine/engine.h"
 #include "core/engine/fence/fence.h"
-#include "core/engine/fence/fence_state.h"
-#include "core/engine/settings.h"
 #include "tests/unit/engine/stage.h"
 
 #define LOST_NS (5 * CLOCK_MINUTE)
@@ -78,7 +77,7 @@ static void without_a_guard_the_configuration_decides(void **state) {
         stage_disconnect(&stage, 1);
         stage_run(&stage, 3 * LOST_NS);
         assert_int_equal(stage_where(&stage, "a"), wait ? 1 : 2);
-        assert_int_equal(stage_told(&stage, "no guard was seen there, so it will not"), wait);
+        assert_int_equal(stage_told(&stage, "no guard was seen there, so the workload will not"), wait);
         stage_end(&stage);
     }
 }

@@ -148,7 +148,6 @@ static void run_guard(struct play *play, struct guard *guard) {
     enum guard_request type;
     while ((type = guard_next(guard, of_guard(play), NULL, &request, &at_ns)) != GUARD_NONE) {
         struct response response;
-        guard_sent(guard, type);
         enum reason reason = play->guard_cut       ? REASON_NOT_SENT
                              : play->guard_code    ? REASON_FORBIDDEN
                              : type == GUARD_CLEAR ? play->clear
@@ -192,6 +191,16 @@ static void run_one(struct play *play, struct fence_lease *host, struct fence_ne
         }
         response_clear(&response);
     }
+}
+
+// All Leases are released.
+static inline bool has_left(const struct fence_lease *lease) {
+    struct fence_part part;
+    const char *rest = lease->others_at;
+    bool others = false;
+    while (fence_list_next(&rest, &part))
+        others = others || part.count != lease->shards;
+    return lease->leaves && lease->left && !lease->leaving && !others;
 }
 
 static void run_host(struct play *play) {

@@ -47,11 +47,10 @@ static void pass_without_stopping(struct play *play, int64_t ns) {
 static uint64_t watched(const struct play *play) {
     struct guard_record record;
     struct guard_watched watched;
-    const char *rest = NULL;
     uint64_t mask = 0;
     AUTO_TEXT key = text_format(GUARD_RECORD "%s", play->guard.identity);
-    assert_true(guard_record_read(object_annotation(play->guards, key), &record, &rest));
-    while (guard_record_next(&rest, &watched)) {
+    assert_true(guard_record_read(json_path(play->guards, "metadata", "annotations", key, NULL), &record));
+    while (guard_record_next(&record, &watched)) {
         assert_int_equal(watched.part.count, 8);
         assert_false(watched.stops);
         mask |= UINT64_C(1) << watched.part.shard;
@@ -160,15 +159,15 @@ static void a_former_lease_that_cannot_be_given_back_is_told_until_it_is(void **
         start_replica(&play, 1, 2, 3);
         pass_without_stopping(&play, 10 * CLOCK_MINUTE);
         for (int step = 0; step < 100; step++) { // also between its attempts, while it reads and beats
-            bool told = strstr(guard_unreturned(&play.guard), "-of-4: not that one");
+            bool told = strstr(play.guard.unreturned, "-of-4: not that one");
             assert_int_equal(told, rows[i].told);
-            assert_string_equal(guard_problem(&play.guard), "");
+            assert_string_equal(play.guard.problem, "");
             pass_without_stopping(&play, STEP_NS);
         }
         assert_int_equal(play.other_news[1].guarded, 3); // it goes on with its beats
         play.clear = REASON_OK;
         pass_without_stopping(&play, CLOCK_MINUTE);
-        assert_string_equal(guard_unreturned(&play.guard), "");
+        assert_string_equal(play.guard.unreturned, "");
         end(&play);
     }
 }
@@ -221,13 +220,13 @@ static void replicas_give_back_their_shards_and_what_is_left_of_another_number(v
     fence_lease_leave(&play.others[1], 1, of_host(&play));
     fence_lease_leave(&play.others[2], 6, of_host(&play));
     pass(&play, CLOCK_SECOND);
-    assert_true(fence_lease_has_left(&play.others[1]) && fence_lease_has_left(&play.others[2]));
+    assert_true(has_left(&play.others[1]) && has_left(&play.others[2]));
     for (size_t i = 0; i < LEASES && play.leases[i]; i++)
         if (fence_lease_is_held(play.leases[i]))
             fail_msg("%s", object_name(play.leases[i]));
     fence_lease_leave(&play.others[1], 9, of_host(&play)); // takes shard 3 later
     pass(&play, CLOCK_SECOND);
-    assert_true(fence_lease_has_left(&play.others[1]));
+    assert_true(has_left(&play.others[1]));
     pass_without_stopping(&play, 20 * CLOCK_MINUTE);
     end(&play);
 }
@@ -248,7 +247,7 @@ static void lists_of_shards_are_read_as_they_are_written(void **state) {
     size_t count = 0;
     for (uint32_t shards = 62; shards <= 64; shards++)
         for (uint32_t i = 0; i < shards; i++)
-            assert_true(fence_list_add(list, (struct fence_part){i, shards}));
+            fence_list_add(list, (struct fence_part){i, shards});
     for (const char *at = list; fence_list_next(&at, &part); count++)
         assert_true(part.shard < part.count);
     assert_int_equal(count, 62 + 63 + 64);

@@ -129,7 +129,7 @@ static void a_rejection_is_kept_with_what_the_worker_said(void **state) {
     stage_run(&stage, CLOCK_SECOND);
     explain(&stage, "a", &text);
     assert_string_equal(text.attempts, "1 w1 Rejected(meddled);2 w2 -;");
-    assert_string_equal(text.workers, "w1 rejected the mirror: meddled;w2 has it;");
+    assert_string_equal(text.workers, "w1 rejected the mirror: meddled;w2 has the workload;");
     assert_int_equal(text.obstacles[1], OBSTACLE_REJECTED);
     assert_string_equal(text.brief[1], "forbidden");
     assert_true(text.until_ns[1] > stage.now.wall_ns);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kinds that join while the engine runs.
-#include "core/engine/kinds.h"
+#include "core/engine/engine.h"
 
 #include "event_play.h"
 

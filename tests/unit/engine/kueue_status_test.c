@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What Workloads of Kueue say is told, and a suspended workload deactivates that of its mirror.
 #include "core/engine/history/inspect.h"
-#include "core/engine/kueue/kueue_state.h"
+#include "core/engine/kueue/kueue_object.h"
 #include "tests/unit/engine/event_play.h"
 
 #define TIME "2026-01-02T03:00:00Z"
@@ -150,8 +150,9 @@ static void an_eviction_is_told_once_with_its_reason(void **state) {
     say(&play, 1, WORKLOAD("", "'active':true", CONDITIONS(ADMITTED)));
     for (int i = 0; i < 3; i++)
         say(&play, 1, WORKLOAD("", "'active':true", CONDITIONS(NO_QUOTA "," EVICTED)));
-    assert_int_equal(play_times(&play.notes, "EvictedInWorker: the Kueue of cluster w1 has evicted it (Preempted): "
-                                             "Preempted to accommodate another; it is queued there again"),
+    assert_int_equal(play_times(&play.notes,
+                                "EvictedInWorker: the Kueue of cluster w1 has evicted the mirror (Preempted): "
+                                "Preempted to accommodate another; the mirror is queued there again"),
                      1);
     play_end(&play);
 }
@@ -305,12 +306,12 @@ static void a_workload_that_an_admission_check_rejects_is_told_why_it_never_runs
                                       "not managed by Kueue'}]"));
     play_wait(&play, CLOCK_MINUTE);
     assert_int_equal(play_times(&play.notes,
-                                "KueueCheck: it never runs in queue team: its admission check has rejected "
-                                "it: multi: The owner is not managed by Kueue"),
+                                "KueueCheck: never runs in queue team: an admission check of the queue has rejected "
+                                "the workload: multi: The owner is not managed by Kueue"),
                      1);
     explain(&play, &view);
     assert_int_equal(view.workload.waiting, WAITING_CHECK_REJECTED);
-    assert_non_null(strstr(view.waiting_text, "it never runs in queue team"));
+    assert_non_null(strstr(view.waiting_text, "never runs in queue team"));
     assert_int_equal(play.n_commands, play_sent(&play, 0, VERB_STATUS_PATCH));
     say(&play, 0, NULL);
     explain(&play, &view);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the management cluster's Kueue wrote into pod templates does not reach a mirror, and what a worker's wrote
 // stays.
-#include "core/engine/kueue/kueue_strip.h"
+#include "core/engine/kueue/kueue_object.h"
 
 #include "core/base/text.h"
 #include "tests/unit/plugins/job_harness.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Statuses of one worker that are large together.
-#include "core/engine/limits/large_mirrors.h"
+#include "core/engine/limits/limits.h"
 
 #include "event_play.h"
 
@@ -41,7 +41,7 @@ static void mirrors_that_are_too_large_together_are_not_kept_and_listed_again_wh
     play_seen(&play, 2, large("c", 80)); // another worker's
     play_wait(&play, CLOCK_SECOND);
     assert_int_equal(play_sent(&play, 0, VERB_STATUS_PATCH), 2);
-    assert_int_equal(excess(&play, "TooLarge: its mirror in cluster w1"), 1);
+    assert_int_equal(excess(&play, "TooLarge: the mirror in cluster w1"), 1);
     assert_int_equal(excess(&play, "raise memory.perCluster"), 1);
     assert_int_equal(play.relists, 0);
     play_seen(&play, 1, large("a", 90)); // one that is known may grow up to the limit

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // maxWorkloads.
-#include "core/engine/settings.h"
+#include "core/engine/engine.h"
 #include "event_play.h"
 
 #define HOST "wharf.dev/host"

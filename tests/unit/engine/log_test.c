@@ -49,7 +49,7 @@ static void the_mirror_of_a_deleted_workload_is_reported_at_info(void **state) {
     play_wait(&play, CLOCK_SECOND);
     assert_int_equal(play_sent(&play, W1, VERB_DELETE), 1);
     assert_int_equal(
-        play_times(&play.log, "info 1: the mirror of attempt 1 (uid m-a) is deleted: its workload is gone [default/a]"),
+        play_times(&play.log, "info 1: deleting the mirror of attempt 1 (uid m-a): the workload is gone [default/a]"),
         1);
     play_end(&play);
 }
@@ -72,8 +72,8 @@ static void the_mirror_of_an_earlier_attempt_is_reported_at_info(void **state) {
     play_listed(&play, W1);
     play_wait(&play, CLOCK_SECOND);
     assert_int_equal(play_sent(&play, W1, VERB_DELETE), 1);
-    assert_int_equal(play_times(&play.log, "info 1: the mirror of attempt 1 (uid m-a) is deleted: it does not belong "
-                                           "to the current attempt [default/a]"),
+    assert_int_equal(play_times(&play.log, "info 1: deleting the mirror of attempt 1 (uid m-a): the mirror does not "
+                                           "belong to the current attempt [default/a]"),
                      1);
     play_end(&play);
 }

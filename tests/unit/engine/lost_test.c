@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is told of a lost worker, when, and what follows by onWorkerLost.
-#include "core/engine/settings.h"
+#include "core/engine/engine.h"
 #include "tests/unit/engine/stage.h"
 
 static void begin(struct stage *stage, bool wait) {
@@ -75,8 +75,8 @@ static void it_is_told_that_no_connection_is_accepted_although_the_watch_is_open
         stage_refused(&stage, 1);
         stage_run(&stage, CLOCK_MS);
         assert_int_equal(stage_told(&stage, "WorkerLost: w1 accepts no connection since"), 1);
-        assert_int_equal(stage_told(&stage, wait ? "waits until it is back (onWorkerLost: wait)"
-                                                 : "will run in another worker 5m after the last of them ends"),
+        assert_int_equal(stage_told(&stage, wait ? "the workload waits until the worker is back (onWorkerLost: wait)"
+                                                 : "will run in another worker 5m after the last watch ends"),
                          1);
         stage_run(&stage, 30 * CLOCK_MINUTE); // what the watch shows still counts: it runs there
         assert_int_equal(stage_where(&stage, "a"), 1);
@@ -115,7 +115,7 @@ static void a_workload_that_waits_stays_however_long_its_worker_is_lost(void **s
     stage_contact(&stage, 1, CONTACT_LOST);
     stage_run(&stage, 24 * 60 * CLOCK_MINUTE);
     assert_int_equal(stage_where(&stage, "a"), 1);
-    assert_int_equal(stage_told(&stage, "waits until it is back (onWorkerLost: wait)"), 1);
+    assert_int_equal(stage_told(&stage, "the workload waits until the worker is back (onWorkerLost: wait)"), 1);
     assert_int_equal(stage_told(&stage, "Waiting: "), 0);
     assert_null(stage_job(&stage, 2, "a"));
     back(&stage);

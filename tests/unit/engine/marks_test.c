@@ -148,7 +148,8 @@ static void nothing_is_made_elsewhere_before_it_is_gone(void **state) {
     stage_run(&stage, 5 * CLOCK_MINUTE);
     assert_null(stage_job(&stage, 2, "a"));
     assert_int_equal(
-        stage_told(&stage, "the mirror is being deleted but still exists; check the finalizers (cluster w1)"), 1);
+        stage_told(&stage, "the mirror has a deletionTimestamp but still exists; check the finalizers (cluster w1)"),
+        1);
     stage_patch(&stage, 1, "a", NULL, "{'metadata':{'finalizers':null}}");
     stage_run(&stage, CLOCK_MINUTE);
     assert_non_null(stage_job(&stage, 2, "a"));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine with one simulated workload and worker: its Events, and a status that is removed.
 #include "core/engine/engine.h"
-#include "core/json/patch.h"
 #include "core/json/pointer.h"
 #include "tests/unit/quoted.h"
 

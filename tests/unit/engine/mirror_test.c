@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Creation of a mirror, carried changes, and the copied status, for a kind without functions.
 #include "core/base/text.h"
-#include "core/json/patch.h"
 #include "core/json/pointer.h"
 #include "tests/support/trains.h"
 #include "tests/unit/quoted.h"

@@ -237,7 +237,7 @@ static void a_kind_without_a_status_subresource_is_not_written_to_again_and_agai
     play_wait(&play, 16 * CLOCK_MINUTE); // the longest backoff, and half of it again
     answer_statuses(&play, REASON_OK);
     assert_false(is_paused(&play, 0));
-    assert_int_equal(play_times(&play.log, "0: status is written again"), 1);
+    assert_int_equal(play_times(&play.log, "0: the host writes the status again"), 1);
     play_end(&play);
 }
 
@@ -261,7 +261,7 @@ static void a_kind_whose_api_lacks_the_field_is_told_and_its_mirrors_are_held(vo
     assert_true(is_paused(&play, 0));
     assert_true(engine_stats(play.engine)->clusters[0].watches[0].no_field);
     assert_int_equal(play_times(&play.log,
-                                "the kind is not handled: the API of the management cluster does not have its "
+                                "the kind is not handled: the API of the management cluster does not have the "
                                 "field /spec/managedBy"),
                      1);
     play_listing(&play, 0);
@@ -271,7 +271,7 @@ static void a_kind_whose_api_lacks_the_field_is_told_and_its_mirrors_are_held(vo
     assert_int_equal(play_sent(&play, 1, VERB_DELETE), 0);
     tell_field(&play, false);
     assert_false(engine_stats(play.engine)->clusters[0].watches[0].no_field);
-    assert_int_equal(play_times(&play.log, "the kind is handled: its API has the field"), 1);
+    assert_int_equal(play_times(&play.log, "the kind is handled: the API has the field"), 1);
     play_end(&play);
 }
 

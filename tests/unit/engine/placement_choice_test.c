@@ -37,7 +37,7 @@ static void make(struct random *random, struct state *s) {
         s->facts.view = &s->view;
     for (uint32_t c = 1; c <= WORKERS; c++) {
         s->workers[c] = (struct worker_facts){.name = names[c],
-                                              .settled = true,
+                                              .state_known = true,
                                               .connected = true,
                                               .serves = true,
                                               .eligible = random_below(random, 4) > 0,

@@ -88,7 +88,7 @@ static void a_mirror_that_was_deleted_is_named_as_the_cause(void **state) {
     size_t where = begin(&stage);
     assert_int_equal(stage_delete(&stage, where, "a"), 200);
     stage_run(&stage, 5 * CLOCK_SECOND);
-    assert_told(&stage, 1, "Rescheduled: its mirror was deleted in %s; running again in %s (attempt 2)\n", names[where],
+    assert_told(&stage, 1, "Rescheduled: the mirror was deleted in %s; running again in %s (attempt 2)\n", names[where],
                 names[stage_where(&stage, "a")]);
     stage_end(&stage);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where workloads go: policies, selectors, pins, maxActive, and rules by kind and namespace.
+#include "core/engine/engine.h"
 #include "core/engine/history/inspect.h"
-#include "core/engine/settings.h"
 #include "tests/unit/engine/stage.h"
 
 #include <string.h>
@@ -326,7 +326,7 @@ static void it_is_explained_why_each_worker_does_not_get_it(void **state) {
     assert_true(inspect_explain(stage.engine, stage.now, stage.kind, "default", "a", &view, note_reason, &reasons));
     assert_int_equal(reasons.found[0], OBSTACLE_FULL);
     assert_int_equal(reasons.found[1], OBSTACLE_PINNED);
-    assert_int_equal(view.workload.waiting, WAITING_ROOM);
+    assert_int_equal(view.workload.waiting, WAITING_MAX_ACTIVE);
     assert_string_equal(view.waiting_text, "0/2 workers accept it: w1 full (1 of 1); w2 not among its cluster-names");
     stage_end(&stage);
 }

@@ -63,7 +63,7 @@ static void a_mirror_that_somebody_changes_is_restored_with_growing_delays(void 
     every_20_ms(&stage, 60 * CLOCK_MINUTE, change_mirror);
     assert_in_range(stage.sent[1][VERB_MERGE_PATCH], 15, 30);
     assert_int_equal(stage_told(&stage, "MirrorRewritten"), 1);
-    assert_int_equal(stage_told(&stage, "changes its mirror in cluster w1"), 1);
+    assert_int_equal(stage_told(&stage, "changes the mirror in cluster w1"), 1);
     assert_int_equal(stage_told(&stage, "(client)"), 1);
     stage_end(&stage);
 }
@@ -213,7 +213,7 @@ static void another_writer_of_the_same_status_is_no_host_of_this_origin(void **s
     every_20_ms(&stage, 5 * CLOCK_SECOND, progress);
     assert_int_equal(stage_told(&stage, "AnotherHost"), 0);
     assert_int_equal(stage_told(&stage, "AlsoRunHere"), 1);
-    assert_int_equal(stage_told(&stage, "written by trainer"), 1);
+    assert_int_equal(stage_told(&stage, "the writer of the status is trainer"), 1);
     assert_int_equal(engine_stats(stage.engine)->other_host_writes, 0);
     stage_end(&stage);
 }

@@ -133,7 +133,7 @@ static void another_writer_of_the_status_is_noticed_at_once(void **state) {
     stage_patch(&stage, 0, "a", "status", "{'status':{'active':5}}");
     stage_run(&stage, CLOCK_SECOND);
     assert_int_equal(stage_told(&stage, "AlsoRunHere"), 1);
-    assert_int_equal(stage_told(&stage, "written by client"), 1);
+    assert_int_equal(stage_told(&stage, "the writer of the status is client"), 1);
     assert_int_equal(also_run(&stage), 1);
     // Nothing new is placed until it has stopped.
     stage_submit(&stage, "b", "");

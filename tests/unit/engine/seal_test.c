@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/mirror/seal.h"
+#include "core/engine/mirror/mirror.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Options that change while the engine runs.
 
-#include "core/engine/settings.h"
+#include "core/engine/engine.h"
 #include "event_play.h"
 
 #define HOST "wharf.dev/host"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a worker's mirrors cause to be written to the management cluster is bounded: for each workload in number, for
 // each worker in bytes.
-#include "core/engine/status/status_budget.h"
+#include "core/engine/status/status.h"
 
 #include "tests/unit/engine/stage.h"
 

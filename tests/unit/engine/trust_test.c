@@ -85,18 +85,18 @@ static void a_forged_mirror_of_a_higher_attempt_is_not_adopted(void **state) {
     assert_int_equal(engine_stats(play->engine)->clusters[W2].unsealed, 1);
 }
 
-static void without_a_key_a_higher_attempt_is_held_and_reported(void **state) {
+static void without_a_key_a_higher_attempt_is_quarantined_and_reported(void **state) {
     (void)state;
     begin(NULL);
     assert_string_equal(seal_of(W1, NAME), "");
     play_put(play, W2, forged("7", NAME));
     play_settle(play);
     assert_int_equal(play_told(play, "MirrorHeld: cluster w2"), 1);
-    assert_int_equal(engine_stats(play->engine)->clusters[W2].unproven, 1);
+    assert_int_equal(engine_stats(play->engine)->clusters[W2].quarantined, 1);
     assert_untouched();
     play_remove(play, W2, NAME);
     play_settle(play);
-    assert_int_equal(engine_stats(play->engine)->clusters[W2].unproven, 0);
+    assert_int_equal(engine_stats(play->engine)->clusters[W2].quarantined, 0);
 }
 
 // Its marks identified nothing: they are not restored to what a restarted host happened to see first.
@@ -110,7 +110,7 @@ static void a_held_mirror_is_adopted_once_its_marks_are_put_right(void **state) 
     assert_int_equal(play_told(play, "MirrorHeld: cluster w1"), 1);
     play_patch(play, W1, NAME, "{'metadata':{'annotations':{'wharf.dev/attempt':'1'}}}");
     play_settle(play);
-    assert_int_equal(engine_stats(play->engine)->clusters[W1].unproven, 0);
+    assert_int_equal(engine_stats(play->engine)->clusters[W1].quarantined, 0);
     play_patch(play, W1, NAME, PLAY_COMPLETE);
     play_settle(play);
     assert_true(is_complete());
@@ -118,7 +118,7 @@ static void a_held_mirror_is_adopted_once_its_marks_are_put_right(void **state) 
 }
 
 // The worker's etcd was restored from a copy made after somebody had written the annotation.
-static void without_a_key_one_that_comes_back_with_a_higher_attempt_is_held(void **state) {
+static void without_a_key_one_that_comes_back_with_a_higher_attempt_is_quarantined(void **state) {
     (void)state;
     begin(NULL);
     play_patch(play, MANAGEMENT, NAME, "{'spec':{'suspend':true}}");
@@ -136,7 +136,7 @@ static void without_a_key_one_that_comes_back_with_a_higher_attempt_is_held(void
     assert_int_equal(play_told(play, "MirrorHeld: cluster w1"), 1);
     play_patch(play, W1, NAME, "{'metadata':{'annotations':{'wharf.dev/attempt':'1'}}}");
     play_settle(play);
-    assert_int_equal(engine_stats(play->engine)->clusters[W1].unproven, 0);
+    assert_int_equal(engine_stats(play->engine)->clusters[W1].quarantined, 0);
     play_patch(play, W1, NAME, PLAY_COMPLETE);
     play_settle(play);
     assert_true(is_complete());
@@ -190,7 +190,7 @@ static void without_a_key_a_copy_is_deleted_as_an_orphan_and_reported(void **sta
     play_pass(play, CLOCK_MINUTE);
     assert_null(play_object(play, W1, "b"));
     assert_non_null(play_object(play, W1, NAME));
-    assert_int_equal(play_told(play, "log: cluster 1: orphan default/b (uid "), 1);
+    assert_int_equal(play_told(play, "log: cluster 1: deleting orphan default/b (uid "), 1);
 }
 
 static void a_foreign_object_in_the_annotated_worker_is_not_adopted_when_the_mirror_is_gone(void **state) {
@@ -329,11 +329,11 @@ static void an_unsealed_mirror_is_not_adopted_after_the_time_for_that(void **sta
     play_start(play, key, play->now.mono_ns);
     play_pass(play, CLOCK_MINUTE);
     assert_string_equal(seal_of(W1, NAME), "");
-    assert_int_equal(play_told(play,
-                               "NotSealed: cluster w1 has an object with the marks of its mirror but no valid seal: "
-                               "no mirror is created until that object is deleted or sealed (without a seal it may be "
-                               "from before there was a key: a start with seal.adoptUnsealed: true seals it)"),
-                     1);
+    assert_int_equal(
+        play_told(play, "NotSealed: cluster w1 has an object with the marks of the mirror but no valid seal: "
+                        "the host creates no mirror until that object is gone or has a seal (objects from before "
+                        "there was a key have none: a start with seal.adoptUnsealed: true adds the seal)"),
+        1);
     play_start(play, key, play->now.mono_ns + CLOCK_SECOND);
     assert_string_not_equal(seal_of(W1, NAME), "");
     assert_int_equal(play->creates[W1] + play->creates[W2], 1);
@@ -506,9 +506,9 @@ static int teardown(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_forged_mirror_of_a_higher_attempt_is_not_adopted),
-        TEST(without_a_key_a_higher_attempt_is_held_and_reported),
+        TEST(without_a_key_a_higher_attempt_is_quarantined_and_reported),
         TEST(a_held_mirror_is_adopted_once_its_marks_are_put_right),
-        TEST(without_a_key_one_that_comes_back_with_a_higher_attempt_is_held),
+        TEST(without_a_key_one_that_comes_back_with_a_higher_attempt_is_quarantined),
         TEST(a_held_mirror_goes_with_a_workload_whose_cluster_is_nonsense),
         TEST(a_copy_in_another_worker_is_foreign),
         TEST(a_copy_under_another_name_is_foreign),

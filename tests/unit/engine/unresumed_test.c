@@ -63,7 +63,7 @@ static void its_adapter_waits_for_the_pods_to_go(void **state) {
     change(&stage, 1, "status", SUSPENDED);
     assert_int_equal(stage_patch(&stage, 1, "a", "status", "{'status':{'active':1}}"), 200); // and a pod after all
     change(&stage, 0, NULL, "{'spec':{'suspend':false,'template':{'spec':{'nodeSelector':{'zone':'a'}}}}}");
-    assert_told(&stage, "its adapter");
+    assert_told(&stage, "the adapter");
     change(&stage, 1, "status", "{'status':{'active':0}}");
     assert_false(json_bool(pointer_find(stage_job(&stage, 1, "a"), "/spec/suspend"), true));
     assert_explained(&stage, "");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a workload waits for, and its Events.
+#include "tests/support/engine_views.h"
 #include "tests/unit/engine/stage.h"
 
 static bool has_mirror_in_w1(struct stage *stage) {
@@ -108,11 +109,9 @@ static void a_predecessor_in_the_way_is_named(void **state) {
     stage_start(&stage);
     stage_submit(&stage, "a", "'wharf.dev/cluster':'w1','wharf.dev/attempt':'1'");
     stage_run(&stage, 2 * CLOCK_MINUTE);
-    assert_int_equal(
-        stage_told(
-            &stage,
-            "another object has the name of the mirror, which can be created once that object is gone (cluster w1)"),
-        1);
+    assert_int_equal(stage_told(&stage, "another object has the name of the mirror; the host creates the mirror once "
+                                        "that object is gone (cluster w1)"),
+                     1);
     stage_end(&stage);
 }
 

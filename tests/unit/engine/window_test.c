@@ -2,7 +2,7 @@
 // The window against simulated servers, on virtual time: what it settles at, and how fast.
 #include "core/base/clock.h"
 #include "core/base/text.h"
-#include "core/engine/request/window.h"
+#include "core/engine/request/pacing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ struct server {
     int64_t service_ns, way_ns;
     double jitter;   // a part of service_ns more or less, random
     size_t overload; // more in flight than that are answered with 429 at once; 0: none are
-    struct request {
+    struct sent_request {
         int64_t sent_ns, done_ns; // done_ns: at the client
         bool overloaded, other;   // other: another client's
     } flying[256];
@@ -66,8 +66,8 @@ static int64_t serve(struct server *server, int64_t now_ns) {
 static void request_of(struct bench *bench, bool other) {
     struct server *server = &bench->server;
     assert_true(server->n < 256);
-    struct request *request = &server->flying[server->n++];
-    *request = (struct request){.sent_ns = bench->now_ns, .other = other};
+    struct sent_request *request = &server->flying[server->n++];
+    *request = (struct sent_request){.sent_ns = bench->now_ns, .other = other};
     request->overloaded = server->overload && server->n > server->overload;
     request->done_ns = request->overloaded ? bench->now_ns + server->way_ns
                                            : serve(server, bench->now_ns + server->way_ns / 2) + server->way_ns / 2;
@@ -108,7 +108,7 @@ static bool answer(struct bench *bench, int64_t until_ns) {
             first = i;
     if (server->n == 0 || server->flying[first].done_ns > until_ns)
         return false;
-    struct request request = server->flying[first];
+    struct sent_request request = server->flying[first];
     server->flying[first] = server->flying[--server->n];
     bench->now_ns = request.done_ns;
     if (request.other)

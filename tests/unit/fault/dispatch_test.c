@@ -29,28 +29,18 @@ static void post(void *ctx, struct engine_event *event) {
 static struct error *run(void **out) {
     static struct seen seen;
     static const char *const names[PLAY_CLUSTERS] = {"management", "w1", "w2"};
-    struct dispatch_options options = {.n_clusters = PLAY_CLUSTERS,
-                                       .names = names,
-                                       .kinds = play_kinds(),
-                                       .deliver = deliver,
-                                       .post = post,
-                                       .ctx = &seen};
-    struct dispatch *dispatch = NULL;
+    struct dispatch dispatch = {.names = names, .kinds = play_kinds(), .deliver = deliver, .post = post, .ctx = &seen};
     struct update update = {0};
     seen = (struct seen){0};
     *out = &seen;
-    struct error *error = dispatch_new(&options, &dispatch);
-    if (error)
-        return error;
     fault_pause();
     for (uint64_t id = 1; id <= COMMANDS; id++)
         play_command(&update, id % PLAY_CLUSTERS, id);
     play_event(&update, "Dispatched", "one");
     play_relist(&update, 1, 0);
     fault_resume();
-    dispatch_run(dispatch, &update);
+    dispatch_run(&dispatch, &update);
     update_free(&update);
-    dispatch_free(dispatch);
     return NULL;
 }
 

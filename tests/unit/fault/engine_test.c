@@ -2,7 +2,7 @@
 // The whole life of one Job in the engine, with each allocation of the engine failing: placed, mirrored, its status
 // copied, finished, the mirror deleted, the workload gone. The two clusters are played here, and have memory enough.
 #include "core/engine/engine.h"
-#include "core/engine/kinds.h"
+#include "tests/support/engine_views.h"
 #include "tests/unit/fault/fault.h"
 #include "tests/unit/plugins/job_harness.h"
 

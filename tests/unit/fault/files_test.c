@@ -2,7 +2,7 @@
 // Configuration and kubeconfig files with each allocation failing.
 #include "core/base/text.h"
 #include "core/config/config.h"
-#include "core/kube/credentials/exec_plugin.h"
+#include "core/kube/credentials/credentials.h"
 #include "core/kube/kubeconfig/kubeconfig.h"
 #include "tests/unit/fault/fault.h"
 #include "tests/unit/kube/pki.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // core/json with each allocation failing.
 #include "core/base/text.h"
-#include "core/json/items.h"
-#include "core/json/patch.h"
+#include "core/json/json.h"
 #include "core/json/pointer.h"
 #include "core/json/yaml.h"
 #include "tests/unit/fault/fault.h"

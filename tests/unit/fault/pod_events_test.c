@@ -3,7 +3,7 @@
 #include "core/host/watchers/watcher.h"
 
 #include "core/base/text.h"
-#include "core/kube/client/meter.h"
+#include "core/kube/client/client.h"
 #include "tests/unit/fault/fault.h"
 #include "tests/unit/host/dispatch_play.h"
 #include "tests/unit/kube/fake_transport.h"
@@ -92,10 +92,11 @@ static struct error *watch_until_told(void **out) {
                                   .seed = 1,
                                   .post = take};
     void *events = NULL;
-    struct error *error = pod_events_watcher.start(&scope, &events);
+    struct error *error = watcher_start(&pod_events_watcher, &scope, &events);
     AUTO_JSON mirror = json_new_object();
     if (!error)
-        pod_events_watcher.notice(events, &(struct cluster_notice){.type = NOTICE_SEEN, .object = mirror});
+        pod_events_watcher.handle(
+            events, &(struct cluster_notice){.type = NOTICE_SEEN, .object = &(struct object){.value = mirror}});
     struct moment now = {1000 * CLOCK_SECOND, 1767323045 * CLOCK_SECOND};
     for (int i = 0; i < 60 && !error && told == 0; i++) {
         (void)pod_events_watcher.step(events, now);
@@ -104,7 +105,7 @@ static struct error *watch_until_told(void **out) {
         now.wall_ns += 30 * CLOCK_SECOND;
     }
     if (events)
-        pod_events_watcher.stop(events);
+        watcher_stop(&pod_events_watcher, events);
     fault_pause();
     fake_free(&fake);
     fault_resume();

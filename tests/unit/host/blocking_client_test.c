@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/io/blocking_client.h"
+#include "core/host/io/cluster_connection.h"
 
 #include "core/base/text.h"
 #include "core/kube/transport/curl_transport.h"

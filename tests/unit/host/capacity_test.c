@@ -96,7 +96,7 @@ static void begin(struct stand *stand) {
                                           .seed = 1,
                                           .post = take,
                                           .ctx = stand};
-    assert_null(capacity_watcher.start(&stand->scope, &stand->watch));
+    assert_null(watcher_start(&capacity_watcher, &stand->scope, &stand->watch));
     expect(stand, "reading;"); // before anything else of the worker
     pass(stand, 0);
     answer(stand, "/api/v1", 200, DISCOVERY);
@@ -115,7 +115,7 @@ static void begin_known(struct stand *stand) {
 }
 
 static void end(struct stand *stand) {
-    capacity_watcher.stop(stand->watch);
+    watcher_stop(&capacity_watcher, stand->watch);
     assert_int_equal(stand->budget.kept, 0);
     buffer_free(&stand->told);
     fake_free(&stand->fake);

@@ -2,7 +2,7 @@
 // Updates as the engine fills them, for the tests of dispatching.
 #pragma once
 
-#include "core/host/turn/dispatch.h"
+#include "core/host/turn/turn.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,17 +59,18 @@ static inline void play_command(struct update *update, size_t cluster, uint64_t 
 }
 
 static inline struct workload_event play_event_of(const char *reason, const char *text) {
-    char *memory = play_copy(reason);
-    return (struct workload_event){.kind = 0,
-                                   .warning = true,
-                                   .action = "Act",
-                                   .reason = memory,
-                                   .text = play_copy(text),
-                                   .api_version = "batch/v1",
-                                   .namespace_ = "n",
-                                   .name = "a",
-                                   .uid = "u",
-                                   .memory = memory};
+    const struct workload_event event = {.reason = reason,
+                                         .text = text,
+                                         .api_version = "batch/v1",
+                                         .namespace_ = "n",
+                                         .name = "a",
+                                         .uid = "u",
+                                         .action = "Act",
+                                         .warning = true};
+    struct workload_event *copy = struct_copy_with_texts(&event, sizeof event, WORKLOAD_EVENT_TEXTS);
+    assert_non_null(copy);
+    copy->memory = copy;
+    return *copy;
 }
 
 static inline void play_event(struct update *update, const char *reason, const char *text) {

@@ -8,7 +8,7 @@
 
 // What was delivered to each cluster, and posted to the engine.
 struct world {
-    struct dispatch *dispatch;
+    struct dispatch dispatch;
     struct update update;
     struct command_batch *batches[PLAY_CLUSTERS];
     bool closed[PLAY_CLUSTERS]; // nothing can be delivered
@@ -37,19 +37,13 @@ static void post(void *ctx, struct engine_event *event) {
 static void begin(struct world *world) {
     static const char *const names[PLAY_CLUSTERS] = {"management", "w1", "w2"};
     *world = (struct world){.n_answered = 0};
-    struct dispatch_options options = {.n_clusters = PLAY_CLUSTERS,
-                                       .names = names,
-                                       .kinds = play_kinds(),
-                                       .deliver = deliver,
-                                       .post = post,
-                                       .ctx = world};
-    assert_null(dispatch_new(&options, &world->dispatch));
+    world->dispatch =
+        (struct dispatch){.names = names, .kinds = play_kinds(), .deliver = deliver, .post = post, .ctx = world};
 }
 
 static void end(struct world *world) {
     for (size_t c = 0; c < PLAY_CLUSTERS; c++)
         command_batch_free(world->batches[c]);
-    dispatch_free(world->dispatch);
     update_free(&world->update);
 }
 
@@ -62,7 +56,7 @@ static void what_a_step_asks_for_goes_to_each_cluster_in_one_batch_and_in_order(
     play_event(&world.update, "Dispatched", "one");
     play_event(&world.update, "Waiting", "two");
     play_relist(&world.update, 2, 1);
-    dispatch_run(world.dispatch, &world.update);
+    dispatch_run(&world.dispatch, &world.update);
     assert_int_equal(world.update.n_commands + world.update.n_events + world.update.n_relists, 0);
     assert_int_equal(world.batches[0]->n_commands, 20);
     assert_int_equal(world.batches[1]->n_commands, 20);
@@ -85,10 +79,10 @@ static void a_cluster_that_is_asked_nothing_gets_no_batch(void **state) {
     (void)state;
     struct world world;
     begin(&world);
-    dispatch_run(world.dispatch, &world.update);
+    dispatch_run(&world.dispatch, &world.update);
     play_log(&world.update, 1, LOG_NO_KIND, "only for the log");
     log_setup(LOG_TEXT, LOG_ERROR);
-    dispatch_run(world.dispatch, &world.update);
+    dispatch_run(&world.dispatch, &world.update);
     log_setup(LOG_TEXT, LOG_INFO);
     for (size_t c = 0; c < PLAY_CLUSTERS; c++)
         assert_null(world.batches[c]);
@@ -104,7 +98,7 @@ static void commands_that_cannot_be_handed_over_are_answered_as_not_sent(void **
     play_command(&world.update, 2, 8);
     play_command(&world.update, 1, 9);
     play_relist(&world.update, 1, 0);
-    dispatch_run(world.dispatch, &world.update);
+    dispatch_run(&world.dispatch, &world.update);
     assert_int_equal(world.n_answered, 2);
     assert_int_equal(world.answered[0], 7);
     assert_int_equal(world.answered[1], 9);
@@ -119,7 +113,7 @@ static void a_batch_for_a_link_that_is_gone_is_thrown_away(void **state) {
     play_command(&world.update, 0, 1);
     play_event(&world.update, "Dispatched", "one");
     play_relist(&world.update, 0, 0);
-    dispatch_run(world.dispatch, &world.update);
+    dispatch_run(&world.dispatch, &world.update);
     command_batch_run(world.batches[0], NULL, (struct moment){0}); // the leak check sees what is left
     world.batches[0] = NULL;
     end(&world);
@@ -135,7 +129,7 @@ static void events_and_messages_are_written_to_the_log(void **state) {
     play_log(&world.update, 2, 0, "a mirror is foreign");
     play_log(&world.update, 1, LOG_NO_KIND, "it is another cluster");
     log_to(ends[1]);
-    dispatch_run(world.dispatch, &world.update);
+    dispatch_run(&world.dispatch, &world.update);
     log_to(2);
     close(ends[1]);
     char text[4096];
@@ -153,12 +147,11 @@ static void a_cluster_that_is_added_gets_its_batches(void **state) {
     (void)state;
     static const char *const before[] = {"management", "w1"}, *const after[] = {"management", "w1", "w2"};
     struct world world = {.n_answered = 0};
-    struct dispatch_options options = {
-        .n_clusters = 2, .names = before, .kinds = play_kinds(), .deliver = deliver, .post = post, .ctx = &world};
-    assert_null(dispatch_new(&options, &world.dispatch));
-    assert_null(dispatch_name(world.dispatch, 3, after));
+    world.dispatch =
+        (struct dispatch){.names = before, .kinds = play_kinds(), .deliver = deliver, .post = post, .ctx = &world};
+    world.dispatch.names = after;
     play_command(&world.update, 2, 9);
-    dispatch_run(world.dispatch, &world.update);
+    dispatch_run(&world.dispatch, &world.update);
     assert_null(world.batches[1]);
     assert_int_equal(world.batches[2]->commands[0].id, 9);
     end(&world);

@@ -41,7 +41,7 @@ static struct fencing_settings settings(bool enabled, uint32_t epoch) {
 
 static void configure(struct stand *stand, bool enabled, uint32_t epoch) {
     stand->scope.settings.fencing = settings(enabled, epoch);
-    guard_lease_watcher.notice(stand->guard, &(struct cluster_notice){.type = NOTICE_CONFIGURED});
+    guard_lease_watcher.handle(stand->guard, &(struct cluster_notice){.type = NOTICE_CONFIGURED});
 }
 
 static void begin(struct stand *stand) {
@@ -56,14 +56,14 @@ static void begin(struct stand *stand) {
     stand->scope.guard_shards = 1;
     stand->scope.post = take;
     stand->scope.ctx = stand;
-    assert_null(guard_lease_watcher.start(&stand->scope, &stand->guard));
+    assert_null(watcher_start(&guard_lease_watcher, &stand->scope, &stand->guard));
     pass(stand, 0);
     assert_int_equal(stand->fake.count, 1); // the guard's Lease is read
     assert_int_equal(fake_last(&stand->fake)->request.method, HTTP_GET);
 }
 
 static void end(struct stand *stand) {
-    guard_lease_watcher.stop(stand->guard);
+    watcher_stop(&guard_lease_watcher, stand->guard);
     client_free(stand->scope.client);
     fake_free(&stand->fake);
 }

@@ -25,7 +25,7 @@ static void take(void *ctx, struct engine_event *event) {
 }
 
 static void begin_list(struct stand *stand, size_t kind, const char *version) {
-    field_check_watcher.notice(stand->check,
+    field_check_watcher.handle(stand->check,
                                &(struct cluster_notice){.type = NOTICE_LISTING, .kind = kind, .version = version});
 }
 
@@ -40,7 +40,7 @@ static void begin(struct stand *stand) {
     buffer_init(&stand->told, 4096);
     stand->scope = (struct cluster_scope){
         .transport = &stand->fake.base, .settings = {.kinds = play_kinds(), .n_kinds = 2}, .post = take, .ctx = stand};
-    assert_null(field_check_watcher.start(&stand->scope, &stand->check));
+    assert_null(watcher_start(&field_check_watcher, &stand->scope, &stand->check));
     assert_int_equal(pass(stand, 0), CLOCK_NEVER);
     begin_list(stand, 0, "v1");
     assert_int_equal(pass(stand, 0), stand->now_ns + (5 * CLOCK_SECOND));
@@ -51,7 +51,7 @@ static void begin(struct stand *stand) {
 
 static void end(struct stand *stand, const char *told) {
     assert_string_equal(stand->told.data ? stand->told.data : "", told);
-    field_check_watcher.stop(stand->check);
+    watcher_stop(&field_check_watcher, stand->check);
     buffer_free(&stand->told);
     fake_free(&stand->fake);
 }

@@ -4,7 +4,6 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/text.h"
-#include "core/host/startup/folder_state.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -239,33 +239,31 @@ static void begin_many(struct play *play, bool forbids) {
     } while (status.suspended + status.deleted == 0);
 }
 
-static struct guard_record record_of(struct play *play, const char **rest) {
+static struct guard_record record_of(struct play *play) {
     struct guard_record record;
     const struct json *lease =
         world_object(play->world, "coordination.k8s.io", "leases", "wharf-system", "wharf-guard-here");
-    assert_true(guard_record_read(object_annotation(lease, GUARD_RECORD "g"), &record, rest));
+    assert_true(guard_record_read(json_path(lease, "metadata", "annotations", GUARD_RECORD "g", NULL), &record));
     return record;
 }
 
 // The shards of which the guard says that it stops their mirrors.
 static uint64_t reported(struct play *play) {
-    const char *rest = NULL;
     struct guard_watched watched;
     uint64_t mask = 0;
-    (void)record_of(play, &rest);
-    while (guard_record_next(&rest, &watched))
+    struct guard_record record = record_of(play);
+    while (guard_record_next(&record, &watched))
         mask |= (uint64_t)watched.stops << watched.part.shard;
     return mask;
 }
 
 // Sends back the last beat of the guard.
 static void renew_lease(struct play *play, unsigned shard) {
-    const char *rest = NULL;
     AUTO_TEXT text = text_format(
         "{'apiVersion':'coordination.k8s.io/v1','kind':'Lease','metadata':{'name':'wharf-fence-here.%u-of-2',"
         "'namespace':'wharf-system','labels':{'wharf.dev/origin':'here'},'annotations':{'wharf.dev/shard':'%u-of-2',"
         "'wharf.dev/beat':'x_1/7 g/%u'}},'spec':{'holderIdentity':'h','leaseDurationSeconds':80}}",
-        shard, shard, (unsigned)record_of(play, &rest).beat);
+        shard, shard, (unsigned)record_of(play).beat);
     apply(play, "coordination.k8s.io", "leases", text);
 }
 

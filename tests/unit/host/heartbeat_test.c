@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/turn/heartbeat.h"
+#include "core/host/turn/turn.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bounds of the inbox: only a thread that posts too much waits.
-#include "core/host/turn/inbox.h"
+#include "core/host/turn/turn.h"
 
 #include "core/base/text.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/turn/inbox.h"
+#include "core/host/turn/turn.h"
 
 // clang-format off
 #include <stdarg.h>
@@ -77,64 +77,64 @@ static void spend(struct event_queue *queue, size_t cluster, int64_t spent_ns, i
 
 static void a_cluster_that_uses_more_of_the_engine_waits_for_others(void **state) {
     (void)state;
-    struct event_queue *queue = NULL;
+    struct event_queue queue = {.max_events = 100000, .max_bytes = SIZE_MAX};
     size_t counts[3];
-    assert_null(event_queue_new(3, 100000, SIZE_MAX, &queue));
-    put(queue, 1, 1000);
+    assert_null(event_queue_grow(&queue, 3));
+    put(&queue, 1, 1000);
     for (int64_t i = 1; i <= 5; i++) { // alone it has everything
-        take(queue, 0, counts);
+        take(&queue, 0, counts);
         assert_int_equal(counts[1], 64);
-        spend(queue, 1, i * 100 * CLOCK_MS, 0, 0);
+        spend(&queue, 1, i * 100 * CLOCK_MS, 0, 0);
     }
-    put(queue, 2, 1000);
+    put(&queue, 2, 1000);
     int64_t spent_ns[3] = {0, 500 * CLOCK_MS, 0};
     size_t taken[3] = {0};
     for (int round = 0; round < 100; round++) { // cluster 2 has cheap events and saved nothing up
-        take(queue, 0, counts);
+        take(&queue, 0, counts);
         assert_true(round > 0 || counts[1] == 0);
         for (size_t c = 1; c < 3; c++) {
             taken[c] += counts[c];
             spent_ns[c] += (int64_t)counts[c] * (c == 1 ? CLOCK_MS : CLOCK_MS / 10);
-            spend(queue, c, spent_ns[c], 0, 0);
+            spend(&queue, c, spent_ns[c], 0, 0);
         }
-        put(queue, 2, (unsigned)counts[2]);
+        put(&queue, 2, (unsigned)counts[2]);
     }
     assert_in_range(spent_ns[1] - 500 * CLOCK_MS, spent_ns[2] / 2, 2 * spent_ns[2]);
     assert_in_range(taken[2], 5 * taken[1], 20 * taken[1]);
-    event_queue_free(queue);
+    event_queue_clear(&queue);
 }
 
 static void a_cluster_rests_after_a_costly_object(void **state) {
     (void)state;
-    struct event_queue *queue = NULL;
+    struct event_queue queue = {.max_events = 100000, .max_bytes = SIZE_MAX};
     size_t counts[3];
-    assert_null(event_queue_new(3, 100000, SIZE_MAX, &queue));
-    put(queue, 1, 100);
-    assert_int_equal(event_queue_ready_ns(queue), 0);
-    take(queue, CLOCK_SECOND, counts);
+    assert_null(event_queue_grow(&queue, 3));
+    put(&queue, 1, 100);
+    assert_int_equal(event_queue_ready_ns(&queue), 0);
+    take(&queue, CLOCK_SECOND, counts);
     assert_int_equal(counts[1], 64);
-    spend(queue, 1, 50 * CLOCK_MS, 40 * CLOCK_MS, CLOCK_SECOND);
-    assert_int_equal(event_queue_ready_ns(queue), CLOCK_SECOND + 80 * CLOCK_MS);
-    take(queue, CLOCK_SECOND + 79 * CLOCK_MS, counts);
+    spend(&queue, 1, 50 * CLOCK_MS, 40 * CLOCK_MS, CLOCK_SECOND);
+    assert_int_equal(event_queue_ready_ns(&queue), CLOCK_SECOND + 80 * CLOCK_MS);
+    take(&queue, CLOCK_SECOND + 79 * CLOCK_MS, counts);
     assert_int_equal(counts[1], 0);
-    put(queue, 0, 1);
-    put(queue, 2, 1);
-    assert_int_equal(event_queue_ready_ns(queue), 0);
-    take(queue, CLOCK_SECOND + 79 * CLOCK_MS, counts);
+    put(&queue, 0, 1);
+    put(&queue, 2, 1);
+    assert_int_equal(event_queue_ready_ns(&queue), 0);
+    take(&queue, CLOCK_SECOND + 79 * CLOCK_MS, counts);
     assert_int_equal(counts[0] + counts[2], 2);
     assert_int_equal(counts[1], 0);
-    spend(queue, 1, 51 * CLOCK_MS, 40 * CLOCK_MS, CLOCK_SECOND + 79 * CLOCK_MS); // that was not costly
-    take(queue, CLOCK_SECOND + 80 * CLOCK_MS, counts);
+    spend(&queue, 1, 51 * CLOCK_MS, 40 * CLOCK_MS, CLOCK_SECOND + 79 * CLOCK_MS); // that was not costly
+    take(&queue, CLOCK_SECOND + 80 * CLOCK_MS, counts);
     assert_int_equal(counts[1], 36);
-    assert_int_equal(event_queue_ready_ns(queue), CLOCK_NEVER);
-    spend(queue, 0, CLOCK_SECOND, CLOCK_SECOND, 0); // the management cluster is not held up
-    spend(queue, 1, CLOCK_MINUTE, CLOCK_MINUTE, 0);
-    put(queue, 0, 1);
-    assert_int_equal(event_queue_ready_ns(queue), 0);
-    take(queue, 0, counts);
-    put(queue, 1, 1);
-    assert_int_equal(event_queue_ready_ns(queue), CLOCK_SECOND); // at most
-    event_queue_free(queue);
+    assert_int_equal(event_queue_ready_ns(&queue), CLOCK_NEVER);
+    spend(&queue, 0, CLOCK_SECOND, CLOCK_SECOND, 0); // the management cluster is not held up
+    spend(&queue, 1, CLOCK_MINUTE, CLOCK_MINUTE, 0);
+    put(&queue, 0, 1);
+    assert_int_equal(event_queue_ready_ns(&queue), 0);
+    take(&queue, 0, counts);
+    put(&queue, 1, 1);
+    assert_int_equal(event_queue_ready_ns(&queue), CLOCK_SECOND); // at most
+    event_queue_clear(&queue);
 }
 
 static void the_depth_of_a_cluster_and_the_age_of_its_oldest_event_are_known(void **state) {

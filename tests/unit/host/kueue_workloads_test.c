@@ -4,7 +4,7 @@
 
 #include "core/base/log.h"
 #include "core/base/text.h"
-#include "core/kube/client/meter.h"
+#include "core/kube/client/client.h"
 #include "tests/unit/host/dispatch_play.h"
 #include "tests/unit/kube/fake_transport.h"
 
@@ -72,7 +72,7 @@ static void answer(struct stand *stand, const char *path, int status, const char
 }
 
 static void notify(struct stand *stand, const struct cluster_notice *notice) {
-    kueue_watcher.notice(stand->workloads, notice);
+    kueue_watcher.handle(stand->workloads, notice);
 }
 
 static void seen(struct stand *stand, const char *name, bool queued) {
@@ -80,7 +80,8 @@ static void seen(struct stand *stand, const char *name, bool queued) {
                                  name, name, queued ? "\"kueue.x-k8s.io/queue-name\":\"q\"" : "");
     struct json *object = NULL;
     assert_null(json_parse(text, strlen(text), &object));
-    notify(stand, &(struct cluster_notice){.type = NOTICE_SEEN, .kind = 3, .object = object});
+    notify(stand,
+           &(struct cluster_notice){.type = NOTICE_SEEN, .kind = 3, .object = &(struct object){.value = object}});
     json_free(object);
     tick(stand);
 }
@@ -89,7 +90,8 @@ static void gone(struct stand *stand, const char *name) {
     AUTO_TEXT text = text_format("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\",\"uid\":\"%s\"}}", name, name);
     struct json *object = NULL;
     assert_null(json_parse(text, strlen(text), &object));
-    notify(stand, &(struct cluster_notice){.type = NOTICE_GONE, .kind = 3, .object = object});
+    notify(stand,
+           &(struct cluster_notice){.type = NOTICE_GONE, .kind = 3, .object = &(struct object){.value = object}});
     json_free(object);
     tick(stand);
 }
@@ -106,7 +108,7 @@ static void begin(struct stand *stand) {
                                           .seed = 1,
                                           .post = take,
                                           .ctx = stand};
-    assert_null(kueue_watcher.start(&stand->scope, &stand->workloads));
+    assert_null(watcher_start(&kueue_watcher, &stand->scope, &stand->workloads));
     tick(stand);
 }
 
@@ -133,7 +135,7 @@ static void expect(struct stand *stand, const char *text) {
 }
 
 static void end(struct stand *stand) {
-    kueue_watcher.stop(stand->workloads);
+    watcher_stop(&kueue_watcher, stand->workloads);
     assert_int_equal(stand->budget.kept, 0);
     buffer_free(&stand->told);
     fake_free(&stand->fake);

@@ -3,8 +3,7 @@
 #include "core/host/watchers/node_table.h"
 
 #include "core/base/text.h"
-#include "core/host/watchers/pod_keys.h"
-#include "core/kube/object/budget.h"
+#include "core/kube/object/object.h"
 
 // clang-format off
 #include <stdarg.h>
@@ -28,7 +27,7 @@ static struct json *parse(const char *text) {
 static void node_is(struct node_table *table, const char *name, const char *more) {
     AUTO_TEXT text = text_format("{\"metadata\":{\"name\":\"%s\",\"uid\":\"n-%s\"},%s}", name, name, more);
     AUTO_JSON node = parse(text);
-    assert_true(node_table_node(table, node));
+    assert_true(node_table_put(table, TABLE_NODES, node));
 }
 
 #define READY "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]"
@@ -40,13 +39,13 @@ static void pod_is(struct node_table *table, const char *name, const char *node,
                                  "\"status\":{\"phase\":\"%s\"}}",
                                  name, name, node, cpu, phase);
     AUTO_JSON pod = parse(text);
-    assert_true(node_table_pod(table, pod));
+    assert_true(node_table_put(table, TABLE_PODS, pod));
 }
 
 static void pod_goes(struct node_table *table, const char *name) {
     AUTO_TEXT text = text_format("{\"metadata\":{\"name\":\"%s\",\"uid\":\"p-%s\"}}", name, name);
     AUTO_JSON pod = parse(text);
-    node_table_pod_gone(table, pod);
+    node_table_remove(table, TABLE_PODS, pod);
 }
 
 // "cpu 3000/4000 pods 9/10; waiting 2: cpu 1000", the sums of the nodes that take pods.
@@ -106,7 +105,7 @@ static void a_pod_without_a_node_waits_unless_it_is_gated(void **state) {
     AUTO_JSON gated =
         parse("{\"metadata\":{\"name\":\"p\",\"uid\":\"p-p\"},\"spec\":{\"schedulingGates\":[{\"name\":\"x\"}],"
               "\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}");
-    assert_true(node_table_pod(table, gated));
+    assert_true(node_table_put(table, TABLE_PODS, gated));
     expect(table, "cpu 3000/4000 pods 9/10");
     node_table_free(table);
 }
@@ -134,11 +133,11 @@ static void pods_may_come_before_their_node_and_outlive_it(void **state) {
     node_is(table, "a", OFFERS("4", "\"nvidia.com/gpu\":\"8\","));
     expect(table, "pods 9/10 cpu 3000/4000 nvidia.com/gpu 8/8");
     AUTO_JSON gone = parse("{\"metadata\":{\"name\":\"a\",\"uid\":\"n-a\"}}");
-    node_table_node_gone(table, gone);
+    node_table_remove(table, TABLE_NODES, gone);
     expect(table, "pods 0/0 cpu 0/0 nvidia.com/gpu 0/0");
     node_is(table, "a", OFFERS("2", ""));
     expect(table, "pods 9/10 cpu 1000/2000 nvidia.com/gpu 0/0");
-    node_table_node_gone(table, gone);
+    node_table_remove(table, TABLE_NODES, gone);
     pod_goes(table, "p");
     assert_int_equal(node_table_size(table).nodes, 0);
     node_table_free(table);
@@ -155,14 +154,14 @@ static void what_a_list_lacks_is_gone(void **state) {
         pod_is(table, name, i % 2 ? "a" : "b", "100m", "Running");
     }
     expect(table, "cpu 7200/8000 pods 12/20");
-    node_table_list_nodes(table);
-    node_table_list_pods(table);
+    node_table_list(table, TABLE_NODES);
+    node_table_list(table, TABLE_PODS);
     expect(table, "cpu 7200/8000 pods 12/20"); // until the list is complete
     node_is(table, "a", OFFERS("4", ""));
     pod_is(table, "p1", "a", "100m", "Running");
     pod_is(table, "new", "a", "1", "Running");
-    node_table_nodes_listed(table);
-    node_table_pods_listed(table);
+    node_table_listed(table, TABLE_NODES);
+    node_table_listed(table, TABLE_PODS);
     expect(table, "cpu 2900/4000 pods 8/10");
     assert_int_equal(node_table_size(table).pods, 2);
     node_table_free(table);
@@ -176,7 +175,7 @@ static void labels_and_taints_that_keep_pods_away_are_in_the_view(void **state) 
               "{\"key\":\"a\",\"effect\":\"PreferNoSchedule\"},{\"key\":\"b\",\"value\":\"c\",\"effect\":"
               "\"NoExecute\"}]},\"status\":{" READY "}}");
     node_is(table, "plain", OFFERS("1", ""));
-    assert_true(node_table_node(table, node));
+    assert_true(node_table_put(table, TABLE_NODES, node));
     struct nodes *nodes = node_table_view(table);
     assert_int_equal(nodes->count, 2);
     static const char *const cases[][2] = {
@@ -290,16 +289,16 @@ static void lose_something_unseen(struct model *model, struct random *random) {
 }
 
 static void relist(struct node_table *table, const struct model *model) {
-    node_table_list_nodes(table);
+    node_table_list(table, TABLE_NODES);
     for (int n = 0; n < NODES; n++)
         if (model->there[n])
             put_model_node(table, n);
-    node_table_nodes_listed(table);
-    node_table_list_pods(table);
+    node_table_listed(table, TABLE_NODES);
+    node_table_list(table, TABLE_PODS);
     for (int p = 0; p < PODS; p++)
         if (model->cpu[p])
             put_model_pod(table, model, p);
-    node_table_pods_listed(table);
+    node_table_listed(table, TABLE_PODS);
 }
 
 static void the_sums_are_those_of_all_objects_after_any_changes(void **state) {
@@ -331,7 +330,7 @@ static void the_sums_are_those_of_all_objects_after_any_changes(void **state) {
                 if (model.there[n])
                     put_model_node(table, n);
                 else
-                    node_table_node_gone(table, node);
+                    node_table_remove(table, TABLE_NODES, node);
             }
             if (step % 20 == 0)
                 compare(table, &model);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // When a watch that the host can do without is open, on a fake transport and virtual time.
-#include "core/host/watchers/object_watch.h"
+#include "core/host/watchers/watcher.h"
 
 #include "core/base/text.h"
 #include "tests/unit/kube/fake_transport.h"
@@ -23,25 +23,24 @@ struct stand {
     bool wanted;
 };
 
-static void on_object(void *ctx, struct object *object) {
-    struct stand *stand = ctx;
-    buffer_printf(&stand->told, "%s;", object_name(object->value));
+static void expect_refusal(const struct stand *stand, const char *problem) {
+    assert_int_equal(stand->watch.open_ns, stand->now.mono_ns + 10 * CLOCK_MINUTE);
+    assert_non_null(strstr(problem, "things.g.io"));
 }
 
-static void on_state(void *ctx, enum reflector_state state, const char *problem) {
+static void handle(void *ctx, const struct cluster_notice *notice) {
     static const char *const names[] = {[REFLECTOR_STARTING] = "closed",
                                         [REFLECTOR_CONNECTED] = "connected",
                                         [REFLECTOR_LOST] = "lost",
                                         [REFLECTOR_ABSENT] = "absent"};
     struct stand *stand = ctx;
-    (void)problem;
-    buffer_printf(&stand->told, "%s;", names[state]);
-}
-
-static void on_refused(void *ctx, const char *problem) {
-    struct stand *stand = ctx;
-    assert_int_equal(stand->watch.open_ns, stand->now.mono_ns + 10 * CLOCK_MINUTE);
-    assert_non_null(strstr(problem, "things.g.io"));
+    if (notice->object)
+        buffer_printf(&stand->told, "%s;", object_name(notice->object->value));
+    if (notice->type == NOTICE_STATE)
+        buffer_printf(&stand->told, "%s;", names[notice->state]);
+    if (notice->type != NOTICE_REFUSED)
+        return;
+    expect_refusal(stand, notice->problem);
     buffer_text(&stand->told, "refused;");
 }
 
@@ -58,9 +57,7 @@ static void begin(struct stand *stand) {
     buffer_init(&stand->told, 1 << 20);
     struct reflector_options options = {
         .cluster = "w1", .group = "g.io", .plural = "things", .versions = versions, .seed = 1};
-    struct object_watch_handler handler = {
-        .seen = on_object, .gone = on_object, .state = on_state, .refused = on_refused, .ctx = stand};
-    object_watch_init(&stand->watch, &options, &stand->fake.base, &handler, false);
+    object_watch_init(&stand->watch, &options, &stand->fake.base, handle, stand);
 }
 
 static void end(struct stand *stand) {

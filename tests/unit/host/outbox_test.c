@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/turn/outbox.h"
+#include "core/host/turn/turn.h"
 
 // clang-format off
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 
 #include "core/base/log.h"
 #include "core/base/text.h"
-#include "core/kube/client/meter.h"
+#include "core/kube/client/client.h"
 #include "tests/unit/host/dispatch_play.h"
 #include "tests/unit/kube/fake_transport.h"
 
@@ -74,9 +74,10 @@ static void answer(struct stand *stand, const char *path, int status, const char
     (void)tick(stand);
 }
 
-static void see_mirror(struct stand *stand, size_t kind, const struct json *mirror) {
-    pod_events_watcher.notice(stand->events,
-                              &(struct cluster_notice){.type = NOTICE_SEEN, .kind = kind, .object = mirror});
+static void see_mirror(struct stand *stand, size_t kind, struct json *mirror) {
+    pod_events_watcher.handle(
+        stand->events,
+        &(struct cluster_notice){.type = NOTICE_SEEN, .kind = kind, .object = &(struct object){.value = mirror}});
 }
 
 static void begin_with(struct stand *stand, bool normal) {
@@ -93,7 +94,7 @@ static void begin_with(struct stand *stand, bool normal) {
         .seed = 1,
         .post = take,
         .ctx = stand};
-    assert_null(pod_events_watcher.start(&stand->scope, &stand->events));
+    assert_null(watcher_start(&pod_events_watcher, &stand->scope, &stand->events));
     (void)tick(stand);
     assert_int_equal(stand->fake.count, 0); // no mirror was seen yet
     AUTO_JSON mirror = json_new_object();
@@ -112,7 +113,7 @@ static void begin(struct stand *stand) {
 }
 
 static void end(struct stand *stand) {
-    pod_events_watcher.stop(stand->events);
+    watcher_stop(&pod_events_watcher, stand->events);
     buffer_free(&stand->told);
     fake_free(&stand->fake);
 }

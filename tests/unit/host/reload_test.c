@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/reload.h"
+#include "core/host/host.h"
 
 #include "core/base/text.h"
 

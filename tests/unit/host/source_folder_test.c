@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/sources/source_folder.h"
+#include "core/host/folder_watcher.h"
+#include "core/host/sources/sources.h"
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
@@ -58,7 +59,7 @@ static void begin(struct stage *stage) {
     buffer_init(&stage->notes, 65536);
     assert_non_null(mkdtemp(stage->directory));
     assert_null(sources_new(&(struct sources_options){.apply = apply, .tell = tell, .ctx = stage}, &stage->sources));
-    sources_override(stage->sources, NULL, 0);
+    sources_override(stage->sources, NULL);
     assert_null(folder_watcher_new(&stage->watcher));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/sources/source_items.h"
+#include "core/host/sources/sources.h"
 
 #include "core/base/log.h"
 #include "core/base/text.h"
@@ -73,7 +73,7 @@ static void set(struct stage *stage, enum worker_source source, const char *name
 }
 
 static void known(struct stage *stage) {
-    sources_override(stage->sources, NULL, 0);
+    sources_override(stage->sources, NULL);
 }
 
 static void the_first_source_of_a_name_wins_and_the_others_are_told(void **state) {
@@ -119,10 +119,11 @@ static void offer_secrets(struct stage *stage, const char *a, const char *z) {
 }
 
 static void record(struct stage *stage, const char *uid, const char *source) {
-    struct worker_override *list = calloc(1, sizeof *list);
-    list[0] =
-        (struct worker_override){.name = strdup("w1"), .uid = strdup(uid), .source = source ? strdup(source) : NULL};
-    sources_override(stage->sources, list, 1);
+    struct map overrides;
+    map_init(&overrides, 1);
+    const struct worker_override entry = {.name = "w1", .uid = uid, .source = source ? source : ""};
+    assert_true(blocks_put(&overrides, &entry, sizeof entry, 3));
+    sources_override(stage->sources, &overrides);
 }
 
 static void a_secret_does_not_take_the_name_of_a_worker_in_use(void **state) {
@@ -181,11 +182,15 @@ static void all_workers_are_cordoned_until_the_config_map_is_known(void **state)
     begin(&stage);
     set(&stage, SOURCE_CONFIG, "w1,w2,w3");
     assert_string_equal(stage.set.data, "w1=config0 cordoned;w2=config1 cordoned;w3=config2 cordoned;");
-    struct worker_override *list = calloc(3, sizeof *list);
-    list[0] = (struct worker_override){.name = strdup("w2"), .sets_cordoned = true, .cordoned = true};
-    list[1] = (struct worker_override){.name = strdup("w3"), .sets_drain = true, .drain = DRAIN_MOVE};
-    list[2] = (struct worker_override){.name = strdup("nobody"), .sets_drain = true, .drain = DRAIN_MOVE};
-    sources_override(stage.sources, list, 3);
+    static const struct worker_override list[] = {
+        {.name = "w2", .uid = "", .source = "", .sets_cordoned = true, .cordoned = true},
+        {.name = "w3", .uid = "", .source = "", .sets_drain = true, .drain = DRAIN_MOVE},
+        {.name = "nobody", .uid = "", .source = "", .sets_drain = true, .drain = DRAIN_MOVE}};
+    struct map overrides;
+    map_init(&overrides, 1);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(blocks_put(&overrides, &list[i], sizeof list[i], 3));
+    sources_override(stage.sources, &overrides);
     assert_string_equal(stage.set.data, "w1=config0;w2=config1 cordoned;w3=config2 move;");
     known(&stage);
     assert_string_equal(stage.set.data, "w1=config0;w2=config1;w3=config2;");

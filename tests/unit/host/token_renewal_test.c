@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/tokens/token_renewal.h"
+#include "core/host/io/cluster_connection.h"
+#include "core/host/tokens/tokens.h"
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
@@ -26,6 +27,7 @@ struct stage {
     unsigned seen;                 // patches that the watch has shown
     char *url;
     struct cluster_connection management;
+    struct client *client;
     struct renewals *renewals;
     int64_t now_ns;
 };
@@ -82,11 +84,13 @@ static void begin(struct stage *stage) {
     stage->management.endpoint = calloc(1, sizeof *stage->management.endpoint);
     stage->management.endpoint->server = strdup(stage->url);
     assert_null(connection_open(&stage->management, NULL));
+    assert_null(connection_client(&stage->management, "management", &stage->client));
     assert_null(renewals_new(&(struct renewals_options){.wake = wake, .trouble = trouble}, &stage->renewals));
 }
 
 static void end(struct stage *stage) {
     renewals_free(stage->renewals);
+    client_free(stage->client);
     connection_close(&stage->management);
     server_stop(stage->server);
     free(stage->url);
@@ -96,7 +100,8 @@ static void end(struct stage *stage) {
 static void run(struct stage *stage, int64_t duration_ns) {
     int64_t wall_ns = INT64_C(1767323045) * CLOCK_SECOND;
     for (int64_t until_ns = stage->now_ns + duration_ns; stage->now_ns < until_ns; stage->now_ns += STEP_NS) {
-        (void)renewals_tick(stage->renewals, &stage->management, (struct moment){stage->now_ns, wall_ns});
+        (void)renewals_tick(stage->renewals, stage->client, (struct moment){stage->now_ns, wall_ns});
+        (void)client_tick(stage->client, (struct moment){stage->now_ns, wall_ns});
         curl_transport_poll(stage->management.transport, CLOCK_MS);
         if (stage->seen < atomic_load(&stage->patches)) {
             stage->seen++;

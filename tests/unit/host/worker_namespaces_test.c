@@ -45,15 +45,15 @@ static void begin(struct stand *stand) {
     buffer_init(&stand->told, 1 << 20);
     stand->scope = (struct cluster_scope){
         .cluster = 1, .name = "w1", .transport = &stand->fake.base, .seed = 1, .post = take, .ctx = stand};
-    assert_null(worker_namespaces_watcher.start(&stand->scope, &stand->watch));
+    assert_null(watcher_start(&worker_namespaces_watcher, &stand->scope, &stand->watch));
     pass(stand, 0);
     assert_int_equal(stand->fake.count, 0);
-    worker_namespaces_watcher.notice(stand->watch, &(struct cluster_notice){.type = NOTICE_WANT_NAMESPACES});
+    worker_namespaces_watcher.handle(stand->watch, &(struct cluster_notice){.type = NOTICE_WANT_NAMESPACES});
     pass(stand, 0);
 }
 
 static void end(struct stand *stand) {
-    worker_namespaces_watcher.stop(stand->watch);
+    watcher_stop(&worker_namespaces_watcher, stand->watch);
     buffer_free(&stand->told);
     fake_free(&stand->fake);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/host/sources/sources.h"
 #include "core/host/sources/worker_objects.h"
-#include "core/host/sources/worker_placement.h"
-#include "core/host/sources/worker_source.h"
 
 #include "core/base/clock.h"
 #include "core/base/text.h"
@@ -47,7 +46,7 @@ static void a_secret_gives_a_worker_with_its_labels_policy_and_limits(void **sta
                "wharf.dev/cluster-uid: k1",
                "kubeconfig: " KUBECONFIG_64 ", context: " CONTEXT_64);
     struct worker_spec spec;
-    assert_null(worker_secret_kind.read(object, NULL, &spec));
+    assert_null(worker_source_read(SOURCE_SECRET, object, NULL, &spec));
     assert_string_equal(spec.settings.name, "w1");
     assert_int_equal(spec.source, SOURCE_SECRET);
     assert_string_equal(spec.origin_text, "Secret ours/w-secret");
@@ -73,7 +72,7 @@ static void a_secret_gives_a_worker_with_its_labels_policy_and_limits(void **sta
     worker_spec_clear(&copy);
     worker_spec_clear(&spec);
     AUTO_JSON plain = secret("", "kubeconfig: " KUBECONFIG_64);
-    assert_null(worker_secret_kind.read(plain, NULL, &spec));
+    assert_null(worker_source_read(SOURCE_SECRET, plain, NULL, &spec));
     assert_string_equal(spec.settings.name, "w-secret");
     assert_true(!spec.cordoned && spec.drain == DRAIN_NO && spec.settings.qps == 0 && !spec.context &&
                 !spec.settings.namespaces);
@@ -111,7 +110,7 @@ static void a_secret_that_is_wrong_is_refused_by_its_field(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         AUTO_JSON object = secret(cases[i].annotations, cases[i].data);
         struct worker_spec spec;
-        struct error *error = worker_secret_kind.read(object, NULL, &spec);
+        struct error *error = worker_source_read(SOURCE_SECRET, object, NULL, &spec);
         if (!error || !strstr(error_text(error), cases[i].says))
             fail_msg("%zu: \"%s\" does not say \"%s\"", i, error_text(error), cases[i].says);
         assert_null(spec.settings.name);
@@ -121,24 +120,22 @@ static void a_secret_that_is_wrong_is_refused_by_its_field(void **state) {
 
 static void the_account_of_a_token_is_named_by_namespace_and_name(void **state) {
     (void)state;
-    char *space, *name;
+    char space[64];
+    const char *name;
     AUTO_JSON good = secret("wharf.dev/token-service-account: wharf-system/wharf", "");
-    assert_null(worker_secret_account(good, &space, &name));
+    assert_null(worker_secret_account(good, space, &name));
     assert_string_equal(space, "wharf-system");
     assert_string_equal(name, "wharf");
-    free(space);
-    free(name);
     AUTO_JSON none = secret("", "");
-    struct error *error = worker_secret_account(none, &space, &name);
+    struct error *error = worker_secret_account(none, space, &name);
     assert_int_equal(error->code, ERROR_NOT_FOUND);
     error_free(error);
     static const char *const wrong[] = {"wharf", "a/b/c", "/b", "a/", "A/b"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         AUTO_TEXT annotation = text_format("wharf.dev/token-service-account: \"%s\"", wrong[i]);
         AUTO_JSON object = secret(annotation, "");
-        error = worker_secret_account(object, &space, &name);
+        error = worker_secret_account(object, space, &name);
         assert_int_equal(error->code, ERROR_INVALID);
-        assert_true(!space && !name);
         error_free(error);
     }
 }
@@ -163,8 +160,8 @@ static void a_cluster_profile_gives_its_cluster_and_the_command_of_the_configura
                 "{server: \"https://a\", certificate-authority-data: Q0E=, extensions: [{name: e, extension: 1}]}}], "
                 "credentialProviders: [{name: secretreader, cluster: {server: \"https://old\"}}]"));
     struct worker_spec spec;
-    assert_null(worker_profile_kind.read(
-        object, &(struct config_workers_from){.providers = providers, .n_providers = 2}, &spec));
+    assert_null(worker_source_read(SOURCE_CLUSTER_PROFILE, object,
+                                   &(struct config_workers_from){.providers = providers, .n_providers = 2}, &spec));
     assert_string_equal(spec.settings.name, "fleet-1");
     assert_int_equal(spec.source, SOURCE_CLUSTER_PROFILE);
     assert_string_equal(spec.origin_text, "ClusterProfile fleet/fleet-1");
@@ -179,8 +176,8 @@ static void a_cluster_profile_gives_its_cluster_and_the_command_of_the_configura
     assert_string_equal(json_string(json_get(exec, "interactiveMode")), "Never");
     worker_spec_clear(&spec);
     AUTO_JSON deprecated = parse(PROFILE("credentialProviders: [{name: google, cluster: {server: \"https://b\"}}]"));
-    assert_null(worker_profile_kind.read(
-        deprecated, &(struct config_workers_from){.providers = providers, .n_providers = 2}, &spec));
+    assert_null(worker_source_read(SOURCE_CLUSTER_PROFILE, deprecated,
+                                   &(struct config_workers_from){.providers = providers, .n_providers = 2}, &spec));
     assert_non_null(strstr(spec.kubeconfig_text, "https://b"));
     worker_spec_clear(&spec);
     static const struct {
@@ -193,8 +190,9 @@ static void a_cluster_profile_gives_its_cluster_and_the_command_of_the_configura
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         AUTO_JSON bad = parse(wrong[i].text);
-        struct error *error = worker_profile_kind.read(
-            bad, &(struct config_workers_from){.providers = providers, .n_providers = 2}, &spec);
+        struct error *error =
+            worker_source_read(SOURCE_CLUSTER_PROFILE, bad,
+                               &(struct config_workers_from){.providers = providers, .n_providers = 2}, &spec);
         assert_int_equal(error->code, wrong[i].code);
         assert_non_null(strstr(error_text(error), wrong[i].says));
         error_free(error);
@@ -222,7 +220,6 @@ static void an_entry_of_the_config_map_sets_what_it_has(void **state) {
         assert_string_equal(found.name, "w1");
         assert_true(found.sets_cordoned == good[i].sets_cordoned && found.cordoned == good[i].cordoned);
         assert_true(found.sets_drain == good[i].sets_drain && found.drain == good[i].drain);
-        free(found.name);
     }
     static const char *const wrong[] = {
         "", "true", "{\"cordoned\":\"true\"}", "{\"drain\":\"now\"}", "{\"drian\":null}", "{", "[]"};

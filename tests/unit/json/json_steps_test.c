@@ -2,8 +2,7 @@
 // Every operation on JSON is about linear in the size of the document: four times the members are four times the
 // steps. A quadratic one takes sixteen times as many.
 #include "core/base/text.h"
-#include "core/json/items.h"
-#include "core/json/patch.h"
+#include "core/json/json.h"
 #include "core/json/pointer.h"
 #include "core/json/yaml.h"
 #include "core/kube/object/object.h"

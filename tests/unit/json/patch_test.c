@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/json/patch.h"
+#include "core/json/pointer.h"
 
 #include "tests/unit/json/values.h"
 

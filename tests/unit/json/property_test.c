@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What must hold for every document.
-#include "core/json/patch.h"
 #include "core/json/pointer.h"
 #include "core/json/yaml.h"
 #include "tests/unit/json/generate.h"

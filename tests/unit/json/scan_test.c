@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/json/scan.h"
+#include "core/json/writer.h"
 
 #include "core/base/text.h"
 #include "core/json/json.h"

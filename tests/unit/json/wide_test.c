@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Wide containers get an index behind the scenes: whatever is done to them, they answer as narrow ones do.
 #include "core/base/text.h"
-#include "core/json/items.h"
-#include "core/json/patch.h"
+#include "core/json/json.h"
 #include "core/json/pointer.h"
 
 #include <setjmp.h>

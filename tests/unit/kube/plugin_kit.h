@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/base/text.h"
-#include "core/kube/credentials/exec_plugin.h"
+#include "core/kube/credentials/credentials.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

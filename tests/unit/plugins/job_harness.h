@@ -5,7 +5,6 @@
 #include "core/adapter/owed_status.h"
 #include "core/adapter/services.h"
 #include "core/base/text.h"
-#include "core/json/patch.h"
 #include "core/json/pointer.h"
 #include "tests/unit/quoted.h"
 

@@ -5,7 +5,6 @@
 #include "core/adapter/owed_status.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/json/patch.h"
 #include "core/json/pointer.h"
 #include "core/kube/object/object.h"
 

@@ -4,7 +4,6 @@
 #include "tests/unit/plugins/kinds.h"
 
 #include "core/base/text.h"
-#include "core/json/patch.h"
 #include "core/json/pointer.h"
 #include "core/kube/object/object.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who may have what, asked of a server over TCP.
-#include "core/base/local_socket.h"
 #include "core/base/text.h"
+#include "core/base/trust.h"
 #include "core/serve/access/new_tokens.h"
 #include "core/serve/http/http.h"
 #include "snapshot.h"
@@ -94,7 +94,7 @@ static struct served *make(struct http_source *source) {
 static int start(void **state) {
     struct http_source source;
     struct served *served = make(&source);
-    assert_null(http_server_start("127.0.0.1:0", &source, &served->server));
+    assert_null(http_server_start("127.0.0.1:0", NULL, &source, &served->server));
     *state = served;
     return 0;
 }

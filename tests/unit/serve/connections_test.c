@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/serve/http/connections.h"
+#include "core/serve/http/net.h"
 
 #include "core/base/clock.h"
 
@@ -69,7 +69,7 @@ static void streams_have_their_own_bound_and_take_no_place_of_others(void **stat
     (void)state;
     struct connections connections = {.count = 0};
     int fd = 0;
-    for (; fd < (int)CONNECTIONS_LOGS; fd++) {
+    for (; fd < (int)CONNECTIONS_LASTING; fd++) {
         assert_int_equal(come(&connections, fd, "10.0.0.1", 0), -1);
         assert_true(connections_extend(&connections, fd, CONNECTION_LOGS));
     }
@@ -107,7 +107,7 @@ static void one_user_has_half_of_a_kind_at_most(void **state) {
     (void)state;
     struct connections connections = {.count = 0};
     int fd = 0;
-    for (; fd < (int)CONNECTIONS_WATCH / 2; fd++) {
+    for (; fd < (int)CONNECTIONS_LASTING / 2; fd++) {
         come(&connections, fd, "10.0.0.1", 0);
         assert_true(connections_extend(&connections, fd, CONNECTION_WATCH));
         assert_true(connections_claim(&connections, fd, "jane"));

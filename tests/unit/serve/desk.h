@@ -4,7 +4,6 @@
 
 #include "core/kube/client/client.h"
 #include "core/serve/api/api.h"
-#include "core/serve/api/short_names.h"
 #include "tests/unit/engine/stage.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/serve/metrics/guard_pages.h"
+#include "core/serve/metrics/health.h"
+#include "core/serve/metrics/metrics.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -48,7 +48,7 @@ static int start(void **state) {
     fake_init(&served->fake);
     freed_snapshots = 0;
     struct http_source source = {.snapshot = give, .free_snapshot = take_back, .stalled_ns = stalled_ns, .ctx = served};
-    assert_null(http_server_start("127.0.0.1:0", &source, &served->server));
+    assert_null(http_server_start("127.0.0.1:0", NULL, &source, &served->server));
     assert_int_not_equal(http_server_port(served->server), 0);
     *state = served;
     return 0;
@@ -255,7 +255,7 @@ static void an_address_in_use_is_told_clearly(void **state) {
     snprintf(address, sizeof address, "127.0.0.1:%u", (unsigned)http_server_port(served->server));
     struct http_source source = {.snapshot = give, .free_snapshot = take_back, .stalled_ns = stalled_ns, .ctx = *state};
     struct http_server *second = NULL;
-    struct error *error = http_server_start(address, &source, &second);
+    struct error *error = http_server_start(address, NULL, &source, &second);
     assert_non_null(error);
     assert_int_equal(error->code, ERROR_IO);
     assert_non_null(strstr(error->message, address));
@@ -286,7 +286,7 @@ static void addresses_are_checked(void **state) {
     struct http_source source = {.snapshot = give, .free_snapshot = take_back, .stalled_ns = stalled_ns, .ctx = *state};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct http_server *server = NULL;
-        struct error *error = http_server_start(bad[i], &source, &server);
+        struct error *error = http_server_start(bad[i], NULL, &source, &server);
         if (!error)
             fail_msg("accepted: \"%s\"", bad[i]);
         assert_int_equal(error->code, ERROR_INVALID);
@@ -310,7 +310,7 @@ static void it_serves_on_ipv6(void **state) {
     struct served *served = *state;
     struct http_source source = {.snapshot = give, .free_snapshot = take_back, .stalled_ns = stalled_ns, .ctx = served};
     struct http_server *server = NULL;
-    assert_null(http_server_start("[::1]:0", &source, &server));
+    assert_null(http_server_start("[::1]:0", NULL, &source, &server));
     int fd = connect_to(AF_INET6, http_server_port(server));
     say(fd, "GET /healthz HTTP/1.1\r\nHost: [::1]\r\nConnection: close\r\n\r\n");
     char *answer = hear(fd);

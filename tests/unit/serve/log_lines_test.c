@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/serve/pods/log_lines.h"
+#include "core/serve/pods/logs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

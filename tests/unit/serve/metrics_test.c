@@ -107,6 +107,31 @@ static void what_was_counted_is_printed_under_its_labels(void **state) {
     free(text);
 }
 
+static void what_was_refused_and_dropped_is_printed_by_its_reason(void **state) {
+    (void)state;
+    struct fake fake;
+    fake_init(&fake);
+    text_copy(fake.clusters[2].refused, sizeof fake.clusters[2].refused, "another cluster");
+    static const enum meter_pods dropped[] = {METER_PODS_OTHER, METER_PODS_LIMITED, METER_PODS_CROWDED,
+                                              METER_PODS_UNREAD};
+    for (size_t i = 0; i < sizeof dropped / sizeof dropped[0]; i++)
+        fake.readings[1].meter.pod_events[dropped[i]] = 31 + i;
+    fake.clusters[1].pod_reports_refused = 35;
+    char *text = printed(&fake);
+    static const char *const lines[] = {
+        "wharf_cluster_refused{cluster=\"w1\"} 0",
+        "wharf_cluster_refused{cluster=\"w2\"} 1",
+        "wharf_pod_events_dropped_total{cluster=\"w1\",reason=\"not-of-a-mirror\"} 31",
+        "wharf_pod_events_dropped_total{cluster=\"w1\",reason=\"limit\"} 32",
+        "wharf_pod_events_dropped_total{cluster=\"w1\",reason=\"crowded\"} 33",
+        "wharf_pod_events_dropped_total{cluster=\"w1\",reason=\"unreadable\"} 34",
+        "wharf_pod_events_dropped_total{cluster=\"w1\",reason=\"host-limit\"} 35",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        assert_line(text, lines[i]);
+    free(text);
+}
+
 static void what_nodes_have_left_is_printed_where_they_are_looked_at(void **state) {
     (void)state;
     struct fake fake;
@@ -356,6 +381,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_counted_is_printed_under_its_labels),
         cmocka_unit_test(what_is_measured_is_printed_in_seconds),
+        cmocka_unit_test(what_was_refused_and_dropped_is_printed_by_its_reason),
         cmocka_unit_test(what_nodes_have_left_is_printed_where_they_are_looked_at),
         cmocka_unit_test(the_histogram_is_cumulative_and_in_seconds),
         cmocka_unit_test(every_series_follows_the_help_and_type_of_its_family),

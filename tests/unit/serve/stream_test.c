@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/serve/http/stream.h"
+#include "core/serve/http/net.h"
 
 #include <pthread.h>
 #include <setjmp.h>

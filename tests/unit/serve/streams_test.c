@@ -2,8 +2,8 @@
 // Streams of a server over TCP: how many there may be, how they end, and that nothing else suffers.
 #include "core/base/text.h"
 #include "core/serve/access/grants.h"
-#include "core/serve/http/connections.h"
 #include "core/serve/http/http.h"
+#include "core/serve/http/net.h"
 #include "snapshot.h"
 
 #include <arpa/inet.h>
@@ -87,7 +87,7 @@ static int start(void **state) {
                                  .review = review,
                                  .ctx = served,
                                  .review_ns = 50 * CLOCK_MS};
-    assert_null(http_server_start("127.0.0.1:0", &source, &served->server));
+    assert_null(http_server_start("127.0.0.1:0", NULL, &source, &served->server));
     *state = served;
     return 0;
 }
@@ -134,8 +134,8 @@ static void assert_served(const struct served *served, const char *path) {
 
 static void streams_are_bounded_and_probes_are_answered_beside_them(void **state) {
     const struct served *served = *state;
-    int fds[CONNECTIONS_WATCH];
-    for (size_t i = 0; i < CONNECTIONS_WATCH; i++) {
+    int fds[CONNECTIONS_LASTING];
+    for (size_t i = 0; i < CONNECTIONS_LASTING; i++) {
         fds[i] = begin(served, "/api/v1/watch");
         assert_int_equal(code_of(fds[i]), 200);
     }
@@ -145,7 +145,7 @@ static void streams_are_bounded_and_probes_are_answered_beside_them(void **state
     for (int i = 0; i < 40; i++)
         assert_served(served, "/healthz");
     assert_served(served, "/api/v1/adapters");
-    for (size_t i = 0; i < CONNECTIONS_WATCH; i++)
+    for (size_t i = 0; i < CONNECTIONS_LASTING; i++)
         close(fds[i]);
 }
 
@@ -153,8 +153,8 @@ static void streams_are_bounded_and_probes_are_answered_beside_them(void **state
 
 static void one_user_does_not_take_all_streams(void **state) {
     const struct served *served = *state;
-    int fds[CONNECTIONS_WATCH / 2];
-    for (size_t i = 0; i < CONNECTIONS_WATCH / 2; i++) {
+    int fds[CONNECTIONS_LASTING / 2];
+    for (size_t i = 0; i < CONNECTIONS_LASTING / 2; i++) {
         fds[i] = begin_as(served, "/api/v1/watch", AS("greedy"));
         assert_int_equal(code_of(fds[i]), 200);
     }
@@ -165,7 +165,7 @@ static void one_user_does_not_take_all_streams(void **state) {
     assert_int_equal(code_of(other), 200);
     close(other);
     // What they close may be opened again.
-    for (size_t i = 0; i < CONNECTIONS_WATCH / 2; i++)
+    for (size_t i = 0; i < CONNECTIONS_LASTING / 2; i++)
         close(fds[i]);
     for (int i = 0, code = 429; code == 429; i++) {
         assert_true(i < 500);
@@ -249,7 +249,7 @@ static void a_client_that_vanished_is_noticed(void **state) {
 
 static void a_stream_whose_reader_leaves_makes_room_for_another(void **state) {
     const struct served *served = *state;
-    for (size_t round = 0; round < 3 * CONNECTIONS_WATCH; round++) {
+    for (size_t round = 0; round < 3 * CONNECTIONS_LASTING; round++) {
         int fd = begin(served, "/api/v1/watch"), code = code_of(fd);
         // The server may not have noticed yet that the former ones are gone.
         for (int attempts = 0; code == 503 && attempts < 200; attempts++) {

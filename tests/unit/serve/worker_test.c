@@ -154,7 +154,7 @@ static void open_office(struct office *office, enum worker kind) {
                                  .ctx = office,
                                  .patience_ns = CLOCK_SECOND,
                                  .review_ns = 50 * CLOCK_MS};
-    assert_null(http_server_start("127.0.0.1:0", &source, &office->server));
+    assert_null(http_server_start("127.0.0.1:0", NULL, &source, &office->server));
 }
 
 static void close_office(struct office *office) {

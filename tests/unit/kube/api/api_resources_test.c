@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/api/api_resources.h"
+#include "core/kube/api/requests.h"
 
 #include "core/base/text.h"
 

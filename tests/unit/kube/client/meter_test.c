@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/client/meter.h"
+#include "core/kube/client/client.h"
 
 #include "core/base/clock.h"
-#include "core/kube/client/client.h"
 #include "tests/unit/kube/fake_transport.h"
 
 static struct meter_reading read(const struct meter *meter) {

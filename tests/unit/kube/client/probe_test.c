@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A probe on a fake transport and virtual time; what it tells is written down as text: "GOOD;uid-1@5;".
-#include "core/kube/client/probe.h"
+#include "core/kube/client/client.h"
 
 #include "core/base/text.h"
 #include "tests/unit/kube/fake_transport.h"

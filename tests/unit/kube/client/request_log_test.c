@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is logged of each request at level debug, by whoever sends one.
 #include "core/kube/client/client.h"
-#include "core/kube/client/probe.h"
 #include "tests/unit/kube/reflector_harness.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Credentials that change while a transport uses them: from credential plugins and from kubeconfigs.
-#include "core/base/digest.h"
-#include "core/kube/credentials/exec_plugin.h"
+#include "core/base/text.h"
+#include "core/kube/credentials/credentials.h"
 #include "tests/unit/kube/net_world.h"
 #include "tests/unit/kube/plugin_kit.h"
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // When a credential plugin runs.
 #include "core/base/log.h"
-#include "core/kube/credentials/exec_source.h"
+#include "core/kube/credentials/credentials.h"
 #include "tests/unit/kube/plugin_kit.h"
 
-#include <semaphore.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #define WALL_NS (INT64_C(1767323045) * CLOCK_SECOND) // 2026-01-02T03:04:05Z
 
@@ -13,12 +14,8 @@ struct bench {
     struct exec_plugin *plugin;
     struct exec_source source;
     struct moment now;
-    sem_t over;
+    int over; // an eventfd, readable after each run
 };
-
-static void wake(void *ctx) {
-    sem_post(&((struct bench *)ctx)->over);
-}
 
 // A plugin that counts its runs in the file `runs` and prints what is in the file `answer`.
 static int setup(void **state) {
@@ -26,8 +23,8 @@ static int setup(void **state) {
     plugin_kit_setup((void **)&bench->kit);
     bench->plugin = plugin_kit_make(bench->kit, "echo run >> runs; [ -e answer ] || exit 9; cat answer");
     bench->now = (struct moment){.mono_ns = 5 * CLOCK_SECOND, .wall_ns = WALL_NS};
-    sem_init(&bench->over, 0, 0);
-    exec_source_open(&bench->source, bench->plugin, wake, bench, bench->now);
+    bench->over = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+    exec_source_open(&bench->source, bench->plugin, bench->over, bench->now);
     *state = bench;
     return 0;
 }
@@ -37,7 +34,7 @@ static int teardown(void **state) {
     exec_source_close(&bench->source);
     exec_plugin_free(bench->plugin);
     plugin_kit_teardown((void **)&bench->kit);
-    sem_destroy(&bench->over);
+    close(bench->over);
     free(bench);
     return 0;
 }
@@ -49,6 +46,11 @@ static void answer(struct bench *bench, const char *token, int life_s) {
         life_s == 0 ? text_format(PLUGIN_OUTPUT("{\"token\":\"%s\"}"), token)
                     : text_format(PLUGIN_OUTPUT("{\"token\":\"%s\",\"expirationTimestamp\":\"%s\"}"), token, expiry);
     plugin_kit_write(bench->kit, "answer", text, 0600);
+}
+
+static void wait_for_run(struct bench *bench) {
+    eventfd_t count;
+    assert_int_equal(eventfd_read(bench->over, &count), 0);
 }
 
 static size_t runs(const struct bench *bench) {
@@ -67,11 +69,11 @@ static void pass(struct bench *bench, int64_t ns) {
 // Updates; a run that is started is finished. False: none was.
 static bool runs_now(struct bench *bench) {
     assert_false(exec_source_update(&bench->source, bench->now));
-    if (!bench->source.job)
+    if (!bench->source.running)
         return false;
-    sem_wait(&bench->over);
+    wait_for_run(bench);
     bool changed = exec_source_update(&bench->source, bench->now);
-    assert_null(bench->source.job);
+    assert_false(bench->source.running);
     assert_true(changed == !bench->source.problem);
     return true;
 }
@@ -105,17 +107,17 @@ static void requests_wait_only_where_there_is_no_credential(void **state) {
     assert_false(exec_source_is_waiting(&bench->source, bench->now.mono_ns));
     exec_source_update(&bench->source, bench->now);
     assert_true(exec_source_is_waiting(&bench->source, bench->now.mono_ns));
-    struct exec_job *first = bench->source.job;
+    pthread_t first = bench->source.thread;
     exec_source_update(&bench->source, bench->now); // one run at a time
-    assert_true(!bench->source.job || bench->source.job == first);
-    if (bench->source.job) {
-        sem_wait(&bench->over);
+    assert_true(!bench->source.running || pthread_equal(bench->source.thread, first));
+    if (bench->source.running) {
+        wait_for_run(bench);
         exec_source_update(&bench->source, bench->now);
     }
     assert_int_equal(runs(bench), 1);
     pass(bench, 575 * CLOCK_SECOND); // in the leeway: the old one is still good
     exec_source_update(&bench->source, bench->now);
-    assert_non_null(bench->source.job);
+    assert_true(bench->source.running);
     assert_false(exec_source_is_waiting(&bench->source, bench->now.mono_ns));
     assert_true(exec_source_is_waiting(&bench->source, bench->now.mono_ns + 25 * CLOCK_SECOND));
 }
@@ -199,9 +201,9 @@ static void transports_of_one_endpoint_share_what_the_plugin_gave(void **state) 
     bench->plugin->cache = exec_cache_new();
     answer(bench, "one", 600);
     assert_true(runs_now(bench));
-    exec_source_open(&other, bench->plugin, wake, bench, bench->now);
+    exec_source_open(&other, bench->plugin, bench->over, bench->now);
     assert_true(exec_source_update(&other, bench->now));
-    assert_null(other.job);
+    assert_false(other.running);
     assert_string_equal(other.held.token, "one");
     assert_true(other.due_ns == source->due_ns);
     assert_int_equal(runs(bench), 1);
@@ -215,15 +217,15 @@ static void transports_of_one_endpoint_share_what_the_plugin_gave(void **state) 
     assert_true(runs_now(bench));
     assert_true(exec_source_renew(&other, bench->now.mono_ns));
     assert_true(exec_source_update(&other, bench->now));
-    assert_null(other.job);
+    assert_false(other.running);
     assert_string_equal(other.held.token, "two");
     assert_int_equal(runs(bench), 2);
     exec_source_close(&other);
     // One that is about to expire is not shared.
     pass(bench, 575 * CLOCK_SECOND);
-    exec_source_open(&other, bench->plugin, wake, bench, bench->now);
+    exec_source_open(&other, bench->plugin, bench->over, bench->now);
     assert_false(exec_source_update(&other, bench->now));
-    assert_non_null(other.job);
+    assert_true(other.running);
     exec_source_close(&other);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory limits of a cluster.
-#include "core/kube/object/budget.h"
+#include "core/kube/object/object.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -144,9 +144,9 @@ static void of_an_object_that_is_too_large_there_is_a_stub(void **state) {
     for (int by_nodes = 0; by_nodes < 2; by_nodes++) {
         struct budget budget;
         budget_init(&budget, 0, by_nodes ? 0 : 300, by_nodes ? 20 : 0, NULL);
-        const struct object_limits limits = {.budget = &budget, .kept = kept};
+        const struct object_limits limits = {.budget = &budget, .kept = kept, .api_version = "batch/v1", .kind = "Job"};
         struct object *object = NULL;
-        assert_null(object_parse_bounded(text, sizeof text - 1, "batch/v1", "Job", &limits, &object));
+        assert_null(object_parse_bounded(text, sizeof text - 1, &limits, &object));
         assert_non_null(object->too_large);
         assert_non_null(strstr(object->too_large, by_nodes ? "more than 20 JSON values, which is maxObjectNodes"
                                                            : "bytes, and maxObjectSize is 300"));
@@ -160,7 +160,7 @@ static void of_an_object_that_is_too_large_there_is_a_stub(void **state) {
     budget_init(&budget, 0, 0, 0, NULL);
     const struct object_limits limits = {.budget = &budget};
     struct object *object = NULL;
-    assert_null(object_parse_bounded(text, sizeof text - 1, "batch/v1", "Job", &limits, &object));
+    assert_null(object_parse_bounded(text, sizeof text - 1, &limits, &object));
     assert_null(object->too_large);
     assert_true(object_cost(object) > object->len);
     object_free(object);
@@ -174,7 +174,7 @@ static void reading_of_an_object_can_be_stopped(void **state) {
     const struct object_limits limits = {.budget = &budget};
     static const char text[] = "{\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":\"7\"}}";
     struct object *object = NULL;
-    struct error *error = object_parse_bounded(text, sizeof text - 1, NULL, NULL, &limits, &object);
+    struct error *error = object_parse_bounded(text, sizeof text - 1, &limits, &object);
     assert_non_null(error);
     assert_int_equal(error->code, ERROR_STOPPED);
     error_free(error);

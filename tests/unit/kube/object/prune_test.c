@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/object/prune.h"
+#include "core/kube/object/span.h"
 
 #include "core/base/text.h"
 #include "core/kube/object/object.h"
@@ -38,7 +38,7 @@ static void only_what_is_named_is_kept(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t len = 0;
-        AUTO_TEXT pruned = prune_text(cases[i].text, strlen(cases[i].text), kept, 0, &len);
+        AUTO_TEXT pruned = prune_text(cases[i].text, strlen(cases[i].text), kept, NULL, 0, &len);
         if (!text_equal(pruned, cases[i].pruned))
             fail_msg("%s: found %s", cases[i].text, pruned ? pruned : "nothing");
     }
@@ -50,15 +50,15 @@ static void an_object_is_cut_before_it_is_parsed_and_one_that_is_malformed_is_re
     const char *text =
         "{\"metadata\":{\"name\":\"n\",\"uid\":\"u\",\"resourceVersion\":\"1\",\"labels\":{\"a\":\"b\"}},"
         "\"spec\":{\"a\":1}}";
-    const struct object_limits limits = {.only = only};
+    const struct object_limits limits = {.only = only, .api_version = "v1", .kind = "Pod"};
     struct object *object = NULL;
-    assert_null(object_parse_bounded(text, strlen(text), "v1", "Pod", &limits, &object));
+    assert_null(object_parse_bounded(text, strlen(text), &limits, &object));
     assert_string_equal(object_name(object->value), "n");
     assert_null(json_get(object->value, "spec"));
     assert_string_equal(json_string(json_get(object->value, "kind")), "Pod");
     object_free(object);
     text = "{\"metadata\":{\"name\":\"n\",\"uid\":\"u\",\"resourceVersion\":\"1\"},\"spec\" 1}";
-    struct error *error = object_parse_bounded(text, strlen(text), "v1", "Pod", &limits, &object);
+    struct error *error = object_parse_bounded(text, strlen(text), &limits, &object);
     assert_non_null(error);
     assert_int_equal(error->code, ERROR_INVALID);
     error_free(error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/object/quantity.h"
+#include "core/kube/object/object.h"
 
 // clang-format off
 #include <stdarg.h>

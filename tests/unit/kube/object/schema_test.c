@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an OpenAPI v3 document says of a field.
-#include "core/kube/object/schema.h"
+#include "core/kube/object/span.h"
 
 #include "core/base/text.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/object/status_limit.h"
+#include "core/kube/object/object.h"
 
 #include "core/base/text.h"
 
@@ -28,8 +28,8 @@ static struct object *parsed(const char *status, size_t max) {
     budget.max_status_size = max;
     struct object *object = NULL;
     assert_non_null(text);
-    assert_null(
-        object_parse_bounded(text, strlen(text), "v1", "K", &(struct object_limits){.budget = &budget}, &object));
+    assert_null(object_parse_bounded(
+        text, strlen(text), &(struct object_limits){.budget = &budget, .api_version = "v1", .kind = "K"}, &object));
     assert_null(object->too_large);
     return object;
 }

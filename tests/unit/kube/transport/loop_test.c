@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/text.h"
 #include "core/kube/transport/curl_transport.h"
-#include "core/kube/transport/loop.h"
 #include "tests/unit/kube/tls_server.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/transport/tunnel.h"
+#include "core/kube/transport/curl_transport.h"
 
 #include "tests/unit/kube/net_world.h"
 

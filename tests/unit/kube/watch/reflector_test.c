@@ -114,7 +114,7 @@ static void one_large_item_of_a_page_is_a_stub_and_a_broken_one_breaks_the_page(
 static void the_watch_asks_for_bookmarks_and_an_end_and_has_limits(void **state) {
     (void)state;
     struct harness h;
-    begin_with(&h, (struct reflector_options){.label_selector = "a=b,c in (d)", .bookmark_interval_ns = 7});
+    begin_with(&h, (struct reflector_options){.label_selector = "a=b,c in (d)"});
     answer(&h, 200, DISCOVERY);
     assert_string_equal(path(&h), "/apis/batch/v1/jobs?labelSelector=a%3Db%2Cc%20in%20%28d%29&limit=500");
     const struct http_request *list = &fake_last(&h.fake)->request;
@@ -132,7 +132,7 @@ static void the_watch_asks_for_bookmarks_and_an_end_and_has_limits(void **state)
     assert_string_equal(after, "&resourceVersion=5");
     assert_in_range(seconds, 300, 600);
     assert_int_equal(watch->timeout_ns, (int64_t)(seconds + 30) * CLOCK_SECOND);
-    assert_int_equal(watch->stall_ns, 21);
+    assert_int_equal(watch->stall_ns, 180 * CLOCK_SECOND);
     assert_true(watch->stream);
     end(&h);
 }

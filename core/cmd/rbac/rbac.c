@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// `wharf rbac`: the permissions that the enabled adapters need, to be applied with kubectl.
+#include "core/cmd/rbac/rbac.h"
+
+#include "core/base/text.h"
+#include "core/cmd/document.h"
+#include "core/host/startup/seal_source.h"
+#include "core/json/yaml.h"
+
+#define API "rbac.authorization.k8s.io"
+
+void rbac_options_clear(struct rbac_options *options) {
+    for (size_t i = 0; i < options->n_namespaces; i++)
+        free(options->namespaces[i]);
+    options->n_namespaces = 0;
+}
+
+struct error *rbac_read_namespaces(const char *text, struct rbac_options *options) {
+    size_t len = 0;
+    for (const char *rest = text, *at; document_next_word(&rest, ',', &at, &len);) {
+        if (options->n_namespaces == RBAC_NAMESPACES_MAX)
+            return error_new(ERROR_USAGE, "--namespaced: found more than %d namespaces", RBAC_NAMESPACES_MAX);
+        char *name = strndup(at, len);
+        if (!name)
+            return error_no_memory();
+        options->namespaces[options->n_namespaces++] = name;
+        if (!text_is_dns_label(name))
+            return error_new(ERROR_USAGE, "--namespaced: found \"%s\", expected names of namespaces like a,b", text);
+    }
+    return NULL;
+}
+
+struct error *rbac_rights(const struct rbac_options *options, const struct setup *enabled, struct rights *out) {
+    const struct config *config = enabled->config;
+    if (options->given)
+        return rights_copy(options->given, out);
+    enum seal_source source = seal_source_of(config);
+    struct rights_wanted wanted = {
+        .kinds = (const struct kind *const *)enabled->adapters->kinds,
+        .n_kinds = enabled->adapters->n_kinds,
+        .seal = source == SEAL_FROM_SECRET || source == SEAL_FROM_DEFAULT_SECRET,
+        .seal_name = seal_secret_name(config),
+        .account = options->account,
+        .worker_secrets = !enabled->from_file || config->workers_from.secrets,
+        .cluster_profiles = config->workers_from.cluster_profiles,
+        .namespace_labels = config_needs_namespaces(config),
+        .callers = !enabled->from_file || config_serves(&config->serve),
+        .logs = options->with_logs,
+        .exec = options->with_exec,
+        .features = rights_features_of(config),
+    };
+    if (options->guard)
+        return rights_make(RIGHTS_OF_GUARD, &wanted, out);
+    return rights_make(options->management ? RIGHTS_OF_MANAGEMENT : RIGHTS_OF_WORKER, &wanted, out);
+}
+
+void rbac_role_name(const struct rbac_options *options, enum right_scope scope, char out[RBAC_NAME_MAX]) {
+    static const char *const suffixes[] = {[RIGHT_OWN] = "", [RIGHT_SEAL] = "-seal"};
+    bool named = scope == RIGHT_OWN || scope == RIGHT_SEAL;
+    snprintf(out, RBAC_NAME_MAX, "%s%s", options->account,
+             named                 ? suffixes[scope]
+             : options->guard      ? ""
+             : options->management ? "-management"
+                                   : "-worker");
+}
+
+// `namespace_` NULL: none.
+static void print_first(struct buffer *out, const char *kind, const char *name, const char *namespace_) {
+    buffer_printf(out, "apiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n",
+                  strcmp(kind, "ServiceAccount") == 0 ? "v1" : API "/v1", kind, name);
+    if (namespace_)
+        buffer_printf(out, "  namespace: %s\n", namespace_);
+}
+
+static void print_head(struct buffer *out, const char *kind, const char *name, const char *namespace_) {
+    buffer_text(out, "---\n");
+    print_first(out, kind, name, namespace_);
+}
+
+static void print_right(struct buffer *out, const struct right *right) {
+    if (right->comment)
+        buffer_printf(out, "# %s\n", right->comment);
+    buffer_printf(out, "- apiGroups: [%s]\n  resources: [%s]\n", *right->group != '\0' ? right->group : "\"\"",
+                  right->resources);
+    if (right->name)
+        buffer_printf(out, "  resourceNames: [%s]\n", right->name);
+    buffer_printf(out, "  verbs: [%s]\n", right->verbs);
+}
+
+static void print_binding(struct buffer *out, const struct rbac_options *options, const char *role, const char *account,
+                          const char *namespace_) {
+    const char *kind = namespace_ ? "Role" : "ClusterRole";
+    print_head(out, namespace_ ? "RoleBinding" : "ClusterRoleBinding", role, namespace_);
+    buffer_printf(out,
+                  "roleRef:\n  apiGroup: " API "\n  kind: %s\n  name: %s\nsubjects:\n- kind: ServiceAccount\n  name: "
+                  "%s\n  namespace: %s\n",
+                  kind, role, account, options->namespace_);
+    if (options->user && strcmp(account, options->account) == 0)
+        buffer_printf(out, "- apiGroup: " API "\n  kind: User\n  name: %s\n", options->user);
+}
+
+// A role with the rights of two scopes and the binding, or nothing without rights.
+static void print_role(struct buffer *out, const struct rbac_options *options, const struct rights *rights,
+                       enum right_scope scope, enum right_scope or_scope, const char *namespace_) {
+    char role[RBAC_NAME_MAX];
+    rbac_role_name(options, scope, role);
+    bool any = false;
+    for (size_t i = 0; i < rights->count; i++) {
+        const struct right *right = &rights->list[i];
+        if (right->scope != scope && right->scope != or_scope)
+            continue;
+        if (!any) {
+            print_head(out, namespace_ ? "Role" : "ClusterRole", role, namespace_);
+            buffer_text(out, "rules:\n");
+        }
+        print_right(out, right);
+        any = true;
+    }
+    if (any)
+        print_binding(out, options, role, options->account, namespace_);
+}
+
+// Rights of the command line's ServiceAccount, and by aggregation of the ClusterRole `view`.
+static struct error *print_viewer(const struct rbac_options *options, const struct setup *enabled, struct buffer *out) {
+    struct rights_wanted wanted = {.kinds = (const struct kind *const *)enabled->adapters->kinds,
+                                   .n_kinds = enabled->adapters->n_kinds};
+    __attribute__((cleanup(rights_free))) struct rights rights = {.count = 0};
+    TRY(rights_make(RIGHTS_OF_VIEWER, &wanted, &rights));
+    print_head(out, "ServiceAccount", RIGHTS_VIEWER, options->namespace_);
+    char role[RBAC_NAME_MAX];
+    snprintf(role, sizeof(role), "%s-viewer", options->account);
+    print_head(out, "ClusterRole", role, NULL);
+    buffer_text(out, "  labels:\n    " API "/aggregate-to-view: \"true\"\nrules:\n"
+                     "# For wharf status, explain and logs. The role view includes these rights.\n"
+                     "- nonResourceURLs: [/wharf]\n  verbs: [get]\n");
+    for (size_t i = 0; i < rights.count; i++)
+        print_right(out, &rights.list[i]);
+    print_binding(out, options, role, RIGHTS_VIEWER, NULL);
+    return NULL;
+}
+
+static void print_introduction(struct buffer *out, const struct rbac_options *options) {
+    const char *where = options->management ? "management" : options->guard ? "guard" : "worker";
+    buffer_printf(out,
+                  "# Rights of wharf%s in %s cluster, made with `wharf rbac --for %s`; namespace %s must exist.\n"
+                  "# kubectl apply -f FILE gives the rights to ServiceAccount %s",
+                  options->guard ? " guard" : "", options->management ? "the management" : "a worker", where,
+                  options->namespace_, options->account);
+    if (options->user)
+        buffer_printf(out, " and to user %s (a client certificate with CN=%s)", options->user, options->user);
+    buffer_text(out, ".\n");
+}
+
+struct error *rbac_print(const struct rbac_options *options, const struct setup *enabled, struct buffer *out) {
+    __attribute__((cleanup(rights_free))) struct rights rights = {.count = 0};
+    TRY(rbac_rights(options, enabled, &rights));
+    bool limited = options->n_namespaces > 0;
+    print_introduction(out, options);
+    print_first(out, "ServiceAccount", options->account, options->namespace_);
+    print_role(out, options, &rights, RIGHT_CLUSTER, limited ? RIGHT_CLUSTER : RIGHT_WORK, NULL);
+    for (size_t i = 0; i < options->n_namespaces; i++)
+        print_role(out, options, &rights, RIGHT_WORK, RIGHT_WORK, options->namespaces[i]);
+    print_role(out, options, &rights, RIGHT_OWN, RIGHT_OWN, options->namespace_);
+    print_role(out, options, &rights, RIGHT_SEAL, RIGHT_SEAL,
+               seal_secret_namespace(enabled->config, options->namespace_));
+    if (options->management)
+        TRY(print_viewer(options, enabled, out));
+    return out->failed ? error_no_memory() : NULL;
+}
+
+enum { FOR, CONFIG, ADAPTERS, ENABLED, NAMESPACE, ACCOUNT, NAMESPACED, USER, WITHOUT_LOGS, EXEC, OUTPUT };
+
+static const struct flag flags[] = {
+    [FOR] = FLAG("for", 0, "CLUSTER", "the cluster of the output, or wharf guard in a worker", .required = true,
+                 .words = WORDS("management", "worker", "guard")),
+    [CONFIG] = FLAG_ENABLED_CONFIG,
+    [ADAPTERS] = FLAG_ADAPTERS,
+    [ENABLED] = FLAG_ENABLED_NAMES,
+    [NAMESPACE] = FLAG_HOST_NAMESPACE,
+    [ACCOUNT] = FLAG_ACCOUNT,
+    [NAMESPACED] = FLAG("namespaced", 0, "A,B", "the host may write, and read logs, only in these namespaces"),
+    [USER] = FLAG("user", 0, "NAME", "grant the rights to this user as well", .check = text_is_dns_subdomain,
+                  .expected = "a name like wharf"),
+    [WITHOUT_LOGS] = SWITCH("without-logs", 0, "worker: without the rights for wharf logs"),
+    [EXEC] = SWITCH("exec", 0, "worker: with the rights for wharf exec: the host may run commands in pods"),
+    [OUTPUT] = FLAG(NULL, 'o', "FORMAT", "format of the output", .fallback = "yaml", .words = WORDS("yaml", "json")),
+};
+
+// The documents as one v1 List.
+static struct error *print_json(const struct buffer *text) {
+    __attribute__((cleanup(yaml_cleanup))) struct yaml documents = {.value = NULL};
+    TRY(yaml_parse_all("rbac", text->data, text->len, &documents));
+    AUTO_JSON list = document_make("{'apiVersion':'v1','kind':'List','items':%j}", documents.value);
+    return list ? document_print(list, false) : error_no_memory();
+}
+
+static struct error *run_rbac(struct call *call) {
+    enum { MANAGEMENT, WORKER, GUARD };
+    int cluster = flags_word(call, FOR);
+    AUTO_TEXT guards_account = text_format("%s-guard", call->values[ACCOUNT]);
+    AUTO_BUFFER(text, RBAC_TEXT_MAX);
+    __attribute__((cleanup(setup_free))) struct setup setup = {.config = NULL};
+    __attribute__((cleanup(rbac_options_clear))) struct rbac_options options = {
+        .management = cluster == MANAGEMENT,
+        .guard = cluster == GUARD,
+        .with_logs = !call->values[WITHOUT_LOGS],
+        .with_exec = call->values[EXEC],
+        .account = cluster == GUARD ? guards_account : call->values[ACCOUNT],
+        .user = call->values[USER]};
+    TRY(guards_account ? NULL : error_no_memory());
+    if (call->values[NAMESPACED])
+        TRY(rbac_read_namespaces(call->values[NAMESPACED], &options));
+    TRY(setup_enabled(call, NULL, &setup));
+    options.namespace_ = setup_namespace(&setup, call);
+    TRY(rbac_print(&options, &setup, &text));
+    if (flags_word(call, OUTPUT) > 0)
+        return print_json(&text);
+    fputs(text.data, stdout);
+    return NULL;
+}
+
+SUBCOMMAND(
+    rbac, run_rbac, "print the permissions that the host needs",
+    "Prints the ServiceAccount, roles and bindings that the host needs in the management cluster or in a worker\n"
+    "with the enabled adapters, and nothing more, for kubectl apply -f -. The host watches each kind in all\n"
+    "namespaces; --namespaced limits its writes.\n",
+    FLAGS(flags));

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mirrors as other parts of the engine see them: updates and checks of workloads, lost marks, dropped fields, and
+// suspended mirrors.
+#pragma once
+
+#include "core/engine/engine_internal.h"
+#include "core/engine/mirror/carry.h"
+#include "core/engine/mirror/mirror.h"
+
+static inline const char *mirror_cluster(const struct engine *engine, const struct mirror *mirror) {
+    return engine->clusters[mirror->facts.cluster].name;
+}
+
+bool act_update(struct engine *engine, struct entry *entry, struct mirror *mirror);
+// Checks a workload with the adapter, and the size of the mirror, before the host writes anything. False: rejected, and
+// reported.
+bool act_accepts(struct engine *engine, struct entry *entry);
+
+// The first mark that the stored mirror lacks; NULL: none. `sealed`: the seal is valid.
+const char *marks_lost(struct engine *engine, const struct entry *entry, struct mirror *mirror, uint32_t attempt,
+                       bool sealed);
+// Treats the object as the workload's mirror, to delete.
+void marks_adopt(struct entry *entry, struct mirror *mirror, uint32_t attempt);
+
+// Dropped fields: the worker does not keep all fields of the mirror, because of the API server (an older version of the
+// kind, a feature that is off) or of a policy. The host compares the sent object with
+// the answer to the create: only absent fields count, not added or changed ones. With requireFields the host tries the
+// create first without storing (dryRun), so that no mirror runs without a field.
+#define DROPPED_NAMED 5      // fields named in a message
+#define DROPPED_TEXT_MAX 900 // bytes of the message
+
+// Appends "/spec/failurePolicy, /spec/a, and 2 more": the fields of `sent` that `stored` lacks. Servers may drop empty
+// values (null, false, 0, "", {}, []). The host compares items of lists by name, or by position in lists of equal
+// length. `kind` not NULL: removed fields of the kind do not count. `out` may be NULL. Returns the number of fields.
+size_t dropped_find(const struct kind *kind, const struct json *sent, const struct json *stored, struct buffer *out);
+
+// placement.requireFields.
+bool dropped_are_refused(const struct engine *engine, const struct entry *entry);
+
+// The number of fields that the server drops if it has stored, or would store, the mirror like this; 0 also if unknown.
+// Makes the mirror anew only if the server may have dropped some.
+size_t dropped_of(struct engine *engine, struct entry *entry, const struct json *stored, struct buffer *out);
+
+// A suspended mirror of a workload that is to run, if the worker did not suspend the mirror: the host did, or fails to
+// resume the mirror. The workload waits for that (WAITING_RESUME): `wharf explain` says so, and an Event if the wait
+// takes longer than a minute. docs/events.md has SuspendedInWorker and QueuedInWorker for the other mirrors.
+void unresumed_read(const struct engine *engine, const struct entry *entry, struct mirror *mirror,
+                    const struct json *object);
+
+// The cause of the wait, as a sentence without an end.
+void unresumed_put(const struct engine *engine, const struct entry *entry, struct buffer *out);
