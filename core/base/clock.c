@@ -107,7 +107,7 @@ static bool take_offset(const char **text, int64_t *seconds) {
     ++*text;
     if (!take_numbers(text, "00:00", numbers))
         return false;
-    *seconds = sign * (numbers[0] * 3600 + numbers[1] * 60);
+    *seconds = (int64_t)sign * (numbers[0] * 3600 + numbers[1] * 60);
     return numbers[0] <= 23 && numbers[1] <= 59;
 }
 

@@ -54,8 +54,9 @@ const char *error_text(const struct error *error);
 // NULL is fine.
 void error_free(struct error *error);
 
-// For __attribute__((cleanup)).
+// Frees the error at the end of its block; `return TAKE(error);` returns it.
 void error_cleanup(struct error **error);
+#define AUTO_ERROR __attribute__((cleanup(error_cleanup))) struct error *
 
 // Returns the error of a step from the calling function, which needs cleanup attributes for all resources.
 #define TRY(step)                                                                                                      \

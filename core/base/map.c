@@ -17,6 +17,13 @@ void map_free(struct map *map) {
     map_init(map, map->seed);
 }
 
+void map_free_values(struct map *map) {
+    size_t cursor = 0;
+    for (void *value; (value = map_next(map, &cursor));)
+        free(value);
+    map_free(map);
+}
+
 static uint64_t rotate(uint64_t x, int bits) {
     return (x << bits) | (x >> (64 - bits));
 }

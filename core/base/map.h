@@ -23,7 +23,8 @@ struct map {
 };
 
 void map_init(struct map *map, uint64_t seed);
-void map_free(struct map *map); // frees the table only
+void map_free(struct map *map);        // frees the table only
+void map_free_values(struct map *map); // frees the values too, each with free()
 
 // NULL if absent.
 void *map_get(const struct map *map, const char *key);

@@ -43,14 +43,19 @@ void *array_next(void *array, size_t count, size_t size) {
     return list ? memset((char *)list + count * size, 0, size) : NULL;
 }
 
-void *struct_copy_with_texts(const void *from, size_t size, size_t n_texts) {
-    size_t total = size;
+size_t struct_texts_size(const void *from, size_t n_texts) {
     const char *text;
+    size_t bytes = 0;
     for (size_t i = 0; i < n_texts; i++) {
         memcpy(&text, (const char *)from + i * sizeof text, sizeof text);
-        total += strlen(text) + 1;
+        bytes += strlen(text) + 1;
     }
-    char *copy = malloc(total), *end = copy ? copy + size : NULL;
+    return bytes;
+}
+
+void *struct_copy_with_texts(const void *from, size_t size, size_t n_texts) {
+    const char *text;
+    char *copy = malloc(size + struct_texts_size(from, n_texts)), *end = copy ? copy + size : NULL;
     if (copy)
         memcpy(copy, from, size);
     for (size_t i = 0; copy && i < n_texts; i++) {

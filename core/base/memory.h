@@ -31,6 +31,8 @@ void *array_next(void *array, size_t count, size_t size);
 // Copies a struct of `size` bytes that begins with `n_texts` members const char *, and these texts, into one block;
 // free(). No text is NULL. NULL: out of memory.
 void *struct_copy_with_texts(const void *from, size_t size, size_t n_texts);
+// The bytes of these texts.
+size_t struct_texts_size(const void *from, size_t n_texts);
 
 // Sums and products of amounts that other programs chose: beyond the range of an int64_t they are its nearest value.
 static inline int64_t int64_plus(int64_t a, int64_t b) {

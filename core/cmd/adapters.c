@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf adapters`: a table of the loaded adapters, a line for each kind. `wharf adapter test`: runs the conformance
 // kit (core/conform), a separate program that parses the flags.
-#include "core/base/text.h"
 #include "core/cmd/setup.h"
 
 #include <errno.h>

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf check`: all problems that `wharf run` would have, at once.
-#include "core/base/clock.h"
-#include "core/base/text.h"
 #include "core/cmd/rbac/rbac.h"
-#include "core/cmd/setup.h"
 #include "core/host/check/preflight.h"
 #include "core/host/io/cluster_connection.h"
 #include "core/host/startup/seal_source.h"
@@ -11,24 +8,21 @@
 #include "core/kube/transport/curl_transport.h"
 #include "core/serve/http/http.h"
 
-enum { CONFIG, ADAPTERS, ONLINE, NAMESPACED };
-
 static const struct flag flags[] = {
-    [CONFIG] = FLAG_CONFIG,
-    [ADAPTERS] = FLAG_ADAPTERS,
-    [ONLINE] = SWITCH("online", 0,
-                      "also check that each cluster responds, serves the adapters' kinds, and grants the\n"
-                      "permissions that the host needs; workers come from the same sources as those of\n"
-                      "the host"),
-    [NAMESPACED] = FLAG("namespaced", 0, "A,B",
-                        "with --online: check the rights to write in these namespaces only, which wharf rbac\n"
-                        "--namespaced grants"),
+    FLAG_CONFIG,
+    FLAG_ADAPTERS,
+    SWITCH("online", 0,
+           "also check that each cluster responds, serves the adapters' kinds, and grants the\n"
+           "permissions that the host needs; workers come from the same sources as those of\n"
+           "the host"),
+    FLAG("namespaced", 0, "A,B",
+         "with --online: check the rights to write in these namespaces only, which wharf rbac\n"
+         "--namespaced grants"),
 };
 
 struct check {
     struct setup setup;
     struct preflight preflight;     // connections: owned, without an endpoint where a kubeconfig is invalid
-    struct source_items directory;  // the workers of workersFrom.directory
     struct rbac_options namespaced; // the worker's namespaces
     bool online;
 };
@@ -38,7 +32,7 @@ static void check_cleanup(struct check *check) {
     for (size_t i = 0; connections && i <= check->setup.config->n_workers; i++)
         connection_close(&connections[i]);
     free(connections);
-    source_items_free(&check->directory);
+    source_items_free(&check->preflight.found[SOURCE_DIRECTORY]);
     rbac_options_clear(&check->namespaced);
     problems_free(&check->preflight.warnings);
     setup_free(&check->setup);
@@ -66,9 +60,7 @@ static struct error *load_kubeconfigs(struct check *check) {
 
 static struct error *check_clusters(struct check *check) {
     TRY(curl_transport_setup());
-    check->preflight.config = check->setup.config;
     check->preflight.adapters = check->setup.adapters;
-    check->preflight.directory = &check->directory;
     check->preflight.namespaces = check->namespaced.namespaces;
     check->preflight.n_namespaces = check->namespaced.n_namespaces;
     return preflight_check(&check->preflight, &check->setup.problems);
@@ -100,8 +92,9 @@ static void check_tls(struct check *check) {
 static void check_sources(struct check *check) {
     const struct config *config = check->setup.config;
     const struct config_workers_from *from = &config->workers_from;
-    preflight_read_directory(config, &check->setup.problems, &check->directory);
-    check->preflight.n_workers = config->n_workers + check->directory.count;
+    check->preflight.config = config;
+    preflight_read_directory(&check->preflight, &check->setup.problems);
+    check->preflight.n_workers = config->n_workers + check->preflight.found[SOURCE_DIRECTORY].count;
     for (size_t i = 0; i < from->n_providers; i++) {
         const char *command = json_string_or(json_get(from->providers[i].exec, "command"), "");
         char *path = NULL;
@@ -179,18 +172,17 @@ static void print_success(const struct check *check) {
 }
 
 static struct error *run_check(struct call *call) {
-    const char *path = call->values[CONFIG], *namespaced = call->values[NAMESPACED];
-    if (namespaced && !call->values[ONLINE])
+    const char *path = flags_value(call, "config"), *namespaced = flags_value(call, "namespaced");
+    if (namespaced && !flags_value(call, "online"))
         return error_new(ERROR_USAGE, "--namespaced: expected --online too");
-    __attribute__((cleanup(check_cleanup))) struct check check = {.online = call->values[ONLINE],
-                                                                  .directory = {.source = SOURCE_DIRECTORY}};
+    __attribute__((cleanup(check_cleanup))) struct check check = {.online = flags_value(call, "online")};
     if (namespaced)
         TRY(rbac_read_namespaces(namespaced, &check.namespaced));
-    struct error *error = setup_config(path, call->values[ADAPTERS], &check.setup.problems, &check.setup.config);
+    struct error *error = setup_config(path, flags_value(call, "adapters"), &check.setup.problems, &check.setup.config);
     bool readable = !error && check.setup.config && check.setup.problems.count == 0;
     if (!error && check.setup.config)
         error = check_files(&check);
-    size_t count = main_print_problems(&check.setup.problems);
+    size_t count = main_print_problems("", &check.setup.problems);
     for (size_t i = 0; i < check.preflight.warnings.count; i++)
         fprintf(stderr, "%s: warning: %s\n", path, check.preflight.warnings.list[i]);
     if (!error && readable && check.preflight.n_workers == 0)

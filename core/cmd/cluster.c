@@ -203,7 +203,6 @@ static void print_done(const struct cluster *cluster, const char *kind, const ch
                        const char *what) {
     printf("%s: %s/%s %s%s%s\n", cluster->role, kinds[index_of(kind)].word, name, what,
            namespace_ ? " in namespace " : "", namespace_ ? namespace_ : "");
-    fflush(stdout);
 }
 
 struct error *cluster_get_object(struct cluster *cluster, const char *kind, const char *namespace_, const char *name,

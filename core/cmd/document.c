@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/cmd/document.h"
+#include "core/cmd/main.h"
 
-#include "core/base/text.h"
 #include "core/json/yaml.h"
 
 #include <stdarg.h>

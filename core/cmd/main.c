@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of commands.
-#include "core/cmd/main.h"
 
 #include "core/base/text.h"
 #include "core/cmd/remote/remote.h"
@@ -26,10 +25,8 @@ static SUBCOMMAND(
     version, run_version, "print the version",
     "Prints the version of the host, the commit of its sources, if known, and the version of its adapter ABI.\n");
 
-enum { MAN };
-
 static const struct flag help_flags[] = {
-    [MAN] = FLAG("man", 0, "DIR", "write a manual page of each command, or of COMMAND, into this folder"),
+    FLAG("man", 0, "DIR", "write a manual page of each command, or of COMMAND, into this folder"),
 };
 
 static struct error *run_help(struct call *call);
@@ -92,21 +89,21 @@ static struct error *unknown_flag(const char *flag) {
 }
 
 static struct error *run_help(struct call *call) {
-    const char *topic = call->operand[0];
+    const char *topic = call->operand[0], *folder = flags_value(call, "man");
     bool configuration = topic && strcmp(topic, HELP_CONFIGURATION) == 0;
-    if (configuration && !call->values[MAN])
+    if (configuration && !folder)
         return help_print_configuration(call->operand[1]);
     const struct subcommand *command = topic ? main_find_command(topic) : NULL;
     if (topic && !command)
         return unknown_command(topic);
     struct error *error = NULL;
-    if (command && !call->values[MAN])
+    if (command && !folder)
         help_print(command);
-    else if (!call->values[MAN])
+    else if (!folder)
         print_overview(stdout);
-    for (size_t i = 0; call->values[MAN] && !error && i < N_COMMANDS; i++)
+    for (size_t i = 0; folder && !error && i < N_COMMANDS; i++)
         if (!command || main_commands[i] == command)
-            error = man_write(call->values[MAN], main_commands[i]);
+            error = man_write(folder, main_commands[i]);
     return error;
 }
 
@@ -148,8 +145,9 @@ static int dispatch(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    signal(SIGPIPE, SIG_IGN); // a closed pipe is reported by write
-    signal(SIGXFSZ, SIG_IGN); // and so is a file beyond its size limit
+    signal(SIGPIPE, SIG_IGN);               // a closed pipe is reported by write
+    signal(SIGXFSZ, SIG_IGN);               // and so is a file beyond its size limit
+    (void)setvbuf(stdout, NULL, _IOLBF, 0); // commands that wait show their progress
     int code = dispatch(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fputs("error: cannot write to standard output\n", stderr);

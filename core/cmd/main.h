@@ -3,8 +3,11 @@
 // parser, the help, the manual pages and the shells' completion share.
 #pragma once
 
-#include "core/base/error.h"
+#include "core/base/clock.h"
+#include "core/base/memory.h"
 #include "core/base/problems.h"
+#include "core/base/text.h"
+#include "core/json/json.h"
 
 #include <stdio.h>
 
@@ -105,10 +108,10 @@ const struct flag *flags_at(const struct subcommand *command, size_t index);
 struct error *flags_read(struct call *call, char **arguments);
 // The same without checking values, up to the first argument that is wrong.
 struct error *flags_parse(struct call *call, char **arguments);
-// The value of the flag of this name; NULL: not given, or the command has no such flag.
+// The value of the flag of this name ("f": of -f); NULL: not given, or the command has no such flag.
 const char *flags_value(const struct call *call, const char *name);
 // The index of a flag's value among the flag's words; -1: no value.
-int flags_word(const struct call *call, size_t flag);
+int flags_word(const struct call *call, const char *name);
 bool flags_is_duration(const char *text);
 int64_t flags_duration(const char *text); // of a value that was checked; 0 for NULL
 // "a, b or c"; NULL when out of memory. free()
@@ -130,8 +133,22 @@ struct error *man_write(const char *directory, const struct subcommand *command)
 // the directive follows (github.com/spf13/cobra, ShellCompDirective).
 int main_complete(char **words, bool for_kubectl);
 
-// Prints the problems to stderr, one per line; returns their number.
-size_t main_print_problems(const struct problems *problems);
+// document.c. JSON documents from templates, for the output of commands and their writes.
+// The template is JSON with ' for ". %s is a text, quoted and escaped; %j a struct json *; NULL for both: null. NULL
+// when out of memory. free()
+char *document_text(const char *template_, ...);
+struct json *document_make(const char *template_, ...);
+// Prints the document to stdout: as YAML, or as JSON on several lines.
+struct error *document_print(const struct json *document, bool yaml);
+// The next word of a list like "a, b": start and length, which may be 0 for "a,,b". False at the end.
+bool document_next_word(const char **rest, char separator, const char **word, size_t *len);
+
+// exec/session.c. Reads the server's last word on a session of `wharf exec`, a metav1.Status. NULL: *code is the exit
+// code of the command; else why there is none.
+struct error *session_result(const char *status, size_t len, int *code);
+
+// Prints the problems to stderr, one per line behind the prefix; returns their number.
+size_t main_print_problems(const char *prefix, const struct problems *problems);
 // Prints "error: ..." to stderr, and for an invalid command line the help command; takes the error. Returns the exit
 // code.
 int main_fail(struct error *error, const struct subcommand *command);

@@ -2,19 +2,23 @@
 #include "core/cmd/setup.h"
 
 #include "core/base/text.h"
-#include "core/cmd/document.h"
 #include "core/host/check/rights.h"
-#include "core/host/startup/load_adapters.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define NAMES_MAX 1000 // of adapters in a directory
 #define NAMES_SHOWN 20
 #define SUFFIX ".so"
 
-void setup_names_free(struct setup_names *names) {
+struct names {
+    char *list[NAMES_MAX];
+    size_t count;
+};
+
+static void free_names(struct names *names) {
     for (size_t i = 0; i < names->count; i++)
         free(names->list[i]);
 }
@@ -23,15 +27,15 @@ static int by_text(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-void setup_read_names(const char *directory, struct setup_names *names) {
+// The names of a directory's shared objects, without suffix, in alphabetical order; none if unreadable.
+static void read_names(const char *directory, struct names *names) {
     DIR *handle = opendir(directory);
     const struct dirent *found;
-    while (handle && names->count < SETUP_NAMES_MAX && (found = readdir(handle))) {
+    while (handle && names->count < NAMES_MAX && (found = readdir(handle))) {
         size_t len = strlen(found->d_name);
         if (len <= strlen(SUFFIX) || strcmp(found->d_name + len - strlen(SUFFIX), SUFFIX) != 0)
             continue;
         char *name = strndup(found->d_name, len - strlen(SUFFIX));
-        names->has_generic |= text_equal(name, "generic");
         if (name)
             names->list[names->count++] = name;
     }
@@ -42,8 +46,8 @@ void setup_read_names(const char *directory, struct setup_names *names) {
 
 // "did you mean "job"? /usr/lib/wharf/adapters has generic, job".
 static void append_candidates(struct buffer *out, const struct config *config, const char *wanted) {
-    __attribute__((cleanup(setup_names_free))) struct setup_names names = {.count = 0};
-    setup_read_names(config->adapter_directory, &names);
+    __attribute__((cleanup(free_names))) struct names names = {.count = 0};
+    read_names(config->adapter_directory, &names);
     const char *meant = suggest(wanted, (const char *const *)names.list, names.count);
     if (meant)
         buffer_printf(out, "did you mean \"%s\"? ", meant);
@@ -72,7 +76,7 @@ static const char *directory_problem(const char *path) {
 
 static const char how_to_change[] = "set adapters.directory, or use --adapters DIR";
 
-static bool is_missing(const struct config_adapter *adapter) {
+static bool is_missing(const struct adapter_wanted *adapter) {
     struct stat found;
     return !adapter->file_given && lstat(adapter->file, &found) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
@@ -96,7 +100,7 @@ static void report_directory(const struct config *config, const char *problem, s
         add_problem(config, config->adapter_directory_line, problems, sentence);
 }
 
-static void report_missing(const struct config *config, const struct config_adapter *adapter,
+static void report_missing(const struct config *config, const struct adapter_wanted *adapter,
                            struct problems *problems) {
     AUTO_BUFFER(text, 65536);
     buffer_printf(&text, "adapter %s: %s: %s; ", adapter->name, adapter->file, strerror(ENOENT));
@@ -148,7 +152,8 @@ struct error *setup_config(const char *path, const char *adapter_directory, stru
 
 struct error *setup_adapters(struct config *config, struct problems *problems, struct adapters **out) {
     setup_find_adapters(config, problems);
-    return load_adapters(config, problems, out);
+    struct adapters_options options = config_adapters_of(config, config->controller_name);
+    return adapters_load(&options, problems, out);
 }
 
 void setup_free(struct setup *setup) {
@@ -166,13 +171,13 @@ struct error *setup_use(struct call *call, struct error *(*use)(struct call *cal
         error = setup_adapters(setup.config, &setup.problems, &setup.adapters);
     if (!error && setup.adapters)
         error = use(call, &setup);
-    fflush(stdout);
-    if (main_print_problems(&setup.problems) > 0 || !setup.adapters)
+    if (main_print_problems("", &setup.problems) > 0 || !setup.adapters)
         call->code = EXIT_FAILURE;
     return error;
 }
 
-struct error *setup_without_file(const char *from, const char *adapter_directory, struct config **out) {
+// The defaults without a file; `from` replaces its path in messages. The directory may be relative, or NULL.
+static struct error *setup_without_file(const char *from, const char *adapter_directory, struct config **out) {
     AUTO_TEXT directory = NULL;
     TRY(resolve_directory(adapter_directory, &directory));
     return config_without_file(from, directory, out);
@@ -191,9 +196,26 @@ static struct error *enable_names(struct config *config, const char *names) {
     return NULL;
 }
 
-struct error *setup_enabled(const struct call *call, const char *names, struct setup *out) {
+struct error *setup_report(const struct setup *setup) {
+    bool complete = main_print_problems("", &setup->problems) == 0 && setup->adapters;
+    return complete ? NULL : error_new(ERROR_INVALID, "the adapters could not be loaded");
+}
+
+struct error *setup_all(const char *adapter_directory, struct setup *out, bool *has_generic) {
+    __attribute__((cleanup(free_names))) struct names names = {.count = 0};
+    TRY(setup_without_file("--adapters", adapter_directory, &out->config));
+    read_names(out->config->adapter_directory, &names);
+    for (size_t i = 0; i < names.count; i++) {
+        bool generic = strcmp(names.list[i], "generic") == 0;
+        *has_generic |= generic;
+        TRY(generic ? NULL : config_enable(out->config, names.list[i]));
+    }
+    return setup_adapters(out->config, &out->problems, &out->adapters);
+}
+
+struct error *setup_enabled(const struct call *call, struct setup *out) {
     const char *file = flags_value(call, "config"), *directory = flags_value(call, "adapters");
-    names = names ? names : flags_value(call, "adapters-enabled");
+    const char *names = flags_value(call, "adapters-enabled");
     *out = (struct setup){.named = file};
     if (file && names)
         return error_new(ERROR_USAGE, "found --config and --adapters-enabled, expected one of them");
@@ -207,8 +229,9 @@ struct error *setup_enabled(const struct call *call, const char *names, struct s
         error = enable_names(out->config, names ? names : "job");
     if (!error && out->config)
         error = setup_adapters(out->config, &out->problems, &out->adapters);
-    if ((main_print_problems(&out->problems) > 0 || !out->adapters) && !error)
-        error = error_new(ERROR_INVALID, "the adapters could not be loaded");
+    if (!error)
+        return setup_report(out);
+    main_print_problems("", &out->problems);
     return error;
 }
 

@@ -27,8 +27,6 @@ void setup_free(struct setup *setup); // also for __attribute__((cleanup)); zero
 // Problems and errors as from config_load.
 struct error *setup_config(const char *path, const char *adapter_directory, struct problems *problems,
                            struct config **out);
-// The defaults without a file; `from` replaces its path in messages. The directory may be relative, or NULL.
-struct error *setup_without_file(const char *from, const char *adapter_directory, struct config **out);
 
 // Reports adapters that the directory lacks, with the existing ones, and drops the missing ones from `config`.
 void setup_find_adapters(struct config *config, struct problems *problems);
@@ -39,19 +37,13 @@ struct error *setup_adapters(struct config *config, struct problems *problems, s
 // it is not called. Prints the problems to stderr, for which the call exits with 1.
 struct error *setup_use(struct call *call, struct error *(*use)(struct call *call, struct setup *setup));
 
-// The configuration of --config, else `names` ("a,b") or --adapters-enabled of the call, else the default file or
-// `job`. Prints problems to stderr, and fails if there are any.
-struct error *setup_enabled(const struct call *call, const char *names, struct setup *out);
+// The configuration of --config, else --adapters-enabled of the call, else the default file or `job`; fails as
+// setup_report.
+struct error *setup_enabled(const struct call *call, struct setup *out);
+// All adapters of a directory but `generic`, which has no kinds without settings; its presence is reported. The
+// directory may be relative, or NULL for the default.
+struct error *setup_all(const char *adapter_directory, struct setup *out, bool *has_generic);
+// Prints the problems to stderr, and fails if there are any or no adapters were loaded.
+struct error *setup_report(const struct setup *setup);
 // The host's namespace: --namespace of the call, else the configuration's, else wharf-system.
 const char *setup_namespace(const struct setup *setup, const struct call *call);
-
-#define SETUP_NAMES_MAX 1000 // of adapters in a directory
-
-struct setup_names {
-    char *list[SETUP_NAMES_MAX];
-    size_t count;
-    bool has_generic;
-};
-// The names of a directory's shared objects, without suffix, in alphabetical order; none if unreadable.
-void setup_read_names(const char *directory, struct setup_names *names);
-void setup_names_free(struct setup_names *names); // also for __attribute__((cleanup))

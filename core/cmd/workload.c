@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Commands about one workload, by the host's API (docs/api.md): `wharf explain` prints the place of a workload and the
 // reasons, `wharf logs` the logs of its pods, and `wharf retry` makes the host forget rejections.
-#include "core/base/clock.h"
-#include "core/base/text.h"
-#include "core/cmd/document.h"
 #include "core/cmd/remote/remote.h"
 #include "core/cmd/status/status.h"
-#include "core/kube/client/ask.h"
 
 static struct error *get_explanation(struct call *call, struct json **out) {
     AUTO_BUFFER(path, 8192);
@@ -14,10 +10,9 @@ static struct error *get_explanation(struct call *call, struct json **out) {
     return path.failed ? error_no_memory() : remote_get(call->remote, path.data, out);
 }
 
-enum { EXPLAIN_NAMESPACE, OUTPUT };
 static const struct flag explain_flags[] = {
-    [EXPLAIN_NAMESPACE] = FLAG_NAMESPACE,
-    [OUTPUT] = FLAG("output", 'o', "FORMAT", "format of the output", .words = WORDS("json", "yaml")),
+    FLAG_NAMESPACE,
+    FLAG("output", 'o', "FORMAT", "format of the output", .words = WORDS("json", "yaml")),
 };
 
 static void field(const char *name, const char *text) {
@@ -71,7 +66,7 @@ static struct error *print_explanation(const struct json *explanation) {
 }
 
 static struct error *run_explain(struct call *call) {
-    int yaml = flags_word(call, OUTPUT);
+    int yaml = flags_word(call, "output");
     AUTO_JSON explanation = NULL;
     TRY(get_explanation(call, &explanation));
     return yaml >= 0 ? document_print(explanation, yaml) : print_explanation(explanation);
@@ -83,39 +78,36 @@ SUBCOMMAND(explain, run_explain, "explain where a workload is, and why",
            "workload or not; and suggestions.\n",
            .operand = OPERAND_OBJECT, ASKS_HOST, FLAGS(explain_flags));
 
-enum { NAMESPACE, FOLLOW, ALL_PODS, POD, CONTAINER, TAIL, SINCE, TIMESTAMPS };
 static bool is_number(const char *text) {
     int64_t number = 0;
     return text_to_int64(text, &number);
 }
 
 static const struct flag logs_flags[] = {
-    [NAMESPACE] = FLAG_NAMESPACE,
-    [FOLLOW] = SWITCH("follow", 'f', "continue until the workload has finished, also with pods that start later"),
-    [ALL_PODS] = SWITCH("all-pods", 0, "logs of all pods, each line with its pod and container"),
-    [POD] = FLAG("pod", 0, "NAME", "this pod (default: the newest one that runs or ran)"),
-    [CONTAINER] = FLAG("container", 'c', "NAME", "this container (default: the pod's default container)"),
-    [TAIL] = FLAG("tail", 0, "LINES", "only the last lines (default: all)", .check = is_number,
-                  .expected = "a number of lines"),
-    [SINCE] = FLAG("since", 0, "DURATION", "only lines newer than this age", CHECK_DURATION),
-    [TIMESTAMPS] = SWITCH("timestamps", 0, "print the time of each line"),
+    FLAG_NAMESPACE,
+    SWITCH("follow", 'f', "continue until the workload has finished, also with pods that start later"),
+    SWITCH("all-pods", 0, "logs of all pods, each line with its pod and container"),
+    FLAG("pod", 0, "NAME", "this pod (default: the newest one that runs or ran)"),
+    FLAG("container", 'c', "NAME", "this container (default: the pod's default container)"),
+    FLAG("tail", 0, "LINES", "only the last lines (default: all)", .check = is_number, .expected = "a number of lines"),
+    FLAG("since", 0, "DURATION", "only lines newer than this age", CHECK_DURATION),
+    SWITCH("timestamps", 0, "print the time of each line"),
 };
 
 static struct error *make_logs_path(struct call *call, struct buffer *path) {
-    static const struct {
-        size_t flag;
-        const char *name;
-    } parameters[] = {{FOLLOW, "follow"}, {ALL_PODS, "allPods"},    {TIMESTAMPS, "timestamps"},
-                      {POD, "pod"},       {CONTAINER, "container"}, {TAIL, "tailLines"}};
-    const char *since = call->values[SINCE];
+    static const char *const parameters[][2] = {// flag and name
+                                                {"follow", "follow"},         {"all-pods", "allPods"},
+                                                {"timestamps", "timestamps"}, {"pod", "pod"},
+                                                {"container", "container"},   {"tail", "tailLines"}};
+    const char *since = flags_value(call, "since");
     int64_t age_ns = flags_duration(since);
     if (since && age_ns <= 0)
         return error_new(ERROR_USAGE, "--since: found \"%s\", expected a duration, as in 10m", since);
     AUTO_TEXT seconds = text_format("%lld", (long long)((age_ns + CLOCK_SECOND - 1) / CLOCK_SECOND));
     remote_object_path(call, "/api/v1/logs", path);
     for (size_t i = 0; i < COUNT(parameters); i++) {
-        const char *value = call->values[parameters[i].flag];
-        remote_parameter(path, parameters[i].name, value && *value == '\0' ? "true" : value);
+        const char *value = flags_value(call, parameters[i][0]);
+        remote_parameter(path, parameters[i][1], value && *value == '\0' ? "true" : value);
     }
     remote_parameter(path, "sinceSeconds", since ? seconds : NULL);
     return path->failed ? error_no_memory() : NULL;

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/config/config.h"
 
-#include "core/base/clock.h"
-#include "core/base/memory.h"
 #include "core/base/trust.h"
 #include "core/config/config_reader.h"
 #include "core/kube/object/object.h"
@@ -26,14 +23,9 @@ void config_free(struct config *config) {
     if (!config || atomic_fetch_sub(&config->owners, 1) > 1)
         return;
     config_clear_document(config);
-    config_clear_placement(&config->engine.placement);
-    config_clear_workers_from(&config->workers_from);
     worker_spec_clear(&config->management);
     exec_policy_clear(&config->credential_plugins);
     worker_specs_free(config->workers, config->n_workers);
-    for (size_t i = 0; i < config->n_adapters; i++)
-        config_clear_adapter(&config->adapters[i]);
-    free(config->adapters);
     free((char *)config->engine.namespaces);
     free(config->path);
     free(config);

@@ -3,6 +3,7 @@
 // etc/wharf.yaml shows every key.
 #pragma once
 
+#include "core/adapter/adapters.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/problems.h"
@@ -44,17 +45,6 @@ struct config_workers_from {
     struct config_access_provider *providers;
     size_t n_providers;
     size_t line; // 0: not given
-};
-
-struct config_adapter {
-    char *name;            // RFC 1123 label
-    char *file;            // absolute; <directory>/<name>.so by default
-    bool file_given;       // named by the configuration as an absolute path
-    char *sha256;          // 64 lower-case hex digits, or NULL
-    char *managed_by;      // or NULL: the adapter's default
-    bool hybrid;           // hybrid: allow; default deny
-    struct json *settings; // an object, never NULL
-    size_t line;
 };
 
 struct config_seal {
@@ -102,8 +92,8 @@ struct config {
     struct engine_settings engine;
     char *adapter_directory; // absolute; default that of the installation (PREFIX), or of the build tree
     enum config_directory adapter_directory_from;
-    size_t adapter_directory_line; // of the key, or of `adapters` where there is none
-    struct config_adapter *adapters;
+    size_t adapter_directory_line;   // of the key, or of `adapters` where there is none
+    struct adapter_wanted *adapters; // with their own texts; `file`: <directory>/<name>.so by default
     size_t n_adapters;
     struct config_serve serve;
     struct exec_policy credential_plugins; // credentialPlugins: {allow}; for all kubeconfigs
@@ -132,6 +122,8 @@ struct error *config_without_file(const char *name, const char *adapter_director
 bool config_needs_namespaces(const struct config *config);
 // Enables the adapter of this name, from adapter_directory.
 struct error *config_enable(struct config *config, const char *name);
+// The enabled adapters, for adapters_load. `controller_name`: the one in use.
+struct adapters_options config_adapters_of(const struct config *config, const char *controller_name);
 // A key of the configuration, from the reader's table.
 struct config_key {
     const char *path;     // "workers[].kubeconfig"

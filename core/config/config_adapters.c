@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The adapters that the configuration enables. core/adapter checks the files.
-#include "core/base/memory.h"
 #include "core/config/config_reader.h"
 
 #define SHA256_HEX 64
-#define AT(member) offsetof(struct config_adapter, member)
+#define AT(member) offsetof(struct adapter_wanted, member)
 
 static bool has_parent_segment(const char *path) {
     for (const char *at = strstr(path, ".."); at; at = strstr(at + 1, ".."))
@@ -31,15 +30,6 @@ static bool lower_sha256(const struct config_value *value) {
     return true;
 }
 
-static bool read_settings(const struct config_value *value) {
-    struct json **settings = value->target;
-    if (!json_is(value->json, JSON_OBJECT))
-        return config_wrong(value, "a mapping");
-    *settings = json_copy(value->json);
-    value->reader->no_memory |= !*settings;
-    return *settings;
-}
-
 static const struct config_field adapter_fields[] = {
     {"name", config_read_text, AT(name), .help = "Also names the file: <directory>/<name>.so.", .required = true,
      CONFIG_LABEL},
@@ -53,26 +43,21 @@ static const struct config_field adapter_fields[] = {
      .help = "Default refuse. Whether new workloads of its kinds are placed while a controller in the management "
              "cluster runs delegated ones too (Event AlsoRunHere).",
      CONFIG_WORDS({"refuse", false}, {"allow", true})},
-    {"settings", read_settings, AT(settings),
+    {"settings", config_read_object, AT(settings),
      .help = "Passed to the adapter; see the adapter's documentation (docs/generic.md)."},
     {.key = NULL},
 };
 
-void config_clear_adapter(struct config_adapter *adapter) {
-    config_clear(adapter_fields, adapter);
-    json_free(adapter->settings);
-}
-
 static bool read_adapter(const struct config_value *value) {
-    struct config_adapter *adapter = value->target;
-    adapter->line = config_line(value);
+    struct adapter_wanted *adapter = value->target;
+    adapter->line = json_line(value->json);
     bool usable = config_mapping(value, adapter_fields, adapter);
     if (!adapter->settings)
         adapter->settings = json_new_object();
     value->reader->no_memory |= !adapter->settings;
     if (usable && adapter->name && adapter->settings)
         return true;
-    config_clear_adapter(adapter);
+    config_clear(adapter_fields, adapter);
     return false;
 }
 
@@ -87,44 +72,53 @@ const struct config_field config_adapters[] = {
          "Default: that of the installation, or the build's where wharf was not installed. --adapters overrides it.",
      .line_at = offsetof(struct config, adapter_directory_line), .check = note_directory},
     {"enabled", config_read_list, offsetof(struct config, adapters), .help = "The adapters to load.", .required = true,
-     .item = "adapter", .read_item = read_adapter, .item_size = sizeof(struct config_adapter)},
+     .item = "adapter", .read_item = read_adapter, .item_size = sizeof(struct adapter_wanted),
+     .fields = adapter_fields},
     {.key = NULL},
 };
 
 struct error *config_enable(struct config *config, const char *name) {
-    struct config_adapter *adapter = array_next(&config->adapters, config->n_adapters, sizeof(*adapter));
+    struct adapter_wanted *adapter = array_next(&config->adapters, config->n_adapters, sizeof(*adapter));
     if (!adapter)
         return error_no_memory();
-    *adapter = (struct config_adapter){.name = strdup(name),
+    *adapter = (struct adapter_wanted){.name = strdup(name),
                                        .file = text_format("%s/%s.so", config->adapter_directory, name),
                                        .settings = json_new_object()};
     if (!adapter->name || !adapter->file || !adapter->settings) {
-        config_clear_adapter(adapter);
+        config_clear(adapter_fields, adapter);
         return error_no_memory();
     }
     config->n_adapters++;
     return NULL;
 }
 
+struct adapters_options config_adapters_of(const struct config *config, const char *controller_name) {
+    return (struct adapters_options){.directory = config->adapter_directory,
+                                     .controller_name = controller_name,
+                                     .config_path = config->path,
+                                     .wanted = config->adapters,
+                                     .n_wanted = config->n_adapters};
+}
+
 void config_drop_adapter(struct config *config, size_t index) {
-    config_clear_adapter(&config->adapters[index]);
+    config_clear(adapter_fields, &config->adapters[index]);
     config->n_adapters--;
     memmove(&config->adapters[index], &config->adapters[index + 1],
             (config->n_adapters - index) * sizeof(config->adapters[0]));
 }
 
 // Fills in <directory>/<name>.so, and makes other paths absolute.
-static void resolve_file(struct config_reader *reader, struct config_adapter *adapter) {
+static void resolve_file(struct config_reader *reader, struct adapter_wanted *adapter) {
     adapter->file_given = adapter->file && adapter->file[0] == '/';
-    AUTO_TEXT path = adapter->file ? TAKE(adapter->file) : text_format("%s.so", adapter->name);
+    AUTO_TEXT path = adapter->file ? (char *)TAKE(adapter->file) : text_format("%s.so", adapter->name);
     adapter->file = path ? config_absolute(reader->config->adapter_directory, path) : NULL;
     reader->no_memory |= !adapter->file;
 }
 
 static void check_distinct(struct config_reader *reader, size_t index) {
-    const struct config_adapter *adapter = &reader->config->adapters[index];
+    const struct adapter_wanted *adapter = &reader->config->adapters[index];
     for (size_t i = 0; i < index; i++) {
-        const struct config_adapter *other = &reader->config->adapters[i];
+        const struct adapter_wanted *other = &reader->config->adapters[i];
         if (strcmp(adapter->name, other->name) == 0)
             problems_add(reader->problems, "%s:%zu: adapter %s: duplicate name: line %zu has it already", reader->file,
                          adapter->line, adapter->name, other->line);

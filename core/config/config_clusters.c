@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The management cluster and the workers, in the file and from other sources; and namespaces: {allow, deny, selector},
-// of the host and of each worker, as the text that core/engine/placement/namespaces.h describes.
+// of the host and of each worker, as the text that core/engine/decide/decide.h describes.
 #include "core/base/selector.h"
 #include "core/config/config_reader.h"
 
@@ -217,9 +217,9 @@ static const struct config_field worker_fields[] = {
 };
 
 // Drops an invalid worker (not a mapping, no kubeconfig).
-static bool read_worker(const struct config_value *value) {
+bool config_read_worker(const struct config_value *value) {
     struct worker_spec *worker = value->target;
-    worker->line = config_line(value);
+    worker->line = json_line(value->json);
     worker->settings.weight = 1;
     worker->settings.order = (uint32_t)value->reader->config->n_workers + 1;
     worker->origin_text = text_format("%s:%zu", value->reader->file, worker->line);
@@ -236,13 +236,9 @@ static bool read_worker(const struct config_value *value) {
 }
 
 bool config_read_workers(const struct config_value *value) {
-    static const struct config_field workers = {
-        .item = "worker", .read_item = read_worker, .item_size = sizeof(struct worker_spec)};
-    struct config_value list = *value;
-    list.field = &workers;
     const struct json *from = json_get(value->reader->yaml.value, "workersFrom");
     bool none = json_is(value->json, JSON_ARRAY) && json_size(value->json) == 0 && json_is(from, JSON_OBJECT);
-    return none || config_read_list(&list);
+    return none || config_read_list(value);
 }
 
 static bool is_same_cluster(const struct worker_spec *a, const struct worker_spec *b) {
@@ -282,11 +278,8 @@ void config_check_clusters(const struct config_value *root) {
 #define AT(member) offsetof(struct config_workers_from, member)
 
 // The credentials code reads the rest like the exec entry of a kubeconfig.
-static bool read_exec(const struct config_value *value) {
+static bool check_exec(const struct config_value *value) {
     static const char *const keys[] = {"apiVersion", "command"};
-    struct json **exec = value->target;
-    if (!json_is(value->json, JSON_OBJECT))
-        return config_wrong(value, "a mapping, as `exec` in a kubeconfig");
     for (size_t i = 0; i < CONFIG_COUNT(keys); i++) {
         const struct json *member = json_get(value->json, keys[i]);
         struct config_value at = config_child(value, member, 0);
@@ -295,32 +288,25 @@ static bool read_exec(const struct config_value *value) {
         else
             (void)config_text(&at, "a string");
     }
-    json_free(*exec);
-    *exec = json_copy(value->json);
-    value->reader->no_memory |= !*exec;
-    return *exec;
+    return true;
 }
 
 static const struct config_field provider_fields[] = {
     {"name", config_read_text, offsetof(struct config_access_provider, name), .help = "As in ClusterProfiles.",
      .required = true},
-    {"execConfig", read_exec, offsetof(struct config_access_provider, exec),
-     .help = "As exec in a kubeconfig; credentialPlugins must allow the command.", .required = true},
+    {"execConfig", config_read_object, offsetof(struct config_access_provider, exec),
+     .help = "As exec in a kubeconfig; credentialPlugins must allow the command.", .required = true,
+     .expected = "a mapping, as `exec` in a kubeconfig", .check = check_exec},
     {.key = NULL},
 };
-
-static void clear_provider(struct config_access_provider *provider) {
-    free(provider->name);
-    json_free(provider->exec);
-}
 
 static bool read_provider(const struct config_value *value) {
     const struct config_workers_from *from = &value->reader->config->workers_from;
     struct config_access_provider *provider = value->target;
-    provider->line = config_line(value);
+    provider->line = json_line(value->json);
     config_mapping(value, provider_fields, provider);
     if (!provider->name || !provider->exec) {
-        clear_provider(provider);
+        config_clear(provider_fields, provider);
         return false;
     }
     for (size_t i = 0; i < from->n_providers; i++)
@@ -336,7 +322,8 @@ static const struct config_field cluster_profiles[] = {
      .required = true, CONFIG_LABEL},
     {"accessProviders", config_read_list, AT(providers),
      .help = "Where credentials come from; the first one that a ClusterProfile offers is used.", .required = true,
-     .item = "access provider", .read_item = read_provider, .item_size = sizeof(struct config_access_provider)},
+     .item = "access provider", .read_item = read_provider, .item_size = sizeof(struct config_access_provider),
+     .fields = provider_fields},
     {.key = NULL},
 };
 
@@ -355,10 +342,4 @@ bool config_check_workers_from(const struct config_value *value) {
     return from->directory || from->secrets || from->cluster_profiles ||
            value->known < value->reader->problems->count ||
            config_problem(value, "found no source of workers, expected a directory, secrets: true or clusterProfiles");
-}
-
-void config_clear_workers_from(struct config_workers_from *from) {
-    for (size_t i = 0; i < from->n_providers; i++)
-        clear_provider(&from->providers[i]);
-    free(from->providers);
 }

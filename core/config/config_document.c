@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keys of the configuration, but for the sections that have a file of their own, and the checks of keys against
 // each other.
-#include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/base/trust.h"
 #include "core/config/config_reader.h"
@@ -255,7 +254,8 @@ static const struct config_field document[] = {
      .help = "The host's own namespace in the management cluster: worker Secrets, ConfigMap wharf-workers. Default: "
              "the pod's, else wharf-system.",
      CONFIG_LABEL},
-    {"workers", config_read_workers, AT(workers), .help = "Where the mirrors run. Required without workersFrom."},
+    {"workers", config_read_workers, AT(workers), .help = "Where the mirrors run. Required without workersFrom.",
+     .item = "worker", .read_item = config_read_worker, .item_size = sizeof(struct worker_spec)},
     {"workersFrom", config_read_section, AT(workers_from), .help = "Further sources of workers, watched for changes.",
      .line_at = AT(workers_from.line), .fields = config_workers_from, .check = config_check_workers_from},
     {"removal", config_read_word, AT(removal),
@@ -355,7 +355,7 @@ static void check_election(const struct config_value *root) {
 
 // The value of a key that the file may lack.
 static struct config_value place_of(const struct config_value *up, const char *key) {
-    return (struct config_value){.reader = up->reader, .up = up, .key = key};
+    return (struct config_value){.reader = up->reader, .up = up, .key = key, .json = json_get(up->json, key)};
 }
 
 // Otherwise the guard would stop mirrors before another replica has taken over. The last heartbeat that returned may be

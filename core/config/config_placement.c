@@ -37,22 +37,8 @@ static bool read_rule(const struct config_value *value) {
     return true;
 }
 
-static const struct config_field rules = {
-    .item = "rule", .read_item = read_rule, .item_size = sizeof(struct placement_rule)};
-
 static bool describe_rules(const struct config_value *value) {
-    struct config_value list = *value;
-    list.field = &rules;
-    return !value->reader->describe || config_read_list(&list);
-}
-
-void config_read_rules(const struct config_value *root) {
-    struct config_value placement = config_child(root, json_get(root->json, "placement"), 0);
-    struct config_value list = config_child(&placement, json_get(placement.json, "rules"), 0);
-    list.field = &rules;
-    list.target = &root->reader->config->engine.placement.rules;
-    if (config_has(&placement, "rules"))
-        config_read_list(&list);
+    return !value->reader->describe || config_read_list(value);
 }
 
 #define OVERALL(member) offsetof(struct placement_options, otherwise.member)
@@ -72,17 +58,22 @@ const struct config_field config_placement[] = {
     {"capacity", config_read_bool, offsetof(struct placement_options, capacity),
      .help = "Default false. Whether to place a workload only in workers with enough capacity (docs/capacity.md)."},
     {"rules", describe_rules, offsetof(struct placement_options, rules),
-     .help = "By kind and namespace: the keys of the first matching rule replace the keys above."},
+     .help = "By kind and namespace: the keys of the first matching rule replace the keys above.", .item = "rule",
+     .read_item = read_rule, .item_size = sizeof(struct placement_rule), .fields = rule_fields},
     {.key = NULL},
 };
 
-void config_clear_placement(struct placement_options *placement) {
-    for (size_t i = 0; i < placement->n_rules; i++)
-        config_clear(rule_fields, (struct placement_rule *)&placement->rules[i]);
-    free((struct placement_rule *)placement->rules);
+void config_read_rules(const struct config_value *root) {
+    struct config_value placement = config_child(root, json_get(root->json, "placement"), 0);
+    struct config_value list = config_child(&placement, json_get(placement.json, "rules"), 0);
+    list.target = &root->reader->config->engine.placement.rules;
+    for (list.field = config_placement; list.field->read != describe_rules;)
+        list.field++;
+    if (config_has(&placement, "rules"))
+        config_read_list(&list);
 }
 
-// See core/engine/placement/namespaces.h.
+// See core/engine/decide/decide.h.
 static bool selects_by_labels(const char *rule) {
     return rule && (*rule == '=' || strstr(rule, "\n="));
 }

@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/config_reader.h"
 
-#include "core/base/memory.h"
-#include "core/json/pointer.h"
-
 #include <stdarg.h>
 
 #define POINTER_MAX (1 << 20)
 #define FOUND_MAX 50 // bytes of a value in a message
 #define KEYS_MAX 32
-
-// Appends the JSON pointer of a value, root first.
-static void append_pointer(const struct config_value *value, struct buffer *out) {
-    if (!value->up)
-        return;
-    append_pointer(value->up, out);
-    pointer_append_child(out, value->key, value->index);
-}
 
 // Appends the place in the usual notation: workers[0].labels.region, or for a description workers[].labels.region
 static void append_name(const struct config_value *value, struct buffer *out) {
@@ -31,21 +20,12 @@ static void append_name(const struct config_value *value, struct buffer *out) {
         buffer_printf(out, "[%zu]", value->index);
 }
 
-size_t config_line(const struct config_value *value) {
-    if (value->reader->describe)
-        return 0;
-    AUTO_BUFFER(pointer, POINTER_MAX);
-    append_pointer(value, &pointer);
-    value->reader->no_memory |= pointer.failed;
-    return yaml_line(&value->reader->yaml, pointer.data ? pointer.data : "");
-}
-
 bool config_problem(const struct config_value *value, const char *format, ...) {
     struct config_reader *reader = value->reader;
     if (reader->describe)
         return false;
     AUTO_BUFFER(text, POINTER_MAX);
-    size_t line = config_line(value);
+    size_t line = json_line(value->json);
     append_name(value, &text);
     if (text.len > 0)
         buffer_text(&text, ": ");
@@ -172,7 +152,7 @@ static void read_field(struct config_value value, const struct config_field *fie
     value.target = target + field->offset;
     value.known = value.reader->problems->count;
     if (field->line_at)
-        *(size_t *)(target + field->line_at) = config_line(&value);
+        *(size_t *)(target + field->line_at) = json_line(value.json);
     if (field->given_at)
         *(bool *)(target + field->given_at) = true;
     if (field->read(&value) && field->check && !value.reader->describe)
@@ -216,6 +196,13 @@ bool config_read_section(const struct config_value *value) {
     return config_mapping(value, value->field->fields, value->target);
 }
 
+static void clear_list(const struct config_field *field, char **list) {
+    size_t *count = (size_t *)(list + 1);
+    while (*count > 0)
+        config_clear(field->fields, *list + --*count * field->item_size);
+    free(TAKE(*list));
+}
+
 void config_clear(const struct config_field *fields, void *target) {
     static config_read_fn *const readers[] = {config_read_text, config_read_path, config_read_paths, config_read_words,
                                               config_read_selector};
@@ -224,7 +211,11 @@ void config_clear(const struct config_field *fields, void *target) {
         for (size_t i = 0; i < CONFIG_COUNT(readers); i++)
             if (fields->read == readers[i])
                 free(TAKE(*text));
-        if (fields->fields)
+        if (fields->read == config_read_object)
+            json_free((struct json *)TAKE(*text));
+        if (fields->fields && fields->item_size)
+            clear_list(fields, text);
+        else if (fields->fields)
             config_clear(fields->fields, text);
     }
 }

@@ -2,6 +2,8 @@
 // Reading of a configuration's values by tables of keys; problems have their position in the file. Internal to config.
 #pragma once
 
+#include "core/base/clock.h"
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/config/config.h"
 #include "core/json/yaml.h"
@@ -59,7 +61,7 @@ struct config_field {
     bool may_be_empty;                  // a size: may be 0; a list: may have no item
     bool (*is_valid)(const char *text); // config_read_text; NULL: any
     const char *characters;             // of a word, config_read_words; the sign of a pattern
-    const struct config_field *fields;  // config_read_section
+    const struct config_field *fields;  // config_read_section; of a list's item, for config_clear
     const char *item;                   // config_read_list: "worker"; config_read_words: the expected list
     config_read_fn *read_item;          // config_read_list; the target is a new item, zeroed
     size_t item_size;                   // the same
@@ -83,12 +85,11 @@ bool config_wrong(const struct config_value *value, const char *expected);
 
 // A child of the value: a member of a mapping, or the item `index` of a list.
 struct config_value config_child(const struct config_value *value, const struct json *child, size_t index);
-size_t config_line(const struct config_value *value);
 bool config_has(const struct config_value *value, const char *key); // a member that is not null
 
 // Reads a mapping by a table of keys. Null values count as absent. False for any other type.
 bool config_mapping(const struct config_value *value, const struct config_field *fields, void *target);
-// Frees the texts that the fields have.
+// Frees the texts, mappings and lists of the fields.
 void config_clear(const struct config_field *fields, void *target);
 
 // The text of a string that is not empty; NULL after reporting the problem.
@@ -106,6 +107,7 @@ config_read_fn config_read_path;     // char *, made absolute
 config_read_fn config_read_paths;    // char *, one or several as in KUBECONFIG, made absolute
 config_read_fn config_read_words;    // char *, a list joined by commas
 config_read_fn config_read_selector; // char *, a metav1.LabelSelector as the text of a selector (core/base/selector.h)
+config_read_fn config_read_object;   // struct json *, a copy of a mapping
 config_read_fn config_read_bool;     // bool
 config_read_fn config_read_word;     // an enumeration
 config_read_fn config_read_switch;   // bool, by a word for false and a word for true
@@ -127,6 +129,7 @@ extern const struct config_field config_placement[];    // struct placement_opti
 config_read_fn config_check_management;
 config_read_fn config_check_workers_from;
 config_read_fn config_read_workers;    // struct worker_spec *, size_t
+config_read_fn config_read_worker;     // struct worker_spec
 config_read_fn config_read_namespaces; // char *
 
 bool config_read_document(const struct config_value *root); // and the checks of keys against each other
@@ -136,6 +139,3 @@ void config_check_clusters(const struct config_value *root);
 void config_check_adapters(const struct config_value *root);
 
 void config_clear_document(struct config *config);
-void config_clear_adapter(struct config_adapter *adapter);
-void config_clear_placement(struct placement_options *placement);
-void config_clear_workers_from(struct config_workers_from *from);

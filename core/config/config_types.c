@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Readers of scalars, paths, words and label selectors.
-#include "core/base/clock.h"
 #include "core/base/selector.h"
 #include "core/base/text.h"
 #include "core/config/config_reader.h"
@@ -91,6 +90,15 @@ bool config_read_words(const struct config_value *value) {
         buffer_printf(&text, "%s%s", text.len > 0 ? "," : "", word);
     }
     return config_take(value, buffer_take(&text, NULL));
+}
+
+bool config_read_object(const struct config_value *value) {
+    struct json **object = value->target;
+    if (!json_is(value->json, JSON_OBJECT))
+        return config_wrong(value, value->field->expected ? value->field->expected : "a mapping");
+    *object = json_copy(value->json);
+    value->reader->no_memory |= !*object;
+    return *object;
 }
 
 bool config_read_bool(const struct config_value *value) {
@@ -272,12 +280,11 @@ bool config_read_selector(const struct config_value *value) {
     if (known != value->reader->problems->count)
         return false;
     struct selector selector;
-    struct error *error = selector_parse(text.len > 0 ? text.data : "", &selector);
+    AUTO_ERROR error = selector_parse(text.len > 0 ? text.data : "", &selector);
     if (error && !text.failed)
         config_problem(value, "%s", error_text(error));
     bool good = !error && config_take(value, buffer_take(&text, NULL));
     value->reader->no_memory |= text.failed;
-    error_free(error);
     selector_clear(&selector);
     return good;
 }

@@ -52,7 +52,7 @@ struct engine_settings {
     size_t max_workloads;                                              // 0: no limit
     size_t status_bytes;    // of a worker, a second, see status.h; 0: no limit
     double qps, burst;      // of clusters without a rate limit of their own; qps <= 0: no limit
-    const char *namespaces; // of the workloads to place, see namespaces.h; NULL: all
+    const char *namespaces; // of the workloads to place, see decide.h; NULL: all
     struct placement_options placement;
     struct fence_options fencing;
 };

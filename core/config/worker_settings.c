@@ -4,10 +4,6 @@
 
 #define SPEC_TEXTS 5 // origin_text and those after it
 
-const char **worker_settings_text(struct worker_settings *settings, size_t index) {
-    return (const char **)settings + index; // they are the first members
-}
-
 static const char **spec_texts(struct worker_spec *spec) {
     return (const char **)((char *)spec + offsetof(struct worker_spec, origin_text));
 }
@@ -29,13 +25,13 @@ static bool copy_texts(const char **texts, size_t count, bool keep_empty) {
 }
 
 void worker_settings_clear(struct worker_settings *settings) {
-    free_texts(worker_settings_text(settings, 0), WORKER_SETTINGS_TEXTS);
+    free_texts((const char **)settings, WORKER_SETTINGS_TEXTS);
     *settings = (struct worker_settings){.name = NULL};
 }
 
 bool worker_settings_copy(const struct worker_settings *from, struct worker_settings *to) {
     *to = *from;
-    bool complete = copy_texts(worker_settings_text(to, 0), WORKER_SETTINGS_TEXTS, false);
+    bool complete = copy_texts((const char **)to, WORKER_SETTINGS_TEXTS, false);
     if (!complete)
         worker_settings_clear(to);
     return complete;
@@ -45,8 +41,7 @@ bool worker_settings_equal(const struct worker_settings *a, const struct worker_
     bool equal = a->policy == b->policy && a->qps == b->qps && a->burst == b->burst && a->max_active == b->max_active &&
                  a->weight == b->weight && a->order == b->order;
     for (size_t i = 0; equal && i < WORKER_SETTINGS_TEXTS; i++) {
-        const char *x = *worker_settings_text((struct worker_settings *)a, i);
-        const char *y = *worker_settings_text((struct worker_settings *)b, i);
+        const char *x = ((const char *const *)a)[i], *y = ((const char *const *)b)[i];
         equal = strcmp(x ? x : "", y ? y : "") == 0;
     }
     return equal;

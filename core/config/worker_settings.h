@@ -17,7 +17,7 @@ enum worker_policy {
 // The owner of the struct owns the texts; NULL: an empty text.
 struct worker_settings { // begins with WORKER_SETTINGS_TEXTS texts
     const char *name;
-    const char *namespaces;    // of the workloads that may be placed there, see namespaces.h; NULL: all
+    const char *namespaces;    // of the workloads that may be placed there, see decide.h; NULL: all
     const char *labels;        // "key=value,key=value"
     const char *max_kinds;     // most workloads of a kind, "jobs.batch=5,JobSet=2"
     const char *uid;           // of the cluster, from the worker's Secret
@@ -31,7 +31,6 @@ struct worker_settings { // begins with WORKER_SETTINGS_TEXTS texts
 
 #define WORKER_SETTINGS_TEXTS 6
 
-const char **worker_settings_text(struct worker_settings *settings, size_t index); // of the texts, from 0 on
 // False: out of memory, and *to is cleared.
 bool worker_settings_copy(const struct worker_settings *from, struct worker_settings *to);
 bool worker_settings_equal(const struct worker_settings *a, const struct worker_settings *b);

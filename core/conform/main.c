@@ -114,7 +114,8 @@ static void print_times(struct kit *kit) {
         if (count == 0)
             continue;
         qsort(times->ns, count, sizeof(times->ns[0]), compare_ns);
-        printf("time of %s: median %.1f us, worst %.1f us\n", function_name(function), times->ns[count / 2] / 1000.0,
+        size_t middle = count / 2;
+        printf("time of %s: median %.1f us, worst %.1f us\n", function_name(function), times->ns[middle] / 1000.0,
                times->ns[count - 1] / 1000.0);
     }
 }

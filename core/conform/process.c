@@ -129,14 +129,11 @@ static bool read_lines(struct crew *crew, struct child *child) {
 
 // Bytes in use by the kernel's count.
 static size_t memory_of(pid_t pid) {
-    char path[64];
-    size_t pages = 0;
-    snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
-    FILE *file = fopen(path, "re");
-    if (file && fscanf(file, "%*u %zu", &pages) != 1)
-        pages = 0;
-    if (file)
-        fclose(file);
+    AUTO_BUFFER(counts, 256); // pages: size, resident, ...
+    AUTO_TEXT path = text_format("/proc/%d/statm", (int)pid);
+    error_free(path ? text_read_file(path, 256, &counts) : error_no_memory());
+    const char *resident = counts.data ? strchr(counts.data, ' ') : NULL;
+    size_t pages = resident ? strtoull(resident, NULL, 10) : 0;
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 

@@ -5,7 +5,6 @@
 #include "core/engine/mirror/mirror_parts.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
-#include "core/engine/request/pacing.h"
 #include "core/engine/shard/shard.h"
 #include "core/engine/unstarted/unstarted.h"
 

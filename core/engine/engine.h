@@ -81,7 +81,7 @@ struct stats_cluster {
     char rejected[360]; // REJECTED: why
     uint64_t active;    // unfinished workloads placed here (workers)
     uint64_t mirrors;
-    uint64_t window, in_flight;     // requests: limit in flight (pacing.h), and in flight
+    uint64_t window, in_flight;     // requests: limit in flight (command.h), and in flight
     uint64_t waiting[WORK_CLASSES]; // waiting objects, by class
     char refused[256];              // reason for the refusal (identity.c), "": not refused
     uint64_t orphans_held;          // orphans not deleted yet, see orphans.c
@@ -100,7 +100,7 @@ struct stats_cluster {
 struct stats_kind {
     uint64_t phases[STATS_PHASES]; // workloads by phase
     uint64_t adapter_errors;       // calls that did not return WHARF_OK
-    uint64_t also_run;             // workloads that a controller in the management cluster runs too, see rival.h
+    uint64_t also_run;             // workloads that a controller in the management cluster runs too, see status.h
     uint64_t refused;              // workloads beyond maxWorkloads
     struct call_time calls[ADAPTER_FUNCTIONS];
 };
@@ -150,7 +150,7 @@ struct engine_options {
     const char *management_uid;      // of namespace kube-system; NULL: unknown. Copied
     const struct seal_keys *seals;   // not owned; NULL, or none: mirrors have no seal
     int64_t adopt_until_ns;          // the first lists before this time adopt objects with marks and no seal
-    unsigned window_max;             // most requests in flight to each cluster; 0: adaptive, see pacing.h
+    unsigned window_max;             // most requests in flight to each cluster; 0: adaptive, see command.h
     int64_t (*ticks)(void);          // a clock for the time of adapter calls, for metrics; NULL: not measured
     int64_t (*processor)(void);      // processor time of the engine's thread, see queue.c; NULL: not measured
     uint32_t shards;                 // number of shards, see shard.h; 0: this host handles all workloads

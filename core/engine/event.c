@@ -31,7 +31,7 @@ static const char **text_at(const struct engine_event *event, size_t i) {
 }
 
 size_t engine_event_texts(const struct engine_event *event) {
-    size_t bytes = event->type == EVENT_QUEUED ? kueue_state_texts(event->queued.state) : 0;
+    size_t bytes = event->type == EVENT_QUEUED ? struct_texts_size(event->queued.state, KUEUE_STATE_TEXTS) : 0;
     const char **text;
     for (size_t i = 0; (text = text_at(event, i)); i++)
         bytes += *text ? strlen(*text) + 1 : 0;

@@ -85,13 +85,6 @@ static void set_partial(struct watched_folder *watched, const char *name) {
         free(copy);
 }
 
-static void forget_all_partial(struct watched_folder *watched) {
-    size_t cursor = 0;
-    for (char *name; (name = map_next(&watched->partial, &cursor));)
-        free(name);
-    map_free(&watched->partial);
-}
-
 static void note_change(struct watched_folder *watched, int64_t now_ns) {
     watched->since_ns = clock_earlier(watched->since_ns, now_ns);
     watched->due_ns = clock_earlier(now_ns + SETTLE_NS, watched->since_ns + SETTLE_MAX_NS);
@@ -154,7 +147,7 @@ static void take_change(struct watched_folder *watched, const struct inotify_eve
     if (event->mask & GONE) {
         watched->wd = -1;
         watched->retry_ns = now_ns;
-        forget_all_partial(watched);
+        map_free_values(&watched->partial);
         note_change(watched, now_ns);
         return;
     }
@@ -176,7 +169,7 @@ static void take_event(struct folder_watcher *watcher, const struct inotify_even
     bool all = event->mask & IN_Q_OVERFLOW;
     for (struct watched_folder *w = watcher->first; w; w = w->next) {
         if (all) {
-            forget_all_partial(w);
+            map_free_values(&w->partial);
             note_change(w, now_ns);
         } else if (w->wd == event->wd) {
             take_change(w, event, now_ns);
@@ -302,7 +295,7 @@ struct error *folder_watcher_start(struct folder_watcher *watcher) {
 }
 
 static void watched_free(struct watched_folder *watched) {
-    forget_all_partial(watched);
+    map_free_values(&watched->partial);
     free(watched->directory);
     free(watched);
 }

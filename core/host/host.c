@@ -4,6 +4,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/base/thread.h"
 #include "core/engine/fence/fence.h"
 #include "core/host/host_internal.h"
 
@@ -11,6 +12,135 @@
 #define STOP_GRACE_NS (8 * CLOCK_SECOND) // for writes in flight at shutdown
 #define STOP_LEAVE_NS (3 * CLOCK_SECOND) // for giving the Leases back; together less than SIGNALS_STOP_NS
 #define STOP_TURN_NS (50 * CLOCK_MS)     // how long a turn waits during shutdown
+#define SETTINGS_AGAIN_NS CLOCK_SECOND   // without memory
+
+// Settings --------------------------------------------------------------------------------------------------------
+// The live parts of the configuration: settings of the engine and of the connections, credential plugins, and added
+// adapters.
+
+const struct exec_policy *host_policy(const struct host *host) {
+    return &host->current->credential_plugins;
+}
+
+const struct adapters *host_adapters(const struct host *host) {
+    return atomic_load(&host->adapters);
+}
+
+void host_add_adapters(struct host *host, struct adapters *adapters) {
+    atomic_store(&host->adapters, adapters);
+    inbox_poke(host->inbox);
+}
+
+// Without the kinds, and the number of the fencing.
+static struct thread_settings thread_settings_of(const struct config *config) {
+    struct fencing_settings fencing = {.enabled = config->engine.fencing.enabled,
+                                       .after_ns = config->engine.fencing.after_ns};
+    text_copy(fencing.namespace_, sizeof fencing.namespace_, config->fencing_namespace);
+    return (struct thread_settings){.io = {.pod_events = config->pod_events,
+                                           .capacity = config->engine.placement.capacity,
+                                           .namespaces = config_needs_namespaces(config),
+                                           .fencing = fencing},
+                                    .memory_per_cluster = config->memory_per_cluster,
+                                    .max_object_size = config->max_object_size,
+                                    .max_object_nodes = config->max_object_nodes,
+                                    .max_status_size = config->max_status_size};
+}
+
+static void init_settings(struct host *host) {
+    host->current = config_share(host->config);
+    host->thread_settings = thread_settings_of(host->config);
+    host->thread_settings.io.kinds = host->first->kinds;
+    host->thread_settings.io.n_kinds = host->first->n_kinds;
+    host->snapshot.features = rights_features_of(host->config);
+    host->all_configured = true;
+    host->configure_at_ns = CLOCK_NEVER;
+}
+
+void host_configure(struct host *host, const struct config *config) {
+    config_free(atomic_exchange(&host->next, config_share(config)));
+    inbox_poke(host->inbox);
+    AUTO_LOCK(&host->snapshot_mutex);
+    host->snapshot.features = rights_features_of(config);
+}
+
+void settings_receive(struct host *host) {
+    struct config *next = atomic_exchange(&host->next, NULL);
+    if (!next)
+        return;
+    config_free(host->current);
+    host->current = next;
+    host->is_current = false;
+}
+
+static void settings_changed(struct host *host) {
+    host->configured++;
+    host->all_configured = false;
+}
+
+// Configuring a connection again with the same settings has no effect.
+static void use_thread_settings(struct host *host, struct thread_settings settings) {
+    struct budget budget;
+    budget_init(&budget, settings.memory_per_cluster, 0, 0, NULL);
+    inbox_limit(host->inbox, budget.max_queued);
+    settings.io.kinds = host->thread_settings.io.kinds;
+    settings.io.n_kinds = host->thread_settings.io.n_kinds;
+    host->thread_settings = settings;
+    settings_changed(host);
+}
+
+// False: out of memory; the next turn tries again.
+static bool apply_settings(struct host *host) {
+    if (host->is_current)
+        return true;
+    struct error *error = engine_configure(host->turn.engine, &host->current->engine);
+    if (error) {
+        error_free(error);
+        return false;
+    }
+    struct thread_settings threads = thread_settings_of(host->current);
+    threads.io.fencing.epoch = engine_fence_epoch(host->turn.engine);
+    use_thread_settings(host, threads);
+    host->is_current = true;
+    return true;
+}
+
+static bool take_kinds(struct host *host, struct moment now) {
+    const struct adapters *adapters = host_adapters(host);
+    size_t first = engine_n_kinds(host->turn.engine);
+    if (adapters->n_kinds == first)
+        return true;
+    struct error *error = engine_add_kinds(host->turn.engine, adapters->kinds, adapters->n_kinds, now);
+    if (error) {
+        log_fields(LOG_ERROR, "the kinds that were added are not watched yet", {"error", error_text(error)});
+        error_free(error);
+        return false;
+    }
+    host->turn.dispatch.kinds = adapters->kinds;
+    host->thread_settings.io.kinds = adapters->kinds;
+    host->thread_settings.io.n_kinds = adapters->n_kinds;
+    cluster_threads_lost(host, first);
+    settings_changed(host);
+    return true;
+}
+
+// Connections that start their watches later get the settings then.
+static bool configure_wires(struct host *host) {
+    bool all = true;
+    for (size_t c = 0; c < host->n_clusters; c++) {
+        struct cluster_thread *thread = host->clusters[c]->thread;
+        all = (!thread || thread->configured == host->configured || cluster_thread_configure(thread)) && all;
+    }
+    return all;
+}
+
+static void tick_settings(struct host *host, struct moment now) {
+    bool applied = apply_settings(host), done = take_kinds(host, now) && applied;
+    if (!host->all_configured)
+        host->all_configured = configure_wires(host);
+    host->configure_at_ns = done && host->all_configured ? CLOCK_NEVER : now.mono_ns + SETTINGS_AGAIN_NS;
+}
+
+// Turns -----------------------------------------------------------------------------------------------------------
 
 static struct moment now_and_alive(void *ctx) {
     struct host *host = ctx;
@@ -91,7 +221,9 @@ static struct error *fill_host(struct host *host) {
     TRY(election_thread_new(host->config, post_own, host, &host->election));
     host->turn.dispatch = (struct dispatch){
         .names = host->names, .kinds = host->first->kinds, .deliver = clusters_deliver, .post = post_own, .ctx = host};
-    return clusters_open_management(host);
+    TRY(cluster_thread_open(host, &host->clusters[ENGINE_MANAGEMENT]->thread));
+    host->management = host->clusters[ENGINE_MANAGEMENT]->thread;
+    return NULL;
 }
 
 struct error *host_new(const struct config *config, const struct adapters *adapters, struct host **out) {
@@ -102,7 +234,7 @@ struct error *host_new(const struct config *config, const struct adapters *adapt
     host->config = config;
     host->first = adapters;
     atomic_init(&host->adapters, adapters);
-    settings_init(host);
+    init_settings(host);
     host->trim_at_ns = CLOCK_NEVER;
     host->turn = (struct turn){.now = now_and_alive, .before = log_event, .ctx = host};
     host->made_ns = clock_now().mono_ns;
@@ -150,6 +282,7 @@ void host_stop(struct host *host) {
 static struct error *start_engine(struct host *host, struct moment now) {
     const struct config *config = host->current;
     const char *origin = startup_origin(host->startup);
+    const struct gates *gates = election_thread_gates(host->election);
     struct engine_options options = {.origin = origin,
                                      .seals = startup_seals(host->startup),
                                      .adopt_until_ns = startup_adopt_until_ns(host->startup),
@@ -159,7 +292,7 @@ static struct error *start_engine(struct host *host, struct moment now) {
                                      .management_uid = config->origin ? NULL : origin,
                                      .ticks = clock_ticks,
                                      .processor = clock_processor,
-                                     .shards = election_thread_shards(host->election),
+                                     .shards = gates ? (uint32_t)gates->count : 0,
                                      .seed = random_system()};
     TRY(engine_new(&options, now, &host->turn.engine));
     host->is_current = true;
@@ -204,7 +337,7 @@ static void take_turn(struct host *host) {
     int64_t now_ns = clock_now().mono_ns, until_ns = next_turn_ns(host, now_ns);
     heartbeat_wait(&host->heart, now_ns, until_ns);
     struct event_item *items = inbox_take(host->inbox, until_ns);
-    settings_tick(host, now_and_alive(host)); // a step follows
+    tick_settings(host, now_and_alive(host)); // a step follows
     size_t events = turn_run(&host->turn, items);
     inbox_charge(host->inbox, host->turn.engine, clock_now().mono_ns);
     queries_run(host->queries, host->turn.engine);

@@ -90,13 +90,6 @@ struct error *clusters_init(struct host *host) {
     return error;
 }
 
-struct error *clusters_open_management(struct host *host) {
-    struct host_cluster *cluster = host->clusters[ENGINE_MANAGEMENT];
-    struct error *error = cluster_thread_open(host, &cluster->thread);
-    host->management = cluster->thread;
-    return error;
-}
-
 bool clusters_deliver(void *ctx, struct command_batch *batch) {
     struct host *host = ctx;
     struct cluster_thread *thread = host->clusters[batch->cluster]->thread;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by host.c (life cycle and turns), host_clusters.c (the table of clusters, workers that come and go),
-// io/host_threads.c (their connections), host_settings.c (the live settings) and host_snapshot.c (state for other
-// threads, and trimming).
+// Shared by host.c (life cycle, turns, live settings), host_clusters.c (the table of clusters, workers that come and
+// go), io/host_threads.c (their connections) and host_snapshot.c (state for other threads, and trimming).
 #pragma once
 
 #include "core/host/check/rights.h"
@@ -73,12 +72,11 @@ struct host {
         size_t count;
         enum removal removal;
         bool is_new;
-    } wanted;                        // under the mutex: of host_set_workers, until the engine's thread takes the set
-    struct config *next;             // under the mutex: of host_configure, or NULL
-    struct rights_features features; // under the mutex
-    struct config *current;          // of the last host_configure: its settings and credential plugins apply
-    bool is_current;                 // the engine and the connections have its settings
-    struct worker_spec *waiting;     // workers that wait for a number; without a name: taken
+    } wanted;                    // under the mutex: of host_set_workers, until the engine's thread takes the set
+    struct config *_Atomic next; // of host_configure, until the engine's thread takes it; or NULL
+    struct config *current;      // of the last host_configure: its settings and credential plugins apply
+    bool is_current;             // the engine and the connections have its settings
+    struct worker_spec *waiting; // workers that wait for a number; without a name: taken
     size_t n_waiting;
     int64_t left_at_ns; // next check of leaving workers
     atomic_bool stop;
@@ -92,7 +90,6 @@ struct host {
 
 // host_clusters.c
 struct error *clusters_init(struct host *host); // before the inbox: the management cluster and the first workers
-struct error *clusters_open_management(struct host *host);
 bool clusters_deliver(void *host, struct command_batch *batch); // see struct dispatch
 size_t clusters_pending(const struct host *host);
 void clusters_stop(struct host *host); // ends the threads
@@ -114,10 +111,8 @@ void workers_tick(struct host *host, struct moment now);
 int64_t workers_next_ns(const struct host *host);
 void workers_free(struct host *host);
 
-// host_settings.c
-void settings_init(struct host *host);
+// host.c
 void settings_receive(struct host *host);                       // of host_configure, after the workers
-void settings_tick(struct host *host, struct moment now);       // applies pending settings
 const struct exec_policy *host_policy(const struct host *host); // on the engine's thread
 
 // host_snapshot.c

@@ -134,9 +134,6 @@ struct error *host_snapshot(struct host *host, struct host_snapshot *out) {
         out->waits_for = startup_problem(host->startup);
     else
         out->origin = startup_origin(host->startup);
-    pthread_mutex_lock(&host->wanted_mutex);
-    out->features = host->features;
-    pthread_mutex_unlock(&host->wanted_mutex);
     out->stalled_ns = host_stalled_ns(host);
     election_thread_read(host->election, &out->election);
     out->kinds = (const struct kind *const *)host_adapters(host)->kinds;
@@ -157,11 +154,11 @@ void host_snapshot_free(struct host_snapshot *snapshot) {
 struct error *reload_notes_copy(const struct reload_notes *from, struct reload_notes *to) {
     *to = (struct reload_notes){.reload = from->reload};
     to->reload.message = NULL; // text_set would free the text of `from`
-    if (text_set(&to->reload.message, from->reload.message) &&
-        source_notes_copy(from->sources, from->n_sources, &to->sources)) {
-        to->n_sources = from->n_sources;
+    bool good = text_set(&to->reload.message, from->reload.message);
+    for (size_t i = 0; good && i < from->n_sources; i++)
+        good = source_notes_add(&to->sources, &to->n_sources, &from->sources[i]);
+    if (good)
         return NULL;
-    }
     reload_notes_free(to);
     return error_no_memory();
 }

@@ -38,6 +38,10 @@ bool json_is(const struct json *value, enum json_type type) {
     return value && json_type(value) == type;
 }
 
+size_t json_line(const struct json *value) {
+    return value ? (size_t)node_line(node_of_const(value)) : 0;
+}
+
 bool json_is_container(const struct json *value) {
     return value && node_is_container(node_of_const(value));
 }

@@ -51,6 +51,7 @@ char *json_text(const struct json *value, size_t *len); // NULL when out of memo
 enum json_type json_type(const struct json *value);
 bool json_is(const struct json *value, enum json_type type); // false for NULL
 bool json_is_container(const struct json *value);            // an array or an object; false for NULL
+size_t json_line(const struct json *value); // of a value that was read from YAML, or of its key, from 1 on; 0: unknown
 
 // Readers return the fallback for NULL and for values of another type.
 bool json_bool(const struct json *value, bool fallback);

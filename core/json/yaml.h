@@ -18,9 +18,6 @@ struct error *yaml_parse(const char *name, const char *text, size_t len, struct 
 // Reads all documents of a stream into an array value.
 struct error *yaml_parse_all(const char *name, const char *text, size_t len, struct yaml *out);
 
-// The 1-based line on which the value at `pointer` (RFC 6901) starts; for a member, the line of the key. 0 if unknown.
-size_t yaml_line(const struct yaml *yaml, const char *pointer);
-
 // Prints a value as block-style YAML; strings are quoted where necessary. False when out of memory.
 bool yaml_print(const struct json *value, struct buffer *out);
 

@@ -8,7 +8,7 @@
 #include "core/host/tokens/tokens.h"
 #include "core/kube/credentials/credentials.h"
 #include "core/kube/kubeconfig/kubeconfig.h"
-#include "core/serve/access/auth.h"
+#include "core/serve/access/access.h"
 #include "core/serve/http/server.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 
 #include "core/base/buffer.h"
 #include "core/base/memory.h"
-#include "core/cmd/exec/session.h"
+#include "core/cmd/main.h"
 #include "core/kube/transport/curl_transport.h"
 #include "core/kube/transport/websocket.h"
 

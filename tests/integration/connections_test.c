@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connections are kept and reused: in a run, at most one handshake for each request that was ever in flight at a time.
-#include "core/engine/request/pacing.h"
+#include "core/engine/request/command.h"
 #include "tests/integration/stage.h"
 
 #define JOBS 100 // at a time

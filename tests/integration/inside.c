@@ -2,7 +2,6 @@
 #include "tests/integration/inside.h"
 
 #include "core/base/log.h"
-#include "core/host/startup/load_adapters.h"
 #include "core/kube/transport/curl_transport.h"
 
 #include <fcntl.h>
@@ -42,7 +41,8 @@ static void load(struct inside *inside) {
     assert_true(inside->log >= 0);
     log_to(inside->log);
     log_setup(LOG_TEXT, LOG_INFO);
-    must(load_adapters(inside->config, &problems, &inside->adapters));
+    struct adapters_options options = config_adapters_of(inside->config, inside->config->controller_name);
+    must(adapters_load(&options, &problems, &inside->adapters));
     must(curl_transport_setup());
     must(host_new(inside->config, inside->adapters, &inside->host));
     problems_free(&problems);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workers that come and go while the host runs: from a directory, from Secrets, and by the configuration, which is read
 // again; and those that the ConfigMap cordons.
-#include "core/host/sources/worker_objects.h"
+#include "core/host/sources/sources.h"
 #include "tests/integration/stage.h"
 
 #include <openssl/evp.h>

@@ -11,7 +11,7 @@ ROOMS = {   # folder of core/: what of core/ it may include besides itself, fold
     "base": (),
     "json": ("base",),
     "kube": ("base", "json"),
-    "config": ("base", "json", "kube"),
+    "config": ("base", "json", "kube", "adapter/adapters.h"),
     "adapter": ("base", "json"),
     "engine": ("base", "json", *PLAIN, "adapter"),
     "host": ("base", "json", "kube", "config", "adapter", "engine"),

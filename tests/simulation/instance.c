@@ -403,7 +403,7 @@ void instance_stop(struct trial *trial) {
     host->turn = (struct turn){0};
 }
 
-// As host_settings.c: the engine first, then each connection, on its thread.
+// As host.c: the engine first, then each connection, on its thread.
 void instance_add_kind(struct trial *trial) {
     struct instance *host = trial->host;
     if (trial->plan.kind_added_ns > trial->now_ns || host->n_configured == trial->n_kinds || !instance_is_awake(trial))

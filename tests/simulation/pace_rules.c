@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/simulation/pace_rules.h"
 
-#include "core/engine/request/pacing.h"
+#include "core/engine/request/command.h"
 #include "tests/simulation/faults.h"
 #include "tests/simulation/steady.h"
 #include "tests/support/engine_views.h"

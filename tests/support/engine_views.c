@@ -2,7 +2,7 @@
 #include "tests/support/engine_views.h"
 
 #include "core/engine/engine_internal.h"
-#include "core/engine/request/pacing.h"
+#include "core/engine/request/command.h"
 
 static struct engine_view view_of(const struct engine *engine, const struct entry *e, char space[254]) {
     const struct workload *w = e->workload;

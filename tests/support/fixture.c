@@ -21,8 +21,7 @@ struct source {
 };
 
 static struct error *wrong(const struct source *source, const struct json *document, const char *what) {
-    return error_new(ERROR_INVALID, "%s:%zu: %s", source->path,
-                     yaml_line(&(struct yaml){.value = (struct json *)document}, ""), what);
+    return error_new(ERROR_INVALID, "%s:%zu: %s", source->path, json_line(document), what);
 }
 
 static struct error *read_source(struct source *source) {
@@ -45,8 +44,7 @@ static struct error *member(const struct source *source, const struct json *docu
     *out = json_get(document, key);
     if (!*out || json_is(*out, type))
         return NULL;
-    return error_new(ERROR_INVALID, "%s:%zu: %s: expected %s", source->path,
-                     yaml_line(&(struct yaml){.value = (struct json *)*out}, ""), key, names[type]);
+    return error_new(ERROR_INVALID, "%s:%zu: %s: expected %s", source->path, json_line(*out), key, names[type]);
 }
 
 // "lost: true" and "unplaced: true" are types of steps.
@@ -55,8 +53,7 @@ static struct error *flag(const struct source *source, const struct json *docume
     struct error *error = member(source, document, key, JSON_BOOL, &value);
     *out = json_bool(value, false);
     if (!error && value && !*out)
-        error = error_new(ERROR_INVALID, "%s:%zu: %s: expected true, or nothing", source->path,
-                          yaml_line(&(struct yaml){.value = (struct json *)value}, ""), key);
+        error = error_new(ERROR_INVALID, "%s:%zu: %s: expected true, or nothing", source->path, json_line(value), key);
     return error;
 }
 
@@ -103,9 +100,9 @@ static struct error *read_step(const struct source *source, const struct json *d
         return wrong(source, document, "expected a step, a mapping");
     for (const struct json *m = json_first(document); m; m = json_next(m))
         if (!known(json_key(m), members, sizeof members / sizeof *members))
-            return error_new(ERROR_INVALID, "%s:%zu: a step has no member \"%s\"", source->path,
-                             yaml_line(&(struct yaml){.value = (struct json *)m}, ""), json_key(m));
-    step->line = yaml_line(&(struct yaml){.value = (struct json *)document}, "");
+            return error_new(ERROR_INVALID, "%s:%zu: a step has no member \"%s\"", source->path, json_line(m),
+                             json_key(m));
+    step->line = json_line(document);
     struct error *error = read_type(source, document, first, step);
     if (!error)
         error = member(source, document, "workload", JSON_OBJECT, &step->workload);

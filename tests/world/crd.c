@@ -15,7 +15,7 @@ struct source {
 };
 
 static struct error *wrong(const struct source *source, const struct json *at, const char *what) {
-    size_t line = yaml_line(&(struct yaml){.value = (struct json *)(at ? at : source->document)}, "");
+    size_t line = json_line(at ? at : source->document);
     return error_new(ERROR_INVALID, "%s:%zu: %s", source->path, line, what);
 }
 

@@ -48,7 +48,7 @@ struct error *adapter_settings_wrong(const struct json *settings, const char *se
     if (!pointer || !append_name(&name, settings, pointer, &nearest))
         return error_no_memory();
     pointer[nearest - pointer] = '\0';
-    size_t found = yaml_line(&(struct yaml){.value = (struct json *)settings}, pointer);
+    size_t found = json_line(pointer_find(settings, pointer));
     if (found > 0)
         *line = found;
     return error_new(ERROR_INVALID, "%s%s", name.data, end);
@@ -87,7 +87,7 @@ static struct error *unknown(const wharf_module *module, size_t count, const str
     buffer_text(&known, count == 0 ? "none" : "one of ");
     for (size_t i = 0; i < count; i++)
         buffer_printf(&known, "%s%s", i == 0 ? "" : ", ", module->settings[i]);
-    size_t found = yaml_line(&(struct yaml){.value = (struct json *)setting}, "");
+    size_t found = json_line(setting);
     if (found > 0)
         *line = found;
     const char *meant = suggest(json_key(setting), module->settings, count);

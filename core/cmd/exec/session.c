@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf exec`: a command in a pod of a workload, through the host. The terminal is raw during the session.
-#include "core/cmd/exec/session.h"
-
-#include "core/base/text.h"
 #include "core/cmd/remote/remote.h"
 #include "core/kube/transport/curl_transport.h"
 #include "core/kube/transport/websocket.h"
@@ -24,11 +21,6 @@ enum channel {
     CHANNEL_ERROR,      // the server's last word: a metav1.Status
     CHANNEL_RESIZE,     // of the terminal
     CHANNEL_CLOSE = 255 // v5: the channel in the next byte ends
-};
-
-struct exec_options {
-    bool input, tty;
-    bool can_close; // v5
 };
 
 static struct termios before; // for the handler of signals
@@ -76,12 +68,13 @@ static int terminal_watch_size(void) {
 
 struct session {
     struct tunnel *tunnel;
-    const struct exec_options *options;
+    bool input, tty;
+    bool can_close; // v5
     struct websocket_reader reader;
     struct buffer out; // to the server
     bool input_over, over;
     int resize_fd;
-    int code;
+    int code; // of the remote command
     struct error *error;
 };
 
@@ -122,7 +115,7 @@ static void read_input(struct session *session) {
         return;
     static const char which[] = {CHANNEL_STDIN};
     session->input_over = true;
-    if (session->options->can_close)
+    if (session->can_close)
         put_message(session, CHANNEL_CLOSE, which, sizeof which);
 }
 
@@ -204,7 +197,7 @@ static bool send_pending(struct session *session) {
 // Reads the command's input only when all former input is sent.
 static void wait_for(struct session *session) {
     struct signalfd_siginfo resized;
-    bool full = session->out.len > 0, reads = session->options->input && !session->input_over && !full;
+    bool full = session->out.len > 0, reads = session->input && !session->input_over && !full;
     struct pollfd polled[] = {
         {.fd = tunnel_socket(session->tunnel), .events = (short)(POLLIN | (full ? POLLOUT : 0))},
         {.fd = reads ? STDIN_FILENO : -1, .events = POLLIN},
@@ -221,51 +214,48 @@ static void wait_for(struct session *session) {
         read_input(session);
 }
 
-// Passes on stdin, stdout and stderr until the session ends. *code: the exit code of the remote command.
-static struct error *run_session(struct tunnel *tunnel, const struct exec_options *options, int *code) {
-    struct session session = {.tunnel = tunnel, .options = options, .resize_fd = -1};
-    buffer_init(&session.out, OUT_MAX);
-    websocket_reader_init(&session.reader);
-    if (options->tty) {
-        session.resize_fd = terminal_watch_size();
-        session.error = terminal_raw();
-        session.over = session.error;
-        put_size(&session);
+// Passes on stdin, stdout and stderr until the session ends.
+static struct error *run_session(struct session *session) {
+    buffer_init(&session->out, OUT_MAX);
+    websocket_reader_init(&session->reader);
+    session->resize_fd = session->tty ? terminal_watch_size() : -1;
+    if (session->tty) {
+        session->error = terminal_raw();
+        session->over = session->error;
+        put_size(session);
     }
-    while (!session.over) {
-        bool moved = send_pending(&session);
-        if (!session.over && receive(&session))
+    while (!session->over) {
+        bool moved = send_pending(session);
+        if (!session->over && receive(session))
             moved = true;
-        if (!moved && !session.over)
-            wait_for(&session);
+        if (!moved && !session->over)
+            wait_for(session);
     }
     terminal_restore();
-    if (session.resize_fd >= 0)
-        close(session.resize_fd);
-    websocket_reader_free(&session.reader);
-    buffer_free(&session.out);
-    *code = session.code;
-    return session.error;
+    if (session->resize_fd >= 0)
+        close(session->resize_fd);
+    websocket_reader_free(&session->reader);
+    buffer_free(&session->out);
+    return session->error;
 }
 
 #define PATH_MAX_BYTES ((size_t)16 * 1024)
 #define SUBPROTOCOLS "v5.channel.k8s.io, v4.channel.k8s.io"
 
-enum { NAMESPACE, STDIN, TTY, CONTAINER, POD };
 static const struct flag flags[] = {
-    [NAMESPACE] = FLAG_NAMESPACE,
-    [STDIN] = SWITCH("stdin", 'i', "pass standard input to the command"),
-    [TTY] = SWITCH("tty", 't', "use a terminal"),
-    [CONTAINER] = FLAG("container", 'c', "NAME", "in this container (default: the pod's default one)"),
-    [POD] = FLAG("pod", 0, "NAME", "in this pod (default: the newest one that runs)"),
+    FLAG_NAMESPACE,
+    SWITCH("stdin", 'i', "pass standard input to the command"),
+    SWITCH("tty", 't', "use a terminal"),
+    FLAG("container", 'c', "NAME", "in this container (default: the pod's default one)"),
+    FLAG("pod", 0, "NAME", "in this pod (default: the newest one that runs)"),
 };
 
-static struct error *make_path(struct call *call, const struct exec_options *options, struct buffer *path) {
+static struct error *make_path(struct call *call, const struct session *session, struct buffer *path) {
     remote_object_path(call, "/api/v1/exec", path);
-    remote_parameter(path, "stdin", options->input ? "true" : NULL);
-    remote_parameter(path, "tty", options->tty ? "true" : NULL);
-    remote_parameter(path, "container", call->values[CONTAINER]);
-    remote_parameter(path, "pod", call->values[POD]);
+    remote_parameter(path, "stdin", session->input ? "true" : NULL);
+    remote_parameter(path, "tty", session->tty ? "true" : NULL);
+    remote_parameter(path, "container", flags_value(call, "container"));
+    remote_parameter(path, "pod", flags_value(call, "pod"));
     for (char **command = call->rest; *command; command++)
         remote_parameter(path, "command", *command);
     return path->failed ? error_new(ERROR_USAGE, "the command is longer than %zu bytes", PATH_MAX_BYTES) : NULL;
@@ -292,7 +282,7 @@ static struct error *refusal(const struct remote *remote, const struct tunnel_an
                                answer->status);
 }
 
-static struct error *check_answer(const struct tunnel_answer *answer, const char *key, struct exec_options *options) {
+static struct error *check_answer(const struct tunnel_answer *answer, const char *key, struct session *session) {
     char expected[WEBSOCKET_ACCEPT];
     AUTO_TEXT accept = tunnel_header(answer, "Sec-WebSocket-Accept");
     AUTO_TEXT protocol = tunnel_header(answer, "Sec-WebSocket-Protocol");
@@ -300,25 +290,25 @@ static struct error *check_answer(const struct tunnel_answer *answer, const char
         return error_no_memory();
     if (!accept || !protocol || strcmp(accept, expected) != 0)
         return error_new(ERROR_IO, "the response is not a WebSocket handshake");
-    options->can_close = strcmp(protocol, "v5.channel.k8s.io") == 0;
+    session->can_close = strcmp(protocol, "v5.channel.k8s.io") == 0;
     return NULL;
 }
 
-static void decide_tty(struct exec_options *options) {
-    if (!options->tty || (options->input && isatty(STDIN_FILENO)))
+static void decide_tty(struct session *session) {
+    if (!session->tty || (session->input && isatty(STDIN_FILENO)))
         return;
     fputs("no terminal is used: standard input is no terminal, or -i is not given\n", stderr);
-    options->tty = false;
+    session->tty = false;
 }
 
 static struct error *run_exec(struct call *call) {
     struct remote *remote = call->remote;
-    struct exec_options options = {.input = call->values[STDIN], .tty = call->values[TTY]};
+    struct session session = {.input = flags_value(call, "stdin"), .tty = flags_value(call, "tty")};
     static const atomic_bool never;
     char key[WEBSOCKET_KEY];
     AUTO_BUFFER(path, PATH_MAX_BYTES);
-    decide_tty(&options);
-    TRY(make_path(call, &options, &path));
+    decide_tty(&session);
+    TRY(make_path(call, &session, &path));
     TRY(remote_authorize(remote));
     if (!websocket_key(key))
         return error_no_memory();
@@ -328,15 +318,15 @@ static struct error *run_exec(struct call *call) {
     AUTO_TEXT whole = text_format("%s%s", remote->prefix, path.data);
     if (!headers || !whole)
         return error_no_memory();
-    struct tunnel *tunnel = NULL;
     __attribute__((cleanup(tunnel_answer_clear))) struct tunnel_answer answer = {.status = 0};
-    TRY(tunnel_open(remote->host.connection.transport, whole, headers, &never, &tunnel, &answer));
-    if (!tunnel)
+    TRY(tunnel_open(remote->host.connection.transport, whole, headers, &never, &session.tunnel, &answer));
+    if (!session.tunnel)
         return refusal(remote, &answer);
-    struct error *error = check_answer(&answer, key, &options);
+    struct error *error = check_answer(&answer, key, &session);
     if (!error)
-        error = run_session(tunnel, &options, &call->code);
-    tunnel_close(tunnel);
+        error = run_session(&session);
+    call->code = session.code;
+    tunnel_close(session.tunnel);
     return error;
 }
 

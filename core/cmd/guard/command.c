@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf guard`: in a worker cluster, stops the mirrors of a host that has lost it (docs/fencing.md).
 #include "core/base/log.h"
-#include "core/base/text.h"
 #include "core/base/thread.h"
-#include "core/cmd/run/signals.h"
+#include "core/cmd/run/run.h"
 #include "core/cmd/setup.h"
 #include "core/host/check/rights.h"
 #include "core/host/io/cluster_connection.h"
@@ -11,7 +10,6 @@
 #include "core/kube/object/object.h"
 #include "core/kube/transport/curl_transport.h"
 #include "core/serve/http/http.h"
-#include "core/serve/metrics/health.h"
 #include "core/serve/metrics/metrics.h"
 
 #include <ctype.h>
@@ -20,30 +18,27 @@
 #include <unistd.h>
 
 #define LAST_LINES_NS CLOCK_SECOND
-#define NAMES_MAX 65536
 #define OK 200U // HTTP
 #define UNAVAILABLE 503U
 
-enum { ORIGIN, NAMESPACE, ACTION, CONFIG, ADAPTERS, ENABLED, KUBECONFIG, CONTEXT, SERVE, LOG };
-
 static const struct flag flags[] = {
-    [ORIGIN] = FLAG("origin", 0, "NAME", "the origin of the guarded mirrors (wharf.dev/origin)", .required = true,
-                    .check = text_is_dns_label, .expected = "the origin of a host"),
-    [NAMESPACE] = FLAG("namespace", 'n', "NAMESPACE", "namespace of the Leases: the host's fencing.namespace",
-                       .fallback = RIGHTS_NAMESPACE, CHECK_NAMESPACE),
-    [ACTION] = FLAG("action", 0, "ACTION",
-                    "suspend mirrors, and delete those of kinds that cannot be suspended;\n"
-                    "or delete all",
-                    .fallback = "suspend", .words = WORDS("suspend", "delete")),
-    [CONFIG] = FLAG("config", 0, "FILE",
-                    "a host's configuration, for its adapters and their settings (default: all\nadapters of the "
-                    "directory that need no settings)"),
-    [ADAPTERS] = FLAG_ADAPTERS,
-    [ENABLED] = FLAG("adapters-enabled", 0, "A,B", "these adapters only"),
-    [KUBECONFIG] = FLAG("kubeconfig", 0, "FILE", "the worker's kubeconfig (default: the service account of the pod)"),
-    [CONTEXT] = FLAG("context", 0, "CONTEXT", "context of --kubeconfig (default: the current one)"),
-    [SERVE] = FLAG("serve", 0, "ADDRESS", "IP address with a port for /livez, /readyz and /metrics (default: none)"),
-    [LOG] = FLAG("log-format", 0, "FORMAT", "format of log lines", .fallback = "text", .words = WORDS("text", "json")),
+    FLAG("origin", 0, "NAME", "the origin of the guarded mirrors (wharf.dev/origin)", .required = true,
+         .check = text_is_dns_label, .expected = "the origin of a host"),
+    FLAG("namespace", 'n', "NAMESPACE", "namespace of the Leases: the host's fencing.namespace",
+         .fallback = RIGHTS_NAMESPACE, CHECK_NAMESPACE),
+    FLAG("action", 0, "ACTION",
+         "suspend mirrors, and delete those of kinds that cannot be suspended;\n"
+         "or delete all",
+         .fallback = "suspend", .words = WORDS("suspend", "delete")),
+    FLAG("config", 0, "FILE",
+         "a host's configuration, for its adapters and their settings (default: all\nadapters of the "
+         "directory that need no settings)"),
+    FLAG_ADAPTERS,
+    FLAG("adapters-enabled", 0, "A,B", "these adapters only"),
+    FLAG("kubeconfig", 0, "FILE", "the worker's kubeconfig (default: the service account of the pod)"),
+    FLAG("context", 0, "CONTEXT", "context of --kubeconfig (default: the current one)"),
+    FLAG("serve", 0, "ADDRESS", "IP address with a port for /livez, /readyz and /metrics (default: none)"),
+    FLAG("log-format", 0, "FORMAT", "format of log lines", .fallback = "text", .words = WORDS("text", "json")),
 };
 
 struct guard_program {
@@ -64,29 +59,20 @@ struct guard_program {
 // Loads the enabled adapters, or all of the directory but `generic`, which has no kinds without settings.
 static struct error *load_setup(struct guard_program *program) {
     const struct call *call = program->call;
-    if (call->values[CONFIG] || call->values[ENABLED])
-        return setup_enabled(call, NULL, &program->setup);
-    AUTO_BUFFER(names, NAMES_MAX);
-    __attribute__((cleanup(setup_free))) struct setup here = {.config = NULL};
-    __attribute__((cleanup(setup_names_free))) struct setup_names found = {.count = 0};
-    TRY(setup_without_file("wharf guard", call->values[ADAPTERS], &here.config));
-    setup_read_names(here.config->adapter_directory, &found);
-    for (size_t i = 0; i < found.count; i++)
-        if (strcmp(found.list[i], "generic") != 0)
-            buffer_printf(&names, "%s%s", names.len > 0 ? "," : "", found.list[i]);
-    if (names.failed)
-        return error_no_memory();
-    if (names.len == 0)
+    struct setup *setup = &program->setup;
+    bool has_generic = false;
+    if (flags_value(call, "config") || flags_value(call, "adapters-enabled"))
+        return setup_enabled(call, setup);
+    TRY(setup_all(flags_value(call, "adapters"), setup, &has_generic));
+    if (setup->config->n_adapters == 0)
         return error_new(ERROR_INVALID, "%s has no adapters, expected those of the kinds to guard",
-                         here.config->adapter_directory);
-    return setup_enabled(call, names.data, &program->setup);
+                         setup->config->adapter_directory);
+    return setup_report(setup);
 }
 
 static struct error *connect_worker(struct guard_program *program) {
-    char context[] = "";
-    const char *const *values = program->call->values;
-    struct worker_spec cluster = {.kubeconfig_path = (char *)values[KUBECONFIG],
-                                  .context = values[CONTEXT] ? (char *)values[CONTEXT] : context};
+    struct worker_spec cluster = {.kubeconfig_path = (char *)flags_value(program->call, "kubeconfig"),
+                                  .context = (char *)flags_value(program->call, "context")};
     const struct exec_policy *policy = &program->setup.config->credential_plugins;
     budget_init(&program->budget, BUDGET_DEFAULT, 0, 0, NULL);
     TRY(curl_transport_setup());
@@ -119,33 +105,32 @@ static unsigned make_page(void *ctx, enum http_page page, struct buffer *body) {
 
 static struct error *start_serving(struct guard_program *program) {
     struct http_source source = {.page = make_page, .ctx = program};
-    const char *address = program->call->values[SERVE];
+    const char *address = flags_value(program->call, "serve");
     program->status.at_ns = clock_now().mono_ns;
-    text_copy(program->status.origin, sizeof program->status.origin, program->call->values[ORIGIN]);
+    text_copy(program->status.origin, sizeof program->status.origin, flags_value(program->call, "origin"));
     return address ? error_wrap(http_server_start(address, NULL, &source, &program->server), "--serve") : NULL;
 }
 
 static int64_t tick(void *ctx, struct moment now) {
     struct guard_program *program = ctx;
-    const char *const *values = program->call->values;
+    const struct call *call = program->call;
     if (program->run)
         return tick_guard(program, now);
     struct guard_run_options options = {
-        .guard = {.origin = values[ORIGIN],
-                  .namespace_ = values[NAMESPACE],
+        .guard = {.origin = flags_value(call, "origin"),
+                  .namespace_ = flags_value(call, "namespace"),
                   .identity = program->identity,
-                  .action = flags_word(program->call, ACTION) > 0 ? GUARD_DELETES : GUARD_SUSPENDS},
+                  .action = flags_word(call, "action") > 0 ? GUARD_DELETES : GUARD_SUSPENDS},
         .transport = program->connection.transport,
         .budget = &program->budget,
         .kinds = program->setup.adapters->kinds,
         .n_kinds = program->setup.adapters->n_kinds,
         .watch_list = true,
         .seed = random_system()};
-    struct error *error = guard_run_new(&options, now, &program->run);
+    AUTO_ERROR error = guard_run_new(&options, now, &program->run);
     if (!error)
         return tick_guard(program, now);
     log_fields(LOG_ERROR, "the guard cannot begin yet", {"error", error_text(error)});
-    error_free(error);
     return now.mono_ns + CLOCK_SECOND;
 }
 
@@ -167,7 +152,8 @@ static void name_process(char out[64]) {
 }
 
 static struct error *run_until_stopped(struct guard_program *program) {
-    log_setup(flags_word(program->call, LOG) > 0 ? LOG_JSON : LOG_TEXT, LOG_INFO);
+    const struct call *call = program->call;
+    log_setup(flags_word(call, "log-format") > 0 ? LOG_JSON : LOG_TEXT, LOG_INFO);
     TRY(signals_start(&program->signals));
     if (!log_start())
         return error_new(ERROR_IO, "cannot start the log thread");
@@ -175,13 +161,13 @@ static struct error *run_until_stopped(struct guard_program *program) {
     TRY(start_serving(program));
     TRY(connect_worker(program));
     TRY(loop_start("guard", program->connection.transport, tick, program, &program->loop));
-    log_fields(LOG_INFO, "wharf guard starting", {"version", WHARF_VERSION}, {"origin", program->call->values[ORIGIN]},
-               {"namespace", program->call->values[NAMESPACE]}, {"action", program->call->values[ACTION]},
-               LOG_INT("kinds", program->setup.adapters->n_kinds), {"serving", program->call->values[SERVE]});
-    signals_on_stop(program->signals, on_stop, program);
+    log_fields(LOG_INFO, "wharf guard starting", {"version", WHARF_VERSION}, {"origin", flags_value(call, "origin")},
+               {"namespace", flags_value(call, "namespace")}, {"action", flags_value(call, "action")},
+               LOG_INT("kinds", program->setup.adapters->n_kinds), {"serving", flags_value(call, "serve")});
+    signals_handle(program->signals, on_stop, NULL, program);
     while (sem_wait(&program->stopped) != 0)
         continue;
-    signals_forget(program->signals);
+    signals_handle(program->signals, NULL, NULL, NULL);
     return NULL;
 }
 

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf init`: writes a first configuration from the kubeconfig and the kinds of the management cluster, and prints
 // the next commands.
-#include "core/base/memory.h"
-#include "core/base/text.h"
 #include "core/cmd/cluster.h"
-#include "core/cmd/document.h"
-#include "core/cmd/main.h"
 #include "core/cmd/setup.h"
 #include "core/kube/kubeconfig/kubeconfig_file.h"
 
@@ -18,28 +14,28 @@
 
 // The findings.
 struct init {
-    char *kubeconfig;                // absolute; NULL: in the cluster that this runs in
-    bool has_file;                   // there is a kubeconfig
-    char *context;                   // of the management cluster; NULL: none
-    char *plugin;                    // the user's command for credentials; NULL: none
-    char *others[INIT_CONTEXTS_MAX]; // the other contexts
+    char *kubeconfig;                      // absolute paths
+    struct kubeconfig files;               // with the following texts; none: in the cluster that this runs in
+    const char *context;                   // of the management cluster; NULL: none
+    const char *plugin;                    // the user's command for credentials; NULL: none
+    const char *others[INIT_CONTEXTS_MAX]; // the other contexts
     size_t n_others;
     struct cluster management;
     struct setup all; // all adapters that load without settings
     bool has_generic;
-    bool directory_given;
     bool *served; // by the management cluster, for each kind of `all`
 };
+
+static bool has_file(const struct init *init) {
+    return init->files.count > 0;
+}
 
 static void init_clear(struct init *init) {
     cluster_close(&init->management);
     setup_free(&init->all);
-    for (size_t i = 0; i < init->n_others; i++)
-        free(init->others[i]);
+    kubeconfig_cleanup(&init->files);
     free(init->served);
     free(init->kubeconfig);
-    free(init->context);
-    free(init->plugin);
 }
 
 // Each path of a list becomes absolute, as the configuration may be anywhere.
@@ -56,59 +52,45 @@ static char *absolute(const char *paths) {
     return here ? buffer_take(&out, NULL) : NULL;
 }
 
-static struct error *find_plugin(struct init *init, const struct kubeconfig *files) {
+static struct error *find_plugin(struct init *init) {
     struct kubeconfig_entry context, user = {.value = NULL};
-    TRY(entry_find(files, "contexts", "context", init->context, &context));
+    TRY(entry_find(&init->files, "contexts", "context", init->context, &context));
     const char *name = json_string(json_get(context.value, "user"));
     if (name)
-        TRY(entry_find(files, "users", "user", name, &user));
-    const char *command = json_string(json_path(user.value, "exec", "command", NULL));
-    return text_set(&init->plugin, command) ? NULL : error_no_memory();
-}
-
-static struct error *find_others(struct init *init, const struct kubeconfig *files) {
-    for (size_t i = 0; i < files->count; i++) {
-        const struct json *list = json_get(files->files[i].yaml.value, "contexts");
-        for (const struct json *c = json_first(list); c && init->n_others < INIT_CONTEXTS_MAX; c = json_next(c)) {
-            const char *name = json_string(json_get(c, "name"));
-            if (!name || strcmp(name, init->context) == 0)
-                continue;
-            char *copy = init->others[init->n_others++] = strdup(name);
-            if (!copy)
-                return error_no_memory();
-        }
-    }
+        TRY(entry_find(&init->files, "users", "user", name, &user));
+    init->plugin = json_string(json_path(user.value, "exec", "command", NULL));
     return NULL;
 }
 
+static void find_others(struct init *init) {
+    for (size_t i = 0; i < init->files.count; i++) {
+        const struct json *list = json_get(init->files.files[i].yaml.value, "contexts");
+        for (const struct json *c = json_first(list); c && init->n_others < INIT_CONTEXTS_MAX; c = json_next(c)) {
+            const char *name = json_string(json_get(c, "name"));
+            if (name && strcmp(name, init->context) != 0)
+                init->others[init->n_others++] = name;
+        }
+    }
+}
+
 static struct error *read_kubeconfig(struct init *init, const char *context) {
-    __attribute__((cleanup(kubeconfig_cleanup))) struct kubeconfig files = {.count = 0};
     const char *current = NULL;
-    TRY(cluster_read_kubeconfigs(init->kubeconfig, &files));
-    TRY(kubeconfig_current_context(&files, &current));
-    init->has_file = files.count > 0;
-    if (!init->has_file)
+    TRY(cluster_read_kubeconfigs(init->kubeconfig, &init->files));
+    TRY(kubeconfig_current_context(&init->files, &current));
+    if (!has_file(init))
         return NULL;
     if (!context && !current)
         return error_new(ERROR_INVALID,
                          "%s has no current-context: --management-context names the management cluster's",
                          init->kubeconfig);
-    init->context = strdup(context ? context : current);
-    if (!init->context)
-        return error_no_memory();
-    TRY(find_plugin(init, &files));
-    return find_others(init, &files);
+    init->context = context ? context : current;
+    find_others(init);
+    return find_plugin(init);
 }
 
-// Adapters that need settings, like generic, do not load here and are left to the user.
+// Adapters that need settings do not load here and are left to the user.
 static struct error *load_adapters_here(struct init *init, const char *directory) {
-    __attribute__((cleanup(setup_names_free))) struct setup_names names = {.count = 0};
-    TRY(setup_without_file("--adapters", directory, &init->all.config));
-    setup_read_names(init->all.config->adapter_directory, &names);
-    init->has_generic = names.has_generic;
-    for (size_t i = 0; i < names.count; i++)
-        TRY(config_enable(init->all.config, names.list[i]));
-    TRY(setup_adapters(init->all.config, &init->all.problems, &init->all.adapters));
+    TRY(setup_all(directory, &init->all, &init->has_generic));
     if (init->all.adapters->count > 0)
         return NULL;
     return error_new(ERROR_NOT_FOUND, "found no adapters in %s: --adapters DIR names another directory",
@@ -138,15 +120,15 @@ static bool init_is_served(const struct init *init, const struct adapter *adapte
     return false;
 }
 
-static struct error *init_find(struct init *init, const char *kubeconfig, const char *context, const char *adapters) {
+static struct error *init_find(struct init *init, const struct call *call) {
+    const char *kubeconfig = flags_value(call, "kubeconfig"), *adapters = flags_value(call, "adapters");
     AUTO_TEXT paths = cluster_kubeconfig(kubeconfig);
     init->kubeconfig = paths ? absolute(paths) : NULL;
-    init->directory_given = adapters;
     if (!init->kubeconfig)
         return error_no_memory();
-    TRY(read_kubeconfig(init, context));
-    bool in_cluster = !init->has_file && !kubeconfig && getenv("KUBERNETES_SERVICE_HOST");
-    if (!init->has_file && !in_cluster)
+    TRY(read_kubeconfig(init, flags_value(call, "management-context")));
+    bool in_cluster = !has_file(init) && !kubeconfig && getenv("KUBERNETES_SERVICE_HOST");
+    if (!has_file(init) && !in_cluster)
         return error_new(ERROR_NOT_FOUND, "found no kubeconfig at %s: --kubeconfig or KUBECONFIG names it",
                          init->kubeconfig);
     TRY(load_adapters_here(init, adapters));
@@ -167,7 +149,7 @@ static void append_taken(struct buffer *out, char *text) {
 
 static void write_management(const struct init *init, struct buffer *out) {
     buffer_text(out, "# Where users create workloads.\n");
-    if (init->has_file)
+    if (has_file(init))
         append_taken(
             out, document_text("management:\n  kubeconfig: %s\n  context: %s\n\n", init->kubeconfig, init->context));
     else
@@ -191,9 +173,10 @@ static void write_kinds(const struct init *init, const struct adapter *adapter, 
 
 static void write_adapters(const struct init *init, struct buffer *out) {
     const struct adapters *adapters = init->all.adapters;
+    const struct config *config = init->all.config;
     buffer_text(out, "# The kinds that the management cluster serves.\nadapters:\n");
-    if (init->directory_given)
-        append_taken(out, document_text("  directory: %s\n", init->all.config->adapter_directory));
+    if (config->adapter_directory_from == DIRECTORY_FLAG)
+        append_taken(out, document_text("  directory: %s\n", config->adapter_directory));
     buffer_text(out, "  enabled:\n");
     for (size_t i = 0; i < adapters->count; i++) {
         const struct adapter *adapter = adapters->list[i];
@@ -217,25 +200,22 @@ static bool init_write(const struct init *init, struct buffer *out) {
                      "restart.\nworkersFrom:\n  secrets: true\n# Or named here:\n# workers:\n# - name: w1\n#   "
                      "kubeconfig: w1.kubeconfig\n\n");
     write_adapters(init, out);
-    if (init->has_file) // a host in the cluster has a Secret for the key by default
+    if (has_file(init)) // a host in the cluster has a Secret for the key by default
         buffer_text(out, "# The key by which the host knows its mirrors; made at the first start.\nseal:\n  file: "
                          "wharf-seal.keys\n\n");
     buffer_text(out, "# /healthz, /readyz, /metrics, the API and the page.\nserve:\n  address: ");
-    buffer_text(out, init->has_file ? "127.0.0.1:9440\n" : "0.0.0.0:9440\n");
+    buffer_text(out, has_file(init) ? "127.0.0.1:9440\n" : "0.0.0.0:9440\n");
     return !out->failed;
 }
 
 #define TEXT_MAX ((size_t)1 << 20)
 
-enum { OUTPUT, KUBECONFIG, MANAGEMENT_CONTEXT, ADAPTERS, N_FLAGS };
-
 static const struct flag flags[] = {
-    [OUTPUT] = {"output", .letter = 'o', .argument = "FILE", .fallback = "wharf.yaml",
-                .help = "the file to create, which must not exist; - is standard output"},
-    [KUBECONFIG] = FLAG_KUBECONFIG,
-    [MANAGEMENT_CONTEXT] = {"management-context", .argument = "CONTEXT",
-                            .help = "the management cluster's (default: the current one)"},
-    [ADAPTERS] = FLAG_ADAPTERS,
+    FLAG("output", 'o', "FILE", "the file to create, which must not exist; - is standard output",
+         .fallback = "wharf.yaml"),
+    FLAG_KUBECONFIG,
+    FLAG("management-context", 0, "CONTEXT", "the management cluster's (default: the current one)"),
+    FLAG_ADAPTERS,
 };
 
 static struct error *file_exists(const char *path) {
@@ -270,34 +250,34 @@ static void print_command(const char *command, ...) {
     fputs(text.data ? text.data : "", stdout);
 }
 
-static void print_join(const char *const *values, const char *context) {
-    print_command("join", "--context", context, "--kubeconfig", values[KUBECONFIG], "--management-context",
-                  values[MANAGEMENT_CONTEXT], "--config", values[OUTPUT], NULL);
+static void print_join(const struct call *call, const char *context) {
+    print_command("join", "--context", context, "--kubeconfig", flags_value(call, "kubeconfig"), "--management-context",
+                  flags_value(call, "management-context"), "--config", flags_value(call, "output"), NULL);
     putchar('\n');
 }
 
-static void print_next(const char *const *values, const struct init *init) {
+static void print_next(const struct call *call, const struct init *init) {
     puts("Next:");
-    if (!init->has_file) {
-        print_command("rbac --for management", "--config", values[OUTPUT], NULL);
+    if (!has_file(init)) {
+        print_command("rbac --for management", "--config", flags_value(call, "output"), NULL);
         puts(" | kubectl apply -f -");
     }
-    print_command("run", "--config", values[OUTPUT], NULL);
+    print_command("run", "--config", flags_value(call, "output"), NULL);
     putchar('\n');
     for (size_t i = 0; i < init->n_others; i++)
-        print_join(values, init->others[i]);
+        print_join(call, init->others[i]);
     if (init->n_others == 0)
-        print_join(values, "CONTEXT");
+        print_join(call, "CONTEXT");
 }
 
 static struct error *run_init(struct call *call) {
-    const char *path = call->values[OUTPUT];
+    const char *path = flags_value(call, "output");
     __attribute__((cleanup(init_clear))) struct init init = {.kubeconfig = NULL};
     AUTO_BUFFER(text, TEXT_MAX);
     bool to_file = strcmp(path, "-") != 0;
     if (to_file && access(path, F_OK) == 0)
         return file_exists(path);
-    TRY(init_find(&init, call->values[KUBECONFIG], call->values[MANAGEMENT_CONTEXT], call->values[ADAPTERS]));
+    TRY(init_find(&init, call));
     if (!init_write(&init, &text))
         return error_no_memory();
     if (to_file)
@@ -306,19 +286,14 @@ static struct error *run_init(struct call *call) {
         fputs(text.data, stdout);
     else {
         printf("%s created\n", path);
-        print_next(call->values, &init);
+        print_next(call, &init);
     }
     return NULL;
 }
 
-const struct subcommand subcommand_init = {
-    .name = "init",
-    .run = run_init,
-    .flags = flags,
-    .n_flags = N_FLAGS,
-    .summary = "write a first configuration",
-    .text =
-        "Writes a commented configuration: the management cluster of your kubeconfig's current context (or of the pod\n"
-        "of this process), the adapters for the kinds of that cluster, and workers from Secrets. Prints the next\n"
-        "commands. Asks no questions, overwrites no file, and changes nothing in any cluster.\n",
-};
+SUBCOMMAND(
+    init, run_init, "write a first configuration",
+    "Writes a commented configuration: the management cluster of your kubeconfig's current context (or of the pod\n"
+    "of this process), the adapters for the kinds of that cluster, and workers from Secrets. Prints the next\n"
+    "commands. Asks no questions, overwrites no file, and changes nothing in any cluster.\n",
+    FLAGS(flags));

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf join`: makes a cluster a worker, by objects on both sides: the Secret with the worker's kubeconfig in the
 // management cluster; the host's namespace, account, rights and token in the worker.
-#include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/cmd/document.h"
 #include "core/cmd/join/join.h"
-#include "core/cmd/main.h"
 #include "core/json/yaml.h"
-#include "core/kube/api/requests.h"
-#include "core/kube/client/ask.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -26,31 +21,29 @@ static bool is_token_duration(const char *text) {
 }
 
 static const struct flag flags[] = {
-    {"context", .argument = "CONTEXT", .required = true, .help = "the kubeconfig context of the worker"},
+    FLAG("context", 0, "CONTEXT", "the kubeconfig context of the worker", .required = true),
     FLAG_KUBECONFIG,
     FLAG_MANAGEMENT_CONTEXT,
     FLAG_MANAGEMENT_KUBECONFIG,
-    {"name", .argument = "NAME", .check = text_is_dns_label, .expected = NAME_EXPECTED,
-     .help = "the worker's name (default: made from the context's)"},
-    {"labels", .argument = "K=V,..", .help = "labels of the worker, for placement"},
+    FLAG("name", 0, "NAME", "the worker's name (default: made from the context's)", .check = text_is_dns_label,
+         .expected = NAME_EXPECTED),
+    FLAG("labels", 0, "K=V,..", "labels of the worker, for placement"),
     FLAG_HOST_NAMESPACE,
     FLAG_ACCOUNT,
     FLAG_ENABLED_CONFIG,
     FLAG_ADAPTERS,
     FLAG_ENABLED_NAMES,
-    {"namespaced", .argument = "A,B",
-     .help = "the host may write, and read logs, only in these namespaces of the worker"},
-    {"without-logs", .help = "without the rights for wharf logs"},
-    {"exec", .help = "with the rights for wharf exec: the host may run commands in pods of the worker"},
-    {"reduce-rights", .help = "take away rights in the worker that the host no longer needs"},
-    {"server", .argument = "URL", .check = is_https, .expected = "an address like https://10.0.0.1:6443",
-     .help = "the worker's address as the host reaches it (default: that of the kubeconfig)"},
-    {"token-duration", .argument = "DURATION", .fallback = "24h", .check = is_token_duration,
-     .expected = "a duration of at least 10m, as in 24h",
-     .help = "lifetime of the token, which the host renews at 80 % of its lifetime"},
-    {"dry-run", .help = "print the objects of both clusters as YAML, and change nothing"},
-    {"timeout", .argument = "DURATION", .fallback = "60s", CHECK_DURATION,
-     .help = "the longest wait for the host to show the worker Ready"},
+    FLAG("namespaced", 0, "A,B", "the host may write, and read logs, only in these namespaces of the worker"),
+    SWITCH("without-logs", 0, "without the rights for wharf logs"),
+    SWITCH("exec", 0, "with the rights for wharf exec: the host may run commands in pods of the worker"),
+    SWITCH("reduce-rights", 0, "take away rights in the worker that the host no longer needs"),
+    FLAG("server", 0, "URL", "the worker's address as the host reaches it (default: that of the kubeconfig)",
+         .check = is_https, .expected = "an address like https://10.0.0.1:6443"),
+    FLAG("token-duration", 0, "DURATION", "lifetime of the token, which the host renews at 80 % of its lifetime",
+         .fallback = "24h", .check = is_token_duration, .expected = "a duration of at least 10m, as in 24h"),
+    SWITCH("dry-run", 0, "print the objects of both clusters as YAML, and change nothing"),
+    FLAG("timeout", 0, "DURATION", "the longest wait for the host to show the worker Ready", .fallback = "60s",
+         CHECK_DURATION),
 };
 
 // Objects ---------------------------------------------------------------------------------------------------------
@@ -116,7 +109,7 @@ static struct error *make_secret(const struct join *join, const char *token, boo
     AUTO_BUFFER(encoded, SECRET_MAX);
     AUTO_JSON labels = NULL;
     AUTO_TEXT account = text_format("%s/%s", join->namespace_, join->rights.account);
-    TRY(join_kubeconfig(join, join->server, token, &kubeconfig));
+    TRY(join_kubeconfig(join, flags_value(join->call, "server"), token, &kubeconfig));
     TRY(read_labels(join->labels, &labels));
     if (account && json_set(labels, JOIN_LABEL, json_new_string("true")) &&
         text_base64_encode(kubeconfig.data, kubeconfig.len, &encoded))
@@ -162,14 +155,13 @@ static void print_expiry(const struct join *join, int64_t expires_ns) {
         clock_rfc3339(expires_ns, when);
     printf("%s: token for serviceaccount/%s created%s%s\n", join->worker.role, join->rights.account,
            expires_ns > 0 ? ", valid until " : "", when);
-    fflush(stdout);
 }
 
 static struct error *request_token(struct join *join) {
     __attribute__((cleanup(token_request_clear))) struct token_request made = {.body = NULL};
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
-    int64_t expires_ns = 0;
-    struct error *error = token_request_make(join->namespace_, join->rights.account, join->token_seconds, NULL, &made);
+    int64_t expires_ns = 0, seconds = flags_duration(flags_value(join->call, "token-duration")) / CLOCK_SECOND;
+    struct error *error = token_request_make(join->namespace_, join->rights.account, seconds, NULL, &made);
     if (!error)
         error = ask(join->worker.client, &made.request, &response);
     if (!error)
@@ -212,16 +204,14 @@ static char *name_of_context(const char *context) {
     return strdup(name);
 }
 
-static struct error *read_options(const struct call *call, struct join *join) {
+static struct error *read_options(struct join *join) {
+    const struct call *call = join->call;
     const char *name = flags_value(call, "name"), *namespaces = flags_value(call, "namespaced");
     AUTO_JSON labels = NULL;
     join->labels = flags_value(call, "labels");
     join->rights.account = flags_value(call, "account");
-    join->server = flags_value(call, "server");
     join->rights.with_logs = !flags_value(call, "without-logs");
     join->rights.with_exec = flags_value(call, "exec");
-    join->token_seconds = flags_duration(flags_value(call, "token-duration")) / CLOCK_SECOND;
-    join->timeout_ns = flags_duration(flags_value(call, "timeout"));
     join->name = name ? strdup(name) : name_of_context(flags_value(call, "context"));
     if (!join->name)
         return error_no_memory();
@@ -230,12 +220,13 @@ static struct error *read_options(const struct call *call, struct join *join) {
     TRY(read_labels(join->labels, &labels));
     if (namespaces)
         TRY(rbac_read_namespaces(namespaces, &join->rights));
-    TRY(setup_enabled(call, NULL, &join->setup));
+    TRY(setup_enabled(call, &join->setup));
     join->namespace_ = join->rights.namespace_ = setup_namespace(&join->setup, call);
     return NULL;
 }
 
-static struct error *open_clusters(const struct call *call, struct join *join) {
+static struct error *open_clusters(struct join *join) {
+    const struct call *call = join->call;
     struct endpoint *endpoint = NULL;
     struct error *error = cluster_load(flags_value(call, "kubeconfig"), flags_value(call, "context"), &endpoint);
     error = cluster_open(&join->worker, "worker", error, &endpoint);
@@ -252,7 +243,7 @@ static bool is_loopback(const char *server) {
 
 // A host in the management cluster does not reach an address of this machine.
 static void warn_of_loopback(struct join *join) {
-    const char *server = join->server ? join->server : cluster_server(&join->worker);
+    const char *given = flags_value(join->call, "server"), *server = given ? given : cluster_server(&join->worker);
     AUTO_TEXT path = text_format("/apis/apps/v1/namespaces/%s/deployments/wharf", join->namespace_);
     AUTO_JSON deployment = NULL;
     if (!path || !is_loopback(server))
@@ -292,42 +283,33 @@ static struct error *write_secret(struct join *join) {
     return cluster_patch(&join->management, path, "{\"metadata\":{\"annotations\":{\"" JOIN_DRAIN "\":null}}}");
 }
 
-static struct error *join_worker(struct join *join, bool dry_run, bool reduce) {
+static struct error *join_worker(struct join *join) {
     TRY(join_check_identity(join));
     warn_of_loopback(join);
-    if (dry_run)
+    if (flags_value(join->call, "dry-run"))
         return print_dry_run(join);
-    TRY(join_check_lost(join, reduce));
+    TRY(join_check_lost(join, flags_value(join->call, "reduce-rights")));
     TRY(grant_rights(join));
     TRY(request_token(join));
     TRY(join_check_rights(join));
     TRY(write_secret(join));
     printf("worker %s joined\n", join->name);
-    fflush(stdout);
-    return NULL;
+    return join_await_ready(join);
 }
 
 static struct error *run_join(struct call *call) {
-    __attribute__((cleanup(join_clear))) struct join join = {.name = NULL};
-    bool dry_run = flags_value(call, "dry-run");
-    TRY(read_options(call, &join));
-    TRY(open_clusters(call, &join));
+    __attribute__((cleanup(join_clear))) struct join join = {.call = call};
+    TRY(read_options(&join));
+    TRY(open_clusters(&join));
     if (join.setup.assumed)
-        join_read_needed(&join, call);
-    TRY(join_worker(&join, dry_run, flags_value(call, "reduce-rights")));
-    return dry_run ? NULL : join_await_ready(&join, call);
+        join_read_needed(&join);
+    return join_worker(&join);
 }
 
-const struct subcommand subcommand_join = {
-    .name = "join",
-    .run = run_join,
-    .flags = flags,
-    .n_flags = COUNT(flags),
-    .summary = "make a cluster a worker",
-    .text =
-        "Creates the host's namespace, ServiceAccount and rights in the worker, and a Secret with the worker's "
-        "kubeconfig\n"
-        "in the management cluster, with your own rights on both. The host adds the worker at once, and renews the\n"
-        "token. Repeat the command to renew a token, to change labels, or after a change of the enabled adapters.\n"
-        "Without --config and --adapters-enabled the running host reports the rights that it needs.\n",
-};
+SUBCOMMAND(join, run_join, "make a cluster a worker",
+           "Creates the host's namespace, ServiceAccount and rights in the worker, and a Secret with the worker's "
+           "kubeconfig\n"
+           "in the management cluster, with your own rights on both. The host adds the worker at once, and renews the\n"
+           "token. Repeat the command to renew a token, to change labels, or after a change of the enabled adapters.\n"
+           "Without --config and --adapters-enabled the running host reports the rights that it needs.\n",
+           FLAGS(flags));

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host's rights in the worker: needed by the running host, without a configuration; and checked with its new
 // credentials. The state of the worker at the host.
-#include "core/base/memory.h"
-#include "core/base/text.h"
-#include "core/cmd/document.h"
 #include "core/cmd/join/join.h"
-#include "core/kube/api/requests.h"
-#include "core/kube/client/ask.h"
 
 #include <stdio.h>
 
@@ -84,8 +79,9 @@ static struct error *read_needed(const struct join *join, struct remote *host, b
     return NULL;
 }
 
-void join_read_needed(struct join *join, struct call *call) {
-    struct error *error = join_open_host(call, &join->setup, join->namespace_);
+void join_read_needed(struct join *join) {
+    struct call *call = join->call;
+    AUTO_ERROR error = join_open_host(call, &join->setup, join->namespace_);
     if (!error)
         error = read_needed(join, call->remote, join->rights.with_logs, &join->needed);
     if (!error && !join->rights.with_logs)
@@ -98,7 +94,6 @@ void join_read_needed(struct join *join, struct call *call) {
             "adapters: job, as no configuration is given and no host answers (%s); --config or --adapters-enabled "
             "names others\n",
             error_text(error));
-    error_free(error);
 }
 
 static bool has_word(const char *list, const char *word) {
@@ -204,13 +199,13 @@ static struct error *not_ready(const struct join *join, const struct json *worke
                      json_string_or(json_get(worker, "state"), "unknown"), *reason != '\0' ? ": " : "", reason);
 }
 
-struct error *join_await_ready(const struct join *join, struct call *call) {
-    int64_t until_ns = clock_now().mono_ns + join->timeout_ns;
-    struct error *error = join_open_host(call, &join->setup, join->namespace_);
+struct error *join_await_ready(const struct join *join) {
+    int64_t until_ns = clock_now().mono_ns + flags_duration(flags_value(join->call, "timeout"));
+    struct error *error = join_open_host(join->call, &join->setup, join->namespace_);
     for (bool reached = false;;) {
         AUTO_JSON worker = NULL;
         if (!error)
-            error = remote_worker(call->remote, join->name, &worker, NULL);
+            error = remote_worker(join->call->remote, join->name, &worker, NULL);
         if (error && !reached) {
             printf("no host answers yet (%s): with workersFrom: {secrets: true} it uses worker %s once it runs\n",
                    error_text(error), join->name);
@@ -264,7 +259,8 @@ struct checking {
 };
 
 // An authorizer applies new roles after a moment.
-static struct error *check_one(struct checking *checking, const struct access_review *question) {
+static struct error *check_one(void *ctx, const struct access_review *question) {
+    struct checking *checking = ctx;
     bool allowed = false;
     checking->count++;
     for (;;) {
@@ -276,41 +272,13 @@ static struct error *check_one(struct checking *checking, const struct access_re
     }
 }
 
-// Checks each verb of a right on one of the resources.
-static struct error *check_verbs(struct checking *checking, const struct right *right, const char *resource,
-                                 const char *namespace_) {
-    const char *slash = strchr(resource, '/');
-    AUTO_TEXT plural = strndup(resource, strcspn(resource, "/"));
-    size_t len = 0;
-    for (const char *rest = right->verbs, *at; document_next_word(&rest, ',', &at, &len);) {
-        AUTO_TEXT verb = strndup(at, len);
-        const struct access_review question = {.group = right->group,
-                                               .resource = plural,
-                                               .subresource = slash ? slash + 1 : NULL,
-                                               .verb = verb,
-                                               .name = right->name,
-                                               .namespace_ = namespace_};
-        TRY(verb && plural ? check_one(checking, &question) : error_no_memory());
-    }
-    return NULL;
-}
-
-static struct error *check_right(struct checking *checking, const struct right *right, const char *namespace_) {
-    size_t len = 0;
-    for (const char *rest = right->resources, *at; document_next_word(&rest, ',', &at, &len);) {
-        AUTO_TEXT resource = strndup(at, len);
-        TRY(resource ? check_verbs(checking, right, resource, namespace_) : error_no_memory());
-    }
-    return NULL;
-}
-
 static struct error *check_scope(const struct join *join, struct checking *checking, const struct right *right) {
     if (right->scope == RIGHT_OWN)
-        return check_right(checking, right, join->namespace_);
+        return right_each(right, join->namespace_, check_one, checking);
     if (right->scope != RIGHT_WORK || join->rights.n_namespaces == 0)
-        return check_right(checking, right, NULL);
+        return right_each(right, NULL, check_one, checking);
     for (size_t i = 0; i < join->rights.n_namespaces; i++)
-        TRY(check_right(checking, right, join->rights.namespaces[i]));
+        TRY(right_each(right, join->rights.namespaces[i], check_one, checking));
     return NULL;
 }
 

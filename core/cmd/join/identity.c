@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The identity of clusters: the uid of namespace kube-system.
-#include "core/base/memory.h"
-#include "core/base/text.h"
 #include "core/cmd/join/join.h"
 #include "core/kube/object/object.h"
 

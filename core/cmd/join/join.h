@@ -3,10 +3,8 @@
 // a token in the worker, and a Secret with a kubeconfig in the management cluster.
 #pragma once
 
-#include "core/cmd/cluster.h"
 #include "core/cmd/rbac/rbac.h"
 #include "core/cmd/remote/remote.h"
-#include "core/cmd/setup.h"
 #include "core/engine/clusters/clusters.h"
 
 #define JOIN_LABEL "wharf.dev/worker"
@@ -25,13 +23,11 @@ struct join_needed {
 };
 
 struct join {
+    struct call *call;
     char *name;             // of the worker
     const char *namespace_; // of the host, in both clusters
     const char *labels;     // "region=eu,gpu=yes", or NULL
     char *kept_labels;      // the worker's former ones
-    const char *server;     // the worker's address for the host; NULL: that of the operator's kubeconfig
-    int64_t token_seconds;
-    int64_t timeout_ns;
     struct setup setup;
     struct rbac_options rights; // in the worker
     struct join_needed needed, needed_with_logs;
@@ -59,7 +55,7 @@ struct error *join_kubeconfig(const struct join *join, const char *server, const
 // Connects with the new credentials and checks each right and which kinds are served.
 struct error *join_check_rights(struct join *join);
 // Uses the rights from the running host's API; prints a line if no host responds.
-void join_read_needed(struct join *join, struct call *call);
+void join_read_needed(struct join *join);
 void join_needed_clear(struct join_needed *needed);
 // Refuses to take rights away from the host's ClusterRole in the worker, except with consent or by flags.
 struct error *join_check_lost(struct join *join, bool agreed);
@@ -67,4 +63,4 @@ struct error *join_check_lost(struct join *join, bool agreed);
 // The way to the running host, as call->remote: the configured address, WHARF_SERVER, or the management cluster.
 struct error *join_open_host(struct call *call, const struct setup *setup, const char *namespace_);
 // Waits until the host shows the worker Ready; prints a line if no host responds.
-struct error *join_await_ready(const struct join *join, struct call *call);
+struct error *join_await_ready(const struct join *join);

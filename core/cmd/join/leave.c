@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf leave`: a cluster ceases to be a worker. Every step can be repeated.
-#include "core/base/memory.h"
-#include "core/base/text.h"
-#include "core/cmd/document.h"
 #include "core/cmd/join/join.h"
-#include "core/cmd/main.h"
 #include "core/cmd/remote/remote.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/kube/object/object.h"
@@ -16,25 +12,28 @@
 #define HEEDED_NS (15 * CLOCK_SECOND) // until a running host must have begun to drain
 
 static const struct flag flags[] = {
-    {"policy", .argument = "POLICY", .fallback = "finish", .words = WORDS("finish", "move", "abandon"),
-     .help = "let running workloads finish, move them to other workers, or leave at once and\n"
-             "abandon them"},
-    {"context", .argument = "CONTEXT", .help = "the kubeconfig context of the worker, to remove the rights there"},
+    FLAG("policy", 0, "POLICY",
+         "let running workloads finish, move them to other workers, or leave at once and\n"
+         "abandon them",
+         .fallback = "finish", .words = WORDS("finish", "move", "abandon")),
+    FLAG("context", 0, "CONTEXT", "the kubeconfig context of the worker, to remove the rights there"),
     FLAG_KUBECONFIG,
     FLAG_MANAGEMENT_CONTEXT,
     FLAG_MANAGEMENT_KUBECONFIG,
     FLAG_HOST_NAMESPACE,
-    {"account", .argument = "NAME", CHECK_ACCOUNT,
-     .help = "the host's ServiceAccount in the worker (default: that of the Secret, else wharf)"},
+    FLAG("account", 0, "NAME", "the host's ServiceAccount in the worker (default: that of the Secret, else wharf)",
+         CHECK_ACCOUNT),
     FLAG_ENABLED_CONFIG,
     FLAG_ADAPTERS,
     FLAG_ENABLED_NAMES,
-    {"keep-rbac", .help = "leave the ServiceAccount and the rights in the worker"},
-    {"timeout", .argument = "DURATION", .fallback = "0", CHECK_DURATION,
-     .help = "the longest wait for workloads; 0: without limit. Repeat the command to go on waiting"},
+    SWITCH("keep-rbac", 0, "leave the ServiceAccount and the rights in the worker"),
+    FLAG("timeout", 0, "DURATION",
+         "the longest wait for workloads; 0: without limit. Repeat the command to go on waiting", .fallback = "0",
+         CHECK_DURATION),
 };
 
 struct leave {
+    struct call *call;
     const char *name, *policy, *namespace_;
     int64_t began_ns, until_ns; // monotonic; CLOCK_NEVER: no limit
     struct setup setup;
@@ -43,10 +42,9 @@ struct leave {
     struct json *secrets;              // of all workers
     const struct json *secret;         // one of them; NULL: gone already
     struct remote *host;               // of the call; NULL: none responds
-    bool keep_rbac;
-    struct buffer left; // the worker's mirrors of this host: "3 jobs.batch, 1 rayjobs.ray.io"
-    size_t n_left;      // their number
-    bool has_others;    // there are mirrors of other hosts
+    struct buffer left;                // the worker's mirrors of this host: "3 jobs.batch, 1 rayjobs.ray.io"
+    size_t n_left;                     // their number
+    bool has_others;                   // there are mirrors of other hosts
 };
 
 static void leave_clear(struct leave *leave) {
@@ -66,7 +64,6 @@ static struct error *begin_drain(struct leave *leave) {
     AUTO_TEXT body = document_text("{'metadata':{'annotations':{'" JOIN_DRAIN "':%s}}}", leave->policy);
     TRY(cluster_patch(&leave->management, path, body));
     printf("management: secret/%s annotated: " JOIN_DRAIN "=%s\n", object_name(leave->secret), leave->policy);
-    fflush(stdout);
     return NULL;
 }
 
@@ -135,10 +132,10 @@ static struct error *delete_rights(struct cluster *worker, const struct rbac_opt
 // a worker of this name from this Secret never drains.
 static struct error *check_host(struct leave *leave, bool *done) {
     AUTO_JSON worker = NULL;
-    struct error *error = leave->host ? remote_worker(leave->host, leave->name, &worker, NULL) : NULL;
+    // The host may be restarting.
+    AUTO_ERROR error = leave->host ? remote_worker(leave->host, leave->name, &worker, NULL) : NULL;
     bool drains = json_string(json_get(worker, "drain")) || json_bool(json_get(worker, "leaving"), false);
     *done = !error && (!worker || (drains && json_int64(json_get(worker, "mirrors"), 0) == 0));
-    error_free(error); // the host may be restarting
     if (!worker || drains || clock_now().mono_ns - leave->began_ns < HEEDED_NS)
         return NULL;
     return error_new(ERROR_REFUSED,
@@ -157,7 +154,6 @@ static struct error *await_end(struct leave *leave) {
             return NULL;
         if (leave->n_left > 0 && !text_equal(printed, leave->left.data)) {
             printf("worker: waiting for %s\n", leave->left.data);
-            fflush(stdout);
             (void)text_set(&printed, leave->left.data);
         }
         if (!remote_wait(leave->until_ns, AGAIN_NS))
@@ -179,9 +175,8 @@ static void await_host(struct leave *leave) {
     int64_t until_ns = clock_now().mono_ns + 10 * CLOCK_SECOND;
     for (bool listed = leave->host; listed;) {
         AUTO_JSON worker = NULL;
-        struct error *error = remote_worker(leave->host, leave->name, &worker, NULL);
-        listed = !error && worker && remote_wait(until_ns, AGAIN_NS);
-        error_free(error);
+        error_free(remote_worker(leave->host, leave->name, &worker, NULL));
+        listed = worker && remote_wait(until_ns, AGAIN_NS);
     }
 }
 
@@ -213,7 +208,6 @@ static struct error *report_abandoned(struct leave *leave) {
         printf("worker %s: %lld workload%s placed there%s%s%s: %s in the worker and may run on\n", leave->name,
                (long long)count, count == 1 ? " is" : "s are", known ? " (" : "", known ? leave->left.data : "",
                known ? ")" : "", count == 1 ? "its mirror stays" : "their mirrors stay");
-    fflush(stdout);
     return NULL;
 }
 
@@ -228,7 +222,7 @@ static struct error *leave_worker(struct leave *leave) {
     if (leave->secret)
         TRY(delete_secret(leave));
     await_host(leave);
-    if (!leave->keep_rbac)
+    if (!flags_value(leave->call, "keep-rbac"))
         TRY(withdraw(leave));
     printf("worker %s left\n", leave->name);
     return NULL;
@@ -271,7 +265,8 @@ static struct error *check_no_worker(struct leave *leave) {
 }
 
 // The endpoint of --context, else of the Secret.
-static struct error *open_worker(struct call *call, struct leave *leave) {
+static struct error *open_worker(struct leave *leave) {
+    const struct call *call = leave->call;
     struct endpoint *endpoint = NULL;
     const char *encoded = json_string_or(json_path(leave->secret, "data", "kubeconfig", NULL), "");
     AUTO_BUFFER(text, JOIN_KUBECONFIG_MAX);
@@ -290,7 +285,8 @@ static const char *account_of(const struct json *secret) {
     return slash && text_is_dns_label(slash + 1) ? slash + 1 : RIGHTS_ACCOUNT;
 }
 
-static struct error *open_all(struct call *call, struct leave *leave) {
+static struct error *open_all(struct leave *leave) {
+    struct call *call = leave->call;
     const char *account = flags_value(call, "account");
     bool has_context = flags_value(call, "context");
     TRY(join_open_management(&leave->management, call, &leave->setup));
@@ -302,18 +298,17 @@ static struct error *open_all(struct call *call, struct leave *leave) {
     leave->rights.account = account ? account : account_of(leave->secret);
     if (!leave->secret && !has_context) // nothing to do
         return no_such_worker(leave, "");
-    if (!has_context && !leave->keep_rbac)
+    if (!has_context && !flags_value(call, "keep-rbac"))
         return NULL;
     if (has_context || waits(leave))
-        TRY(open_worker(call, leave));
+        TRY(open_worker(leave));
     if (has_context)
         TRY(leave->secret ? check_worker(leave) : check_no_worker(leave));
     AUTO_JSON state = NULL;
-    struct error *unreachable = join_open_host(call, &leave->setup, leave->namespace_);
+    AUTO_ERROR unreachable = join_open_host(call, &leave->setup, leave->namespace_);
     if (!unreachable)
         unreachable = remote_worker(call->remote, leave->name, &state, NULL);
     leave->host = unreachable ? NULL : call->remote;
-    error_free(unreachable);
     return NULL;
 }
 
@@ -321,9 +316,9 @@ static struct error *run_leave(struct call *call) {
     bool has_context = flags_value(call, "context"), keeps = flags_value(call, "keep-rbac");
     int64_t timeout_ns = flags_duration(flags_value(call, "timeout")), now_ns = clock_now().mono_ns;
     __attribute__((cleanup(leave_clear))) struct leave leave = {
+        .call = call,
         .name = call->operand[0],
         .policy = flags_value(call, "policy"),
-        .keep_rbac = keeps,
         .began_ns = now_ns,
         .until_ns = timeout_ns > 0 ? now_ns + timeout_ns : CLOCK_NEVER,
         .left = {.max = LEFT_MAX},
@@ -331,24 +326,18 @@ static struct error *run_leave(struct call *call) {
     if (!text_is_dns_label(leave.name))
         return error_new(ERROR_USAGE, "found \"%s\", expected the name of a worker", leave.name);
     if (!has_context || !keeps) {
-        TRY(setup_enabled(call, NULL, &leave.setup));
+        TRY(setup_enabled(call, &leave.setup));
         leave.namespace_ = setup_namespace(&leave.setup, call);
-        TRY(open_all(call, &leave));
+        TRY(open_all(&leave));
     }
     if (has_context == keeps)
         return error_new(ERROR_USAGE, "expected --context, to remove the rights in the worker, or --keep-rbac");
     return leave_worker(&leave);
 }
 
-const struct subcommand subcommand_leave = {
-    .name = "leave",
-    .run = run_leave,
-    .operand = OPERAND_WORKER,
-    .flags = flags,
-    .n_flags = COUNT(flags),
-    .summary = "remove a worker",
-    .text =
-        "Drains a worker that joined with wharf join, waits until the host has no mirrors there, deletes the worker's\n"
-        "Secret in the management cluster, and then the host's rights in the worker. The command can be interrupted\n"
-        "and repeated.\n",
-};
+SUBCOMMAND(
+    leave, run_leave, "remove a worker",
+    "Drains a worker that joined with wharf join, waits until the host has no mirrors there, deletes the worker's\n"
+    "Secret in the management cluster, and then the host's rights in the worker. The command can be interrupted\n"
+    "and repeated.\n",
+    .operand = OPERAND_WORKER, FLAGS(flags));

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Candidates for the end of an unfinished command line, for the shells' completion; `wharf completion` prints the
 // scripts. A host that cannot be reached completes nothing, silently.
-#include "core/base/text.h"
 #include "core/cmd/remote/remote.h"
-#include "core/config/config.h"
 #include "core/kube/kubeconfig/kubeconfig_file.h"
 
 #include <ctype.h>

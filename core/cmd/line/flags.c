@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parser of command lines.
-#include "core/cmd/main.h"
 
-#include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/cmd/remote/remote.h"
 
@@ -236,15 +234,21 @@ struct error *flags_read(struct call *call, char **arguments) {
     return error ? error : check_operand(call);
 }
 
-const char *flags_value(const struct call *call, const char *name) {
-    size_t index;
-    return find_flag(call->command, name, strlen(name), 0, &index) ? call->values[index] : NULL;
+static const struct flag *flag_of(const struct call *call, const char *name, size_t *index) {
+    size_t len = strlen(name);
+    return find_flag(call->command, len > 1 ? name : NULL, len, *name, index);
 }
 
-int flags_word(const struct call *call, size_t flag) {
-    const char *const *words = call->command->flags[flag].words;
-    for (int i = 0; call->values[flag] && words[i]; i++)
-        if (call->values[flag] == words[i])
+const char *flags_value(const struct call *call, const char *name) {
+    size_t index;
+    return flag_of(call, name, &index) ? call->values[index] : NULL;
+}
+
+int flags_word(const struct call *call, const char *name) {
+    size_t index;
+    const char *const *words = flag_of(call, name, &index)->words;
+    for (int i = 0; call->values[index] && words[i]; i++)
+        if (call->values[index] == words[i])
             return i;
     return -1;
 }

@@ -255,11 +255,13 @@ struct error *man_write(const char *directory, const struct subcommand *command)
     return NULL;
 }
 
-size_t main_print_problems(const struct problems *problems) {
-    for (size_t i = 0; i < problems->count; i++)
+size_t main_print_problems(const char *prefix, const struct problems *problems) {
+    for (size_t i = 0; i < problems->count; i++) {
+        fputs(prefix, stderr);
         text_print_line(stderr, problems->list[i]);
+    }
     if (problems->lost > 0)
-        fprintf(stderr, "%zu more problems, omitted for lack of memory\n", problems->lost);
+        fprintf(stderr, "%s%zu more problems, omitted for lack of memory\n", prefix, problems->lost);
     return problems->count + problems->lost;
 }
 

@@ -2,8 +2,6 @@
 #include "core/cmd/main.h"
 
 #include "core/base/buffer.h"
-#include "core/base/memory.h"
-#include "core/base/text.h"
 
 #define GAP 3
 #define LINE_MAX_BYTES ((size_t)1 << 20)

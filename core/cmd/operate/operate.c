@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf cordon`, `uncordon` and `drain`. The orders are in a ConfigMap of the management cluster, written with the
 // caller's own rights, so that orders outlive the command and the host.
-#include "core/base/clock.h"
 #include "core/base/text.h"
-#include "core/cmd/document.h"
 #include "core/cmd/remote/remote.h"
 #include "core/host/check/rights.h"
-#include "core/kube/client/ask.h"
 
 #define ATTEMPTS 5 // at a write that conflicts, as client-go's retry.DefaultRetry
 
@@ -82,30 +79,28 @@ static struct error *no_such_worker(const struct json *items, const char *worker
 // unless *warned: the order takes effect at the next start. ERROR_NOT_FOUND: the host has no such worker.
 static struct error *find_worker(struct remote *remote, const char *worker, bool *warned, struct json **out) {
     AUTO_JSON list = NULL;
-    struct error *error = remote_worker(remote, worker, out, &list);
+    AUTO_ERROR error = remote_worker(remote, worker, out, &list);
     if (error && error->code == ERROR_IO) {
         if (!*warned)
             fprintf(stderr, "warning: %s\n", error_text(error));
         *warned = true;
-        error_free(error);
         return NULL;
     }
     *warned = false;
-    return error || *out ? error : no_such_worker(json_get(list, "items"), worker);
+    return error || *out ? TAKE(error) : no_such_worker(json_get(list, "items"), worker);
 }
 
 #define APPLIED_NS (15 * CLOCK_SECOND) // until a running host has applied an order: within a second
 #define APPLIED_AGAIN_NS (100 * CLOCK_MS)
 #define LOOK_NS (500 * CLOCK_MS) // between questions whether a worker is drained
 
-enum { POLICY, TIMEOUT, NO_WAIT };
 static const struct flag drain_flags[] = {
-    [POLICY] = FLAG("policy", 0, "POLICY",
-                    "let running workloads finish, or move them: delete them there, to run again in\n"
-                    "another worker",
-                    .fallback = "finish", .words = WORDS("finish", "move")),
-    [TIMEOUT] = FLAG("timeout", 0, "DURATION", "the longest wait, as 30m (default: without limit)", CHECK_DURATION),
-    [NO_WAIT] = SWITCH("no-wait", 0, "do not wait until the worker is drained"),
+    FLAG("policy", 0, "POLICY",
+         "let running workloads finish, or move them: delete them there, to run again in\n"
+         "another worker",
+         .fallback = "finish", .words = WORDS("finish", "move")),
+    FLAG("timeout", 0, "DURATION", "the longest wait, as 30m (default: without limit)", CHECK_DURATION),
+    SWITCH("no-wait", 0, "do not wait until the worker is drained"),
 };
 
 struct operation {
@@ -181,7 +176,6 @@ static struct error *wait_drained(const struct operation *operation, struct remo
         if (active > 0 && active != printed)
             printf("worker %s: %lld workloads are active\n", operation->worker, active);
         printed = active;
-        (void)fflush(stdout);
         int64_t waited_ns = clock_now().mono_ns - began_ns;
         if (worker && !drains && waited_ns > APPLIED_NS)
             return not_applied(operation, remote);
@@ -220,14 +214,14 @@ static struct error *run_uncordon(struct call *call) {
 }
 
 static struct error *run_drain(struct call *call) {
-    AUTO_TEXT done = text_format("cordoned and draining (%s)", call->values[POLICY]);
-    AUTO_TEXT entry = document_text("{'cordoned':true,'drain':%s}", call->values[POLICY]);
+    AUTO_TEXT done = text_format("cordoned and draining (%s)", flags_value(call, "policy"));
+    AUTO_TEXT entry = document_text("{'cordoned':true,'drain':%s}", flags_value(call, "policy"));
     struct operation operation = {.entry = entry,
-                                  .drain = call->values[POLICY],
+                                  .drain = flags_value(call, "policy"),
                                   .done = done,
                                   .does = "drains",
-                                  .wait = !call->values[NO_WAIT],
-                                  .timeout_ns = flags_duration(call->values[TIMEOUT])};
+                                  .wait = !flags_value(call, "no-wait"),
+                                  .timeout_ns = flags_duration(flags_value(call, "timeout"))};
     return done && entry ? operate(call, &operation) : error_no_memory();
 }
 

@@ -53,12 +53,6 @@ static bool correspond(const struct json *a, const struct json *b) {
     return a_name && b_name ? strcmp(a_name, b_name) == 0 : json_equal(a, b);
 }
 
-// Items with different names are two items, not one that changed.
-static bool differ_in_name(const struct json *a, const struct json *b) {
-    const char *a_name = name_of(a), *b_name = name_of(b);
-    return a_name && b_name && strcmp(a_name, b_name) != 0;
-}
-
 static bool comes_later(const struct json *item, const struct json *list) {
     for (size_t i = 0; list && i < LOOK_AHEAD; i++, list = json_next(list))
         if (correspond(item, list))
@@ -80,7 +74,8 @@ static bool compare_arrays(struct diff_walk *walk, const struct json *from, cons
         bool both = a && b;
         bool same = both && correspond(a, b);
         bool added = both && !same && comes_later(a, json_next(b)) && !comes_later(b, json_next(a));
-        bool removed = both && !same && !added && (comes_later(b, json_next(a)) || differ_in_name(a, b));
+        // Items with different names are two items, not one that changed.
+        bool removed = both && !same && !added && (comes_later(b, json_next(a)) || (name_of(a) && name_of(b)));
         bool take_a = a && !added, take_b = b && !removed;
         if (!step(walk, NULL, take_a ? a_index : b_index, take_a ? a : NULL, take_b ? b : NULL))
             return false;

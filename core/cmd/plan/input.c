@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading the objects of a plan: files of YAML or JSON documents, standard input, and lists.
-#include "core/base/memory.h"
 #include "core/cmd/plan/plan.h"
 
 #include "core/json/yaml.h"
@@ -10,7 +9,6 @@
 #include <stdio.h>
 
 #define FILE_MAX ((size_t)64 << 20)
-#define POINTER_MAX ((size_t)1 << 16)
 
 struct input_reader {
     const char *name; // of the file, for messages
@@ -64,25 +62,25 @@ static struct error *read_file(const char *path, const char **name, struct yaml 
 }
 
 // "job.yaml:3"; NULL when out of memory.
-static char *where(const struct input_reader *reader, const char *pointer) {
-    size_t line = yaml_line(&reader->yaml, pointer);
+static char *where(const struct input_reader *reader, const struct json *value) {
+    size_t line = json_line(value);
     return line > 0 ? text_format("%s:%zu", reader->name, line) : strdup(reader->name);
 }
 
-static struct error *add_item(struct input_reader *reader, struct json *value, const char *pointer) {
+static struct error *add_item(struct input_reader *reader, const struct json *value) {
     struct plan_input *out = reader->out;
     struct plan_item *item = array_next(&out->items, out->count, sizeof *item);
     if (!item)
         return error_no_memory();
-    *item = (struct plan_item){.value = json_copy(value), .where = where(reader, pointer)};
+    *item = (struct plan_item){.value = json_copy(value), .where = where(reader, value)};
     out->count++;
     return !item->value || !item->where ? error_no_memory() : NULL;
 }
 
 // Whether a value can be a Kubernetes object at all; if not, a problem is added.
-static bool check_object(struct input_reader *reader, const struct json *value, const char *pointer) {
+static bool check_object(struct input_reader *reader, const struct json *value) {
     static const char *const required[] = {"apiVersion", "kind"};
-    AUTO_TEXT place = where(reader, pointer);
+    AUTO_TEXT place = where(reader, value);
     const char *at = place ? place : reader->name;
     if (!json_is(value, JSON_OBJECT)) {
         problems_add(reader->problems, "%s: found no object, expected one with apiVersion, kind and metadata", at);
@@ -99,8 +97,6 @@ static bool check_object(struct input_reader *reader, const struct json *value, 
     return true;
 }
 
-static struct error *add_value(struct input_reader *reader, struct json *value, struct buffer *pointer, size_t depth);
-
 // Items of a JobList have neither apiVersion nor kind.
 static bool inherit(const struct json *list, struct json *item) {
     const char *kind = json_string_or(json_get(list, "kind"), "");
@@ -115,33 +111,21 @@ static bool inherit(const struct json *list, struct json *item) {
     return ok;
 }
 
-static struct error *add_list(struct input_reader *reader, struct json *list, struct buffer *pointer, size_t depth) {
-    size_t len = pointer->len, index = 0;
-    for (struct json *item = json_first(json_get(list, "items")); item; item = json_next(item)) {
-        if (!buffer_printf(pointer, "/items/%zu", index++) || !inherit(list, item))
-            return error_no_memory();
-        TRY(add_value(reader, item, pointer, depth + 1));
-        buffer_truncate(pointer, len);
+static struct error *add_value(struct input_reader *reader, struct json *value) {
+    if (!object_is_list(value))
+        return check_object(reader, value) ? add_item(reader, value) : NULL;
+    for (struct json *item = json_first(json_get(value, "items")); item; item = json_next(item)) {
+        TRY(inherit(value, item) ? NULL : error_no_memory());
+        TRY(add_value(reader, item));
     }
     return NULL;
 }
 
-static struct error *add_value(struct input_reader *reader, struct json *value, struct buffer *pointer, size_t depth) {
-    if (object_is_list(value) && depth < JSON_MAX_DEPTH)
-        return add_list(reader, value, pointer, depth);
-    return check_object(reader, value, pointer->data) ? add_item(reader, value, pointer->data) : NULL;
-}
-
 static struct error *add_documents(struct input_reader *reader) {
-    AUTO_BUFFER(pointer, POINTER_MAX);
-    size_t index = 0, problems = reader->problems->count;
-    for (struct json *document = json_first(reader->yaml.value); document; document = json_next(document)) {
-        buffer_reset(&pointer);
-        if (!buffer_printf(&pointer, "/%zu", index++))
-            return error_no_memory();
+    size_t problems = reader->problems->count;
+    for (struct json *document = json_first(reader->yaml.value); document; document = json_next(document))
         if (!json_is(document, JSON_NULL)) // as kubectl
-            TRY(add_value(reader, document, &pointer, 0));
-    }
+            TRY(add_value(reader, document));
     if (reader->out->count == 0 && reader->problems->count == problems)
         problems_add(reader->problems, "%s: found no object, expected at least one", reader->name);
     return NULL;
@@ -178,7 +162,7 @@ struct error *plan_input_status(const char *path, struct json **out) {
     if (!status && json_get(document, "apiVersion") && json_get(document, "kind"))
         return error_new(ERROR_INVALID, "%s: found an object without a status, expected a status", name);
     if (status && !json_is(status, JSON_OBJECT))
-        return error_new(ERROR_INVALID, "%s:%zu: status: expected an object", name, yaml_line(&yaml, "/0/status"));
+        return error_new(ERROR_INVALID, "%s:%zu: status: expected an object", name, json_line(status));
     *out = json_copy(status ? status : document);
     return *out ? NULL : error_no_memory();
 }

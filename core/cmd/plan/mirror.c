@@ -3,8 +3,6 @@
 // status that is written on the workload, for a given status of the mirror, or while there is no mirror.
 #include "core/adapter/phase.h"
 #include "core/adapter/pods.h"
-#include "core/base/memory.h"
-#include "core/cmd/document.h"
 #include "core/cmd/plan/plan.h"
 #include "core/json/pointer.h"
 #include "core/json/yaml.h"
@@ -111,16 +109,14 @@ void plan_report_phase(struct plan_object *object) {
     wharf_phase_kind phase = comment_phase(object, object->workload, &object->lines);
     if (phase_is_final(phase)) {
         plan_comment(&object->lines, "finished: a finished object gets no mirror");
-        object->left_alone = true;
+        object->verdict = PLAN_NOT_DELEGATED;
     } else if (object_is_being_deleted(object->workload)) {
         plan_comment(&object->lines, "deleted: an object that is being deleted gets no mirror");
-        object->left_alone = true;
+        object->verdict = PLAN_NOT_DELEGATED;
     } else if (phase_suspend_asked(&object->kind->abi, object->workload)) {
         plan_comment(&object->lines, "suspended: by %s; it is placed once it is resumed", object->kind->abi.suspend);
         object->suspended = true;
     }
-    if (object->left_alone)
-        object->verdict = PLAN_NOT_DELEGATED;
 }
 
 static bool matches_any(const char *const *patterns, const char *pointer) {

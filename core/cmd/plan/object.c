@@ -89,16 +89,6 @@ static bool is_accepted(const struct kind *kind, const char *value) {
            kind_list_has(kind->abi.managed_by_allowed, value);
 }
 
-static void leave_alone(struct plan_object *object) {
-    object->left_alone = true;
-    object->verdict = PLAN_NOT_DELEGATED;
-}
-
-static void reject_object(struct plan_object *object) {
-    object->left_alone = true;
-    plan_wrong(object, PLAN_REJECTED);
-}
-
 static void report_other_manager(struct plan_object *object, const char *value) {
     const struct kind *kind = object->kind;
     const char *field = kind->abi.managed_by;
@@ -109,14 +99,12 @@ static void report_other_manager(struct plan_object *object, const char *value) 
         AUTO_TEXT set = accepted(kind);
         plan_comment(&object->lines, "managedBy: %s is \"%s\", which the API server rejects; it accepts %s", field,
                      value, !set ? "?" : set);
-        reject_object(object);
-        return;
+        plan_wrong(object, PLAN_REJECTED);
     } else {
         const char *meant = suggest(value, (const char *const[]){kind->managed_by}, 1);
         plan_comment(&object->lines, "managedBy: %s is \"%s\", another controller; this host manages \"%s\"%s", field,
                      value, kind->managed_by, meant ? ", did you mean that?" : "");
     }
-    leave_alone(object);
 }
 
 void plan_judge_manager(struct plan_object *object) {
@@ -126,18 +114,18 @@ void plan_judge_manager(struct plan_object *object) {
     if (!field || json_is(field, JSON_NULL)) {
         plan_comment(&object->lines, "managedBy: %s is absent; this host manages \"%s\"", kind->abi.managed_by,
                      kind->managed_by);
-        leave_alone(object);
     } else if (!value) {
         const struct plan_change found = {kind->abi.managed_by, field, NULL};
         plan_comment_change(&object->lines, "managedBy:", &found, "the API server rejects it: expected a string");
-        reject_object(object);
+        plan_wrong(object, PLAN_REJECTED);
     } else if (strcmp(value, kind->managed_by) != 0) {
         report_other_manager(object, value);
     } else if (strlen(object_uid(object->item->value)) >= STORE_UID_MAX) {
         plan_comment(&object->lines, "uid: metadata.uid has more than %d characters, expected a uid",
                      STORE_UID_MAX - 1);
-        reject_object(object);
+        plan_wrong(object, PLAN_REJECTED);
     } else {
+        object->verdict = PLAN_DELEGATED;
         plan_comment(&object->lines, "managedBy: %s is \"%s\", which this host manages", kind->abi.managed_by, value);
         if (kueue_may_own(value, object->item->value))
             plan_comment(&object->lines,
@@ -150,37 +138,25 @@ void plan_judge_manager(struct plan_object *object) {
 
 // Names -----------------------------------------------------------------------------------------------------------
 
-struct name_check {
-    struct plan_object *object;
-    const char *what; // "labels"
-    bool good;
-};
-
-static void fail(struct name_check *check) {
-    plan_wrong(check->object, PLAN_REJECTED);
-    check->good = false;
-}
-
-static void reject(struct name_check *check, const char *pointer, const struct json *value, const char *expected) {
-    AUTO_TEXT label = text_format("%s:", check->what);
+// `what`: "labels".
+static void reject(struct plan_object *object, const char *what, const char *pointer, const struct json *value,
+                   const char *expected) {
+    AUTO_TEXT label = text_format("%s:", what);
     AUTO_TEXT why = text_format("the API server rejects it: expected %s", expected);
     const struct plan_change found = {pointer, value, NULL};
-    plan_comment_change(&check->object->lines, label ? label : "?", &found, why);
-    fail(check);
+    plan_comment_change(&object->lines, label ? label : "?", &found, why);
+    plan_wrong(object, PLAN_REJECTED);
 }
 
-static void reject_key(struct name_check *check, const char *key) {
-    plan_comment(&check->object->lines, "%s: the API server rejects the key \"%s\": expected " KEY, check->what, key);
-    fail(check);
-}
-
-// A string, or nothing.
-static const char *text_of(struct name_check *check, const struct json *metadata, const char *key,
-                           const char *pointer) {
+// Checks a member of the metadata that is a name or absent. NULL: it is no string; "": it is absent.
+static const char *check_text(struct plan_object *object, const char *what, const struct json *metadata,
+                              const char *key, bool (*is_valid)(const char *text), const char *expected) {
     const struct json *value = json_get(metadata, key);
-    if (value && !json_is(value, JSON_NULL) && !json_string(value))
-        reject(check, pointer, value, "a string");
-    return json_string_or(value, "");
+    AUTO_TEXT pointer = text_format("/metadata/%s", key);
+    const char *text = json_is(value, JSON_NULL) ? "" : value ? json_string(value) : "";
+    if (!text || (*text && !is_valid(text)))
+        reject(object, what, pointer ? pointer : "?", value, text ? expected : "a string");
+    return text;
 }
 
 // A generated name is the prefix with five characters more; the server masks a '-' at the end of the prefix.
@@ -192,27 +168,19 @@ static bool is_prefix(const char *prefix) {
     return !name || text_is_dns_subdomain(name);
 }
 
-static void check_name(struct name_check *check, const struct json *metadata) {
-    check->what = "name";
-    const char *name = text_of(check, metadata, "name", "/metadata/name");
-    const char *prefix = text_of(check, metadata, "generateName", "/metadata/generateName");
-    if (!check->good)
-        return;
-    if (name[0] == '\0' && prefix[0] == '\0') {
-        plan_comment(&check->object->lines, "name: neither metadata.name nor metadata.generateName is set");
-        fail(check);
+static void check_name(struct plan_object *object, const struct json *metadata) {
+    const char *name = check_text(object, "name", metadata, "name", text_is_dns_subdomain, SUBDOMAIN);
+    const char *prefix = check_text(object, "name", metadata, "generateName", is_prefix, SUBDOMAIN);
+    if (text_equal(name, "") && text_equal(prefix, "")) {
+        plan_comment(&object->lines, "name: neither metadata.name nor metadata.generateName is set");
+        plan_wrong(object, PLAN_REJECTED);
     }
-    if (name[0] != '\0' && !text_is_dns_subdomain(name))
-        reject(check, "/metadata/name", json_get(metadata, "name"), SUBDOMAIN);
-    if (prefix[0] != '\0' && !is_prefix(prefix))
-        reject(check, "/metadata/generateName", json_get(metadata, "generateName"), SUBDOMAIN);
+    check_text(object, "namespace", metadata, "namespace", text_is_dns_label, LABEL);
 }
 
-static void check_namespace(struct name_check *check, const struct json *metadata) {
-    check->what = "namespace";
-    const char *name = text_of(check, metadata, "namespace", "/metadata/namespace");
-    if (name[0] != '\0' && !text_is_dns_label(name))
-        reject(check, "/metadata/namespace", json_get(metadata, "namespace"), LABEL);
+static void reject_key(struct plan_object *object, const char *map, const char *key) {
+    plan_comment(&object->lines, "%s: the API server rejects the key \"%s\": expected " KEY, map, key);
+    plan_wrong(object, PLAN_REJECTED);
 }
 
 // Keys of annotations may have upper-case letters in their prefix too.
@@ -224,51 +192,46 @@ static bool is_annotation_key(const char *key) {
     return !lower || text_is_label_key(lower);
 }
 
-static void check_member(struct name_check *check, const struct json *member, bool labels) {
+static void check_member(struct plan_object *object, const char *map, const struct json *member, bool labels) {
     AUTO_BUFFER(pointer, (size_t)1 << 20);
-    buffer_printf(&pointer, "/metadata/%s", check->what);
+    buffer_printf(&pointer, "/metadata/%s", map);
     if (!pointer_append(&pointer, json_key(member)))
         return;
     const char *text = json_string(member);
     if (labels ? !text_is_label_key(json_key(member)) : !is_annotation_key(json_key(member)))
-        reject_key(check, json_key(member));
+        reject_key(object, map, json_key(member));
     else if (!text)
-        reject(check, pointer.data, member, "a string (in quotes)");
+        reject(object, map, pointer.data, member, "a string (in quotes)");
     else if (labels && !text_is_label_value(text))
-        reject(check, pointer.data, member, WORD ", or nothing");
+        reject(object, map, pointer.data, member, WORD ", or nothing");
 }
 
-static void check_map(struct name_check *check, const struct json *metadata, const char *name) {
+static void check_map(struct plan_object *object, const struct json *metadata, const char *name) {
     const struct json *map = json_get(metadata, name);
     bool labels = strcmp(name, "labels") == 0;
-    check->what = name;
     if (map && !json_is(map, JSON_NULL) && !json_is(map, JSON_OBJECT)) {
-        reject(check, labels ? "/metadata/labels" : "/metadata/annotations", map, "a mapping");
+        reject(object, name, labels ? "/metadata/labels" : "/metadata/annotations", map, "a mapping");
         return;
     }
     size_t size = 0;
     for (const struct json *member = json_first(map); member; member = json_next(member)) {
-        check_member(check, member, labels);
+        check_member(object, name, member, labels);
         size += strlen(json_key(member)) + strlen(json_string_or(member, ""));
     }
     if (!labels && size > ANNOTATIONS_MAX) {
-        plan_comment(&check->object->lines,
-                     "annotations: %zu bytes of keys and values; the API server rejects more than %zu", size,
-                     ANNOTATIONS_MAX);
-        fail(check);
+        plan_comment(&object->lines, "annotations: %zu bytes of keys and values; the API server rejects more than %zu",
+                     size, ANNOTATIONS_MAX);
+        plan_wrong(object, PLAN_REJECTED);
     }
 }
 
-bool plan_check_names(struct plan_object *object) {
-    struct name_check check = {.object = object, .what = "metadata", .good = true};
+void plan_check_names(struct plan_object *object) {
     const struct json *metadata = json_get(object->item->value, "metadata");
     if (metadata && !json_is(metadata, JSON_NULL) && !json_is(metadata, JSON_OBJECT)) {
-        reject(&check, "/metadata", metadata, "a mapping");
-        return false;
+        reject(object, "metadata", "/metadata", metadata, "a mapping");
+        return;
     }
-    check_name(&check, metadata);
-    check_namespace(&check, metadata);
-    check_map(&check, metadata, "labels");
-    check_map(&check, metadata, "annotations");
-    return check.good;
+    check_name(object, metadata);
+    check_map(object, metadata, "labels");
+    check_map(object, metadata, "annotations");
 }

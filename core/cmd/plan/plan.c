@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf plan`: the loop over the objects, and the output.
 #include "core/cmd/plan/plan.h"
-#include "core/base/memory.h"
-#include "core/cmd/main.h"
 #include "core/json/yaml.h"
 
 #define VALUE_MAX 160 // bytes of a value that a comment shows
@@ -93,13 +91,13 @@ static struct error *plan_object(struct plan_object *object) {
     object->verdict = PLAN_NOT_DELEGATED;
     if (!object->kind || !kind_list_has(object->kind->abi.versions, object->version))
         return NULL;
-    object->verdict = PLAN_DELEGATED;
     plan_judge_manager(object);
-    if (!plan_check_names(object) || object->left_alone)
+    plan_check_names(object);
+    if (object->verdict != PLAN_DELEGATED)
         return NULL;
     TRY(plan_prepare(object));
     plan_report_phase(object);
-    if (object->left_alone)
+    if (object->verdict != PLAN_DELEGATED)
         return NULL;
     report_placement(object);
     plan_report_pods(object);
@@ -158,28 +156,25 @@ static struct error *plan_all(struct plan *plan, struct plan_input *input, struc
 #define OUTPUT_MAX ((size_t)1 << 30)
 #define EXIT_NOT_DELEGATED 3
 
-enum { CONFIG, ADAPTERS, FILE_, STATUS, CLUSTER, N_FLAGS };
-
 static const struct flag flags[] = {
-    [CONFIG] = FLAG_CONFIG,
-    [ADAPTERS] = FLAG_ADAPTERS,
-    [FILE_] = {NULL, 'f', .argument = "FILE", .required = true,
-               .help = "the objects: one or more documents or lists; - is standard input"},
-    [STATUS] = {"status", .argument = "FILE",
-                .help = "also show the status that the workload gets when its mirror has this one: a status, or\n"
-                        "an object with one"},
-    [CLUSTER] = {"cluster", .argument = "NAME",
-                 .help = "also validate the mirror in this worker with a server-side dry run: changes and rejections\n"
-                         "by its admission"},
+    FLAG_CONFIG,
+    FLAG_ADAPTERS,
+    FLAG(NULL, 'f', "FILE", "the objects: one or more documents or lists; - is standard input", .required = true),
+    FLAG("status", 0, "FILE",
+         "also show the status that the workload gets when its mirror has this one: a status, or\n"
+         "an object with one"),
+    FLAG("cluster", 0, "NAME",
+         "also validate the mirror in this worker with a server-side dry run: changes and rejections\n"
+         "by its admission"),
 };
 
 static struct error *plan(struct call *call, struct setup *setup) {
     AUTO_BUFFER(out, OUTPUT_MAX);
     struct plan plan = {.config = setup->config,
                         .adapters = setup->adapters,
-                        .file = call->values[FILE_],
-                        .status_file = call->values[STATUS],
-                        .cluster = call->values[CLUSTER],
+                        .file = flags_value(call, "f"),
+                        .status_file = flags_value(call, "status"),
+                        .cluster = flags_value(call, "cluster"),
                         .now = clock_now()};
     struct plan_input input = {.count = 0};
     struct tally tally = {.wrong = false};
@@ -201,15 +196,10 @@ static struct error *run_plan(struct call *call) {
     return setup_use(call, plan);
 }
 
-const struct subcommand subcommand_plan = {
-    .name = "plan",
-    .run = run_plan,
-    .flags = flags,
-    .n_flags = N_FLAGS,
-    .summary = "show how the host would handle objects",
-    .text = "Reads objects from a file of YAML or JSON and shows how the host would handle each of them in the\n"
-            "management cluster: which adapter handles it, whether it is delegated to this host, and the\n"
-            "mirror that would be created, as YAML; explanations are comments. Nothing is created. Exits with 0\n"
-            "if every object of a known kind would be delegated, with 3 if one would not, with 1 if one is invalid\n"
-            "or would be rejected.\n",
-};
+SUBCOMMAND(plan, run_plan, "show how the host would handle objects",
+           "Reads objects from a file of YAML or JSON and shows how the host would handle each of them in the\n"
+           "management cluster: which adapter handles it, whether it is delegated to this host, and the\n"
+           "mirror that would be created, as YAML; explanations are comments. Nothing is created. Exits with 0\n"
+           "if every object of a known kind would be delegated, with 3 if one would not, with 1 if one is invalid\n"
+           "or would be rejected.\n",
+           FLAGS(flags));

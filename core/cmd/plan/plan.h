@@ -4,7 +4,6 @@
 // write.
 #pragma once
 
-#include "core/base/text.h"
 #include "core/cmd/cluster.h"
 #include "core/cmd/setup.h"
 #include "core/engine/mirror/mirror.h"
@@ -54,7 +53,7 @@ struct plan_object {
     struct json *mirror;   // that would be created
     char *name;            // "default/pi"
     uint32_t attempt;
-    bool suspended, left_alone;
+    bool suspended;
     enum plan_verdict verdict;
     const char *trouble; // verdict of PLAN_WRONG
     struct buffer lines; // the comments
@@ -75,8 +74,8 @@ const struct kind *plan_find_kind(const struct adapters *adapters, const struct 
                                   struct buffer *lines);
 // Whether the object is delegated to this host, and why.
 void plan_judge_manager(struct plan_object *object);
-// False after reporting names, labels or annotations that every API server rejects.
-bool plan_check_names(struct plan_object *object);
+// Reports names, labels and annotations that every API server rejects.
+void plan_check_names(struct plan_object *object);
 
 // mirror.c
 // Sets the fields that the API server would set.

@@ -2,8 +2,6 @@
 // `wharf rbac`: the permissions that the enabled adapters need, to be applied with kubectl.
 #include "core/cmd/rbac/rbac.h"
 
-#include "core/base/text.h"
-#include "core/cmd/document.h"
 #include "core/host/startup/seal_source.h"
 #include "core/json/yaml.h"
 
@@ -168,22 +166,20 @@ struct error *rbac_print(const struct rbac_options *options, const struct setup 
     return out->failed ? error_no_memory() : NULL;
 }
 
-enum { FOR, CONFIG, ADAPTERS, ENABLED, NAMESPACE, ACCOUNT, NAMESPACED, USER, WITHOUT_LOGS, EXEC, OUTPUT };
-
 static const struct flag flags[] = {
-    [FOR] = FLAG("for", 0, "CLUSTER", "the cluster of the output, or wharf guard in a worker", .required = true,
-                 .words = WORDS("management", "worker", "guard")),
-    [CONFIG] = FLAG_ENABLED_CONFIG,
-    [ADAPTERS] = FLAG_ADAPTERS,
-    [ENABLED] = FLAG_ENABLED_NAMES,
-    [NAMESPACE] = FLAG_HOST_NAMESPACE,
-    [ACCOUNT] = FLAG_ACCOUNT,
-    [NAMESPACED] = FLAG("namespaced", 0, "A,B", "the host may write, and read logs, only in these namespaces"),
-    [USER] = FLAG("user", 0, "NAME", "grant the rights to this user as well", .check = text_is_dns_subdomain,
-                  .expected = "a name like wharf"),
-    [WITHOUT_LOGS] = SWITCH("without-logs", 0, "worker: without the rights for wharf logs"),
-    [EXEC] = SWITCH("exec", 0, "worker: with the rights for wharf exec: the host may run commands in pods"),
-    [OUTPUT] = FLAG(NULL, 'o', "FORMAT", "format of the output", .fallback = "yaml", .words = WORDS("yaml", "json")),
+    FLAG("for", 0, "CLUSTER", "the cluster of the output, or wharf guard in a worker", .required = true,
+         .words = WORDS("management", "worker", "guard")),
+    FLAG_ENABLED_CONFIG,
+    FLAG_ADAPTERS,
+    FLAG_ENABLED_NAMES,
+    FLAG_HOST_NAMESPACE,
+    FLAG_ACCOUNT,
+    FLAG("namespaced", 0, "A,B", "the host may write, and read logs, only in these namespaces"),
+    FLAG("user", 0, "NAME", "grant the rights to this user as well", .check = text_is_dns_subdomain,
+         .expected = "a name like wharf"),
+    SWITCH("without-logs", 0, "worker: without the rights for wharf logs"),
+    SWITCH("exec", 0, "worker: with the rights for wharf exec: the host may run commands in pods"),
+    FLAG(NULL, 'o', "FORMAT", "format of the output", .fallback = "yaml", .words = WORDS("yaml", "json")),
 };
 
 // The documents as one v1 List.
@@ -196,24 +192,24 @@ static struct error *print_json(const struct buffer *text) {
 
 static struct error *run_rbac(struct call *call) {
     enum { MANAGEMENT, WORKER, GUARD };
-    int cluster = flags_word(call, FOR);
-    AUTO_TEXT guards_account = text_format("%s-guard", call->values[ACCOUNT]);
+    int cluster = flags_word(call, "for");
+    AUTO_TEXT guards_account = text_format("%s-guard", flags_value(call, "account"));
     AUTO_BUFFER(text, RBAC_TEXT_MAX);
     __attribute__((cleanup(setup_free))) struct setup setup = {.config = NULL};
     __attribute__((cleanup(rbac_options_clear))) struct rbac_options options = {
         .management = cluster == MANAGEMENT,
         .guard = cluster == GUARD,
-        .with_logs = !call->values[WITHOUT_LOGS],
-        .with_exec = call->values[EXEC],
-        .account = cluster == GUARD ? guards_account : call->values[ACCOUNT],
-        .user = call->values[USER]};
+        .with_logs = !flags_value(call, "without-logs"),
+        .with_exec = flags_value(call, "exec"),
+        .account = cluster == GUARD ? guards_account : flags_value(call, "account"),
+        .user = flags_value(call, "user")};
     TRY(guards_account ? NULL : error_no_memory());
-    if (call->values[NAMESPACED])
-        TRY(rbac_read_namespaces(call->values[NAMESPACED], &options));
-    TRY(setup_enabled(call, NULL, &setup));
+    if (flags_value(call, "namespaced"))
+        TRY(rbac_read_namespaces(flags_value(call, "namespaced"), &options));
+    TRY(setup_enabled(call, &setup));
     options.namespace_ = setup_namespace(&setup, call);
     TRY(rbac_print(&options, &setup, &text));
-    if (flags_word(call, OUTPUT) > 0)
+    if (flags_word(call, "o") > 0)
         return print_json(&text);
     fputs(text.data, stdout);
     return NULL;

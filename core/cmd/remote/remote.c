@@ -3,11 +3,8 @@
 // or behind the Service in the management cluster.
 #include "core/cmd/remote/remote.h"
 
-#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/base/trust.h"
-#include "core/kube/api/requests.h"
-#include "core/kube/client/ask.h"
 
 #include <sys/stat.h>
 #include <time.h>
@@ -82,10 +79,10 @@ static struct error *add_default_socket(struct remote *remote, const char *name,
 }
 
 static struct error *use_address(struct remote *remote, const char *name) {
-    const struct config_serve *serve = &remote->config->serve;
+    const struct config_serve *serve = remote->config ? &remote->config->serve : NULL;
     struct address address;
-    if (!serve->address)
-        return add_socket(remote, name, serve->socket);
+    if (!serve || !serve->address)
+        return add_socket(remote, name, serve ? serve->socket : NULL);
     (void)address_parse_port(serve->address, &address);
     TRY(serve->socket ? add_socket(remote, name, serve->socket) : add_default_socket(remote, name, address.port));
     return add_place(remote, name, text_format("%s%s", serve->cert_file ? HTTPS : "http://", serve->address), false);
@@ -96,11 +93,10 @@ static struct error *use_address(struct remote *remote, const char *name) {
 static void read_config_here(struct remote *remote) {
     struct stat found;
     bool foreign = stat(CONFIG_HERE, &found) == 0 && found.st_uid != geteuid() && found.st_uid != 0;
-    struct error *error = foreign ? error_new(ERROR_REFUSED, "it belongs to another user: --config names it")
-                                  : read_config(remote, CONFIG_HERE);
+    AUTO_ERROR error = foreign ? error_new(ERROR_REFUSED, "it belongs to another user: --config names it")
+                               : read_config(remote, CONFIG_HERE);
     if (error)
         fprintf(stderr, "warning: %s is not used: %s\n", CONFIG_HERE, error_text(error));
-    error_free(error);
 }
 
 // The host of this machine: a configuration's, or one at the usual address.
@@ -245,12 +241,9 @@ static struct error *use_place(struct remote *remote, const struct remote_place 
 // Why the place in use is not the host's; NULL: the host's. free()
 static char *probe(const struct remote *remote) {
     __attribute__((cleanup(ask_cleanup))) struct response response = {.retry_after_ns = -1};
-    struct error *error = ask_raw(remote->host.client, "/api/v1/status", &response);
-    if (error || response.code <= 0) {
-        char *problem = strdup(error ? error_text(error) : response.message);
-        error_free(error);
-        return problem;
-    }
+    AUTO_ERROR error = ask_raw(remote->host.client, "/api/v1/status", &response);
+    if (error || response.code <= 0)
+        return strdup(error ? error_text(error) : response.message);
     if (remote->place->doubtful && !json_string(json_get(response.value, "origin")))
         return text_format("%s answers, but not as wharf", remote->place->server);
     return NULL;
@@ -271,11 +264,10 @@ struct error *remote_locate(struct remote *remote) {
     free(remote->tried);
     remote->tried = NULL;
     for (size_t i = 0; i < remote->n_places; i++) {
-        struct error *error = use_place(remote, &remote->places[i]);
+        AUTO_ERROR error = use_place(remote, &remote->places[i]);
         if (error && i + 1 == remote->n_places)
-            return remote->places[i].server ? error_wrap(error, "%s", remote->places[i].name) : error;
+            return remote->places[i].server ? error_wrap(TAKE(error), "%s", remote->places[i].name) : TAKE(error);
         AUTO_TEXT problem = error ? strdup(error_text(error)) : i + 1 < remote->n_places ? probe(remote) : NULL;
-        error_free(error);
         if (!problem)
             break;
         AUTO_TEXT one = describe(remote, problem);
@@ -344,17 +336,15 @@ struct error *remote_open_management(struct remote *remote) {
 static struct error *check_same_cluster(struct remote *remote) {
     __attribute__((cleanup(ask_cleanup))) struct response response = {.retry_after_ns = -1};
     AUTO_JSON status = NULL;
-    struct error *error = remote_get(remote, "/api/v1/status", &status);
+    error_free(remote_get(remote, "/api/v1/status", &status));
     const char *expected = json_string(json_get(status, "managementUid"));
-    if (error || !expected) {
-        error_free(error);
+    if (!expected)
         return NULL;
-    }
     const struct request request = cluster_id_request();
-    error = ask(remote->management.client, &request, &response);
-    const char *found = error ? "" : cluster_id_uid(&response);
-    if (error || !*found || strcmp(found, expected) == 0)
-        return error;
+    TRY(ask(remote->management.client, &request, &response));
+    const char *found = cluster_id_uid(&response);
+    if (!*found || strcmp(found, expected) == 0)
+        return NULL;
     return error_new(
         ERROR_REFUSED,
         "found the cluster of %s (uid %s of namespace kube-system), expected the management cluster of the "

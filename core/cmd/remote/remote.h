@@ -5,6 +5,8 @@
 
 #include "core/cmd/cluster.h"
 #include "core/cmd/main.h"
+#include "core/kube/api/requests.h"
+#include "core/kube/client/ask.h"
 
 struct remote_options { // NULL: not given
     const char *server; // "http://127.0.0.1:9440", "unix:/run/wharf/9440.sock"

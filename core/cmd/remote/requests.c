@@ -6,12 +6,9 @@
 // that is of use at the host alone.
 #include "core/cmd/remote/remote.h"
 
-#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/host/check/rights.h"
 #include "core/host/tokens/tokens.h"
-#include "core/kube/api/requests.h"
-#include "core/kube/client/ask.h"
 #include "core/kube/kubeconfig/kubeconfig.h"
 #include "core/kube/transport/curl_transport.h"
 
@@ -140,18 +137,16 @@ static struct error *send_token(struct remote *remote) {
 
 // The API server always needs a token: without one the host is not reached.
 static struct error *begin(struct remote *remote) {
-    struct error *error = remote_locate(remote);
+    AUTO_ERROR error = remote_locate(remote);
     if (!error && !remote_is_direct(remote) && !remote->authorized)
         error = send_token(remote);
     if (!error)
         return NULL;
     if (!remote->missing && !remote->tried) {
         remote_leave_place(remote); // the next request tries again
-        return error;
+        return TAKE(error);
     }
-    struct error *unreached = remote_unreached(remote, error_text(error));
-    error_free(error);
-    return unreached;
+    return remote_unreached(remote, error_text(error));
 }
 
 struct error *remote_authorize(struct remote *remote) {

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/base/clock.h"
 #include "core/base/log.h"
-#include "core/base/memory.h"
-#include "core/base/text.h"
 #include "core/cmd/run/run.h"
 #include "core/cmd/setup.h"
 #include "core/host/folder_watcher.h"
 #include "core/host/host.h"
 #include "core/host/io/cluster_connection.h"
 #include "core/host/sources/sources.h"
-#include "core/host/startup/load_adapters.h"
 #include "core/json/yaml.h"
 
 #define FILE_MAX ((size_t)1 << 20)
@@ -33,10 +29,8 @@ static bool is_live(const char *key) {
 
 char *reload_text(const char *path) {
     AUTO_BUFFER(text, FILE_MAX);
-    struct error *error = text_read_file(path, FILE_MAX, &text);
-    bool good = !error;
-    error_free(error);
-    return good ? buffer_take(&text, NULL) : NULL;
+    AUTO_ERROR error = text_read_file(path, FILE_MAX, &text);
+    return error ? NULL : buffer_take(&text, NULL);
 }
 
 static void check_worker(const struct config *config, const struct worker_spec *worker, struct problems *problems) {
@@ -63,16 +57,15 @@ static const char *fencing_namespace(const struct json *config) {
 void reload_compare(const char *path, const char *former, const char *text, struct buffer *out) {
     __attribute__((cleanup(yaml_cleanup))) struct yaml a = {.value = NULL};
     __attribute__((cleanup(yaml_cleanup))) struct yaml b = {.value = NULL};
-    struct error *error = yaml_parse(path, former, strlen(former), &a);
+    AUTO_ERROR error = yaml_parse(path, former, strlen(former), &a);
     if (!error)
         error = yaml_parse(path, text, strlen(text), &b);
-    if (!error) {
-        add_changed(b.value, a.value, false, out);
-        add_changed(a.value, b.value, true, out);
-        if (!text_equal(fencing_namespace(a.value), fencing_namespace(b.value)))
-            buffer_printf(out, "%sfencing.namespace", out->len > 0 ? ", " : "");
-    }
-    error_free(error);
+    if (error)
+        return;
+    add_changed(b.value, a.value, false, out);
+    add_changed(a.value, b.value, true, out);
+    if (!text_equal(fencing_namespace(a.value), fencing_namespace(b.value)))
+        buffer_printf(out, "%sfencing.namespace", out->len > 0 ? ", " : "");
 }
 
 #define MESSAGE_MAX ((size_t)4096)
@@ -91,14 +84,10 @@ struct reload {
     char *directory, *name;       // of the file
 };
 
-static void apply_workers(void *ctx, struct worker_spec *specs, size_t count, enum removal removal) {
-    struct reload *reload = ctx;
-    host_set_workers(reload->options.host, specs, count, removal);
-}
-
-static void report_sources(void *ctx, struct source_note *notes, size_t count) {
-    struct reload *reload = ctx;
-    host_report_sources(reload->options.host, notes, count);
+static void apply_workers(void *ctx, struct source_list *list, enum removal removal) {
+    struct host *host = ((struct reload *)ctx)->options.host;
+    host_set_workers(host, list->specs, list->count, removal);
+    host_report_sources(host, list->notes, list->n_notes);
 }
 
 static struct error *set_folder(struct reload *reload, const struct config *config) {
@@ -110,7 +99,7 @@ static struct error *set_folder(struct reload *reload, const struct config *conf
     source_folder_free(reload->folder);
     reload->folder = NULL;
     if (!wanted && had)
-        sources_set(reload->sources, SOURCE_DIRECTORY, NULL, 0, NULL, 0);
+        sources_set(reload->sources, SOURCE_DIRECTORY, (struct source_list){.specs = NULL});
     return wanted ? source_folder_new(reload->sources, reload->watcher, wanted, &config->credential_plugins,
                                       &reload->folder)
                   : NULL;
@@ -178,11 +167,9 @@ static void use_config(struct reload *reload, struct good *good) {
         host_add_adapters(reload->options.host, good->adapters);
     }
     host_configure(reload->options.host, config); // before the workers, which may depend on the plugins
-    struct error *error = apply_config(reload, config);
-    if (error) { // out of memory: as much as was possible
+    AUTO_ERROR error = apply_config(reload, config);
+    if (error) // out of memory: as much as was possible
         log_fields(LOG_ERROR, "configuration not reloaded completely", {"error", error_text(error)});
-        error_free(error);
-    }
     log_setup(config->log_format, config->log_level);
     report_used(reload, good->text, &good->later);
     config_free(reload->reloaded);
@@ -206,8 +193,10 @@ static struct error *read_config(struct reload *reload, struct problems *problem
     if (config)
         setup_find_adapters(config, problems);
     struct error *error = NULL;
-    if (config && are_none(problems))
-        error = load_more_adapters(former, config, first->controller_name, problems, &good->later, &good->adapters);
+    if (config && are_none(problems)) { // another name of the controller takes effect after a restart
+        struct adapters_options options = config_adapters_of(config, first->controller_name);
+        error = adapters_extend(former, &options, problems, &good->later, &good->adapters);
+    }
     if (!error && are_none(problems))
         good->config = TAKE(config);
     config_free(config);
@@ -225,7 +214,7 @@ static void on_change(void *ctx, bool forced) {
     struct problems problems = {0};
     struct good good = {.text = text};
     buffer_init(&good.later, MESSAGE_MAX);
-    struct error *error = read_config(reload, &problems, &good);
+    AUTO_ERROR error = read_config(reload, &problems, &good);
     if (good.config)
         use_config(reload, &good);
     else
@@ -233,7 +222,6 @@ static void on_change(void *ctx, bool forced) {
     notify_reloaded(reload->options.notify,
                     good.config ? "running" : "running; the configuration was not reloaded, see the log");
     buffer_free(&good.later);
-    error_free(error);
     problems_free(&problems);
 }
 
@@ -255,7 +243,7 @@ static struct error *watch_file(struct reload *reload) {
 }
 
 static struct error *start_watching(struct reload *reload) {
-    struct sources_options options = {.apply = apply_workers, .tell = report_sources, .ctx = reload};
+    struct sources_options options = {.apply = apply_workers, .ctx = reload};
     reload->first = reload->options.text ? strdup(reload->options.text) : NULL;
     reload->seen = reload->first ? text_hash(TEXT_HASH, reload->first) : 0;
     TRY(sources_new(&options, &reload->sources));

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf run`, from reading the configuration to the exit code.
 #include "core/cmd/run/run.h"
-#include "core/base/clock.h"
 #include "core/base/log.h"
-#include "core/base/text.h"
 #include "core/base/trust.h"
-#include "core/cmd/main.h"
-#include "core/cmd/run/signals.h"
 #include "core/cmd/setup.h"
 #include "core/kube/transport/curl_transport.h"
 #include "core/serve/http/http.h"
@@ -16,9 +12,7 @@
 
 #define LAST_LINES_NS CLOCK_SECOND // for flushing the log at the end
 
-enum { CONFIG, ADAPTERS, N_FLAGS };
-
-static const struct flag flags[] = {[CONFIG] = FLAG_CONFIG, [ADAPTERS] = FLAG_ADAPTERS};
+static const struct flag flags[] = {FLAG_CONFIG, FLAG_ADAPTERS};
 
 struct program {
     struct config *config;
@@ -34,20 +28,10 @@ struct program {
     struct notify *notify; // NULL: not started by systemd
 };
 
-static void print_problems(const struct problems *problems) {
-    for (size_t i = 0; i < problems->count; i++) {
-        AUTO_TEXT line = text_format("wharf: %s", problems->list[i]);
-        text_print_line(stderr, line ? line : problems->list[i]);
-    }
-    if (problems->lost)
-        fprintf(stderr, "wharf: and %zu more problems, omitted for lack of memory\n", problems->lost);
-}
-
 static struct error *load_config(struct program *program, const char *path, const char *adapter_directory) {
     struct problems problems = {0};
     struct error *error = setup_config(path, adapter_directory, &problems, &program->config);
-    print_problems(&problems);
-    if (!error && (problems.count || problems.lost || !program->config))
+    if ((main_print_problems("wharf: ", &problems) > 0 || !program->config) && !error)
         error = error_new(ERROR_INVALID, "%s cannot be used", path);
     problems_free(&problems);
     return error;
@@ -80,15 +64,14 @@ static struct error *start_local(struct program *program, const struct http_sour
     if (config->socket)
         return error_wrap(serve_socket(program, config->socket, source), "serve.socket");
     AUTO_TEXT path = NULL;
-    struct error *error = local_socket_default(http_server_port(program->port), &path);
+    AUTO_ERROR error = local_socket_default(http_server_port(program->port), &path);
     if (!error && path)
         error = serve_socket(program, path, source);
     else if (!error && config->group)
         error = error_new(ERROR_INVALID, "there is no folder for a socket: configure serve.socket");
     if (!error || error->code == ERROR_NO_MEMORY || config->group)
-        return error_wrap(error, "serve.socketGroup");
+        return error_wrap(TAKE(error), "serve.socketGroup");
     log_fields(LOG_WARN, "no Unix socket for callers on this machine", {"path", path}, {"error", error_text(error)});
-    error_free(error);
     return NULL;
 }
 
@@ -116,11 +99,9 @@ static void stop_host(void *ctx) {
 
 static bool is_running(void *host, struct buffer *waits_for) {
     struct host_snapshot snapshot;
-    struct error *error = host_snapshot(host, &snapshot);
-    if (error) {
-        error_free(error);
+    AUTO_ERROR error = host_snapshot(host, &snapshot);
+    if (error)
         return false;
-    }
     bool running = snapshot.running;
     if (snapshot.waits_for)
         text_show(waits_for, snapshot.waits_for); // may be a server's text
@@ -128,8 +109,9 @@ static bool is_running(void *host, struct buffer *waits_for) {
     return running;
 }
 
-static void on_reload(void *reload) {
-    reload_now(reload);
+static void on_reload(void *ctx) {
+    const struct program *program = ctx;
+    reload_now(program->reload);
 }
 
 static struct error *start_reload(struct program *program, const char *adapter_directory, const char *text) {
@@ -138,9 +120,7 @@ static struct error *start_reload(struct program *program, const char *adapter_d
                                      .adapter_directory = adapter_directory,
                                      .text = text,
                                      .notify = program->notify};
-    TRY(reload_start(&options, &program->reload));
-    signals_on_reload(program->signals, on_reload, program->reload);
-    return NULL;
+    return reload_start(&options, &program->reload);
 }
 
 static struct error *prepare(struct program *program, const char *config_path, const char *adapter_directory) {
@@ -168,16 +148,15 @@ static struct error *run_host(struct program *program) {
     log_fields(LOG_INFO, "wharf starting", {"version", WHARF_VERSION}, {"config", program->config->path},
                LOG_INT("workers", program->config->n_workers), LOG_INT("kinds", program->adapters->n_kinds),
                {"serving", program->config->serve.address}, {"socket", program->socket.path});
-    signals_on_stop(program->signals, stop_host, program);
+    signals_handle(program->signals, stop_host, on_reload, program);
     struct error *error = host_run(program->host);
-    signals_forget(program->signals);
-    signals_on_reload(program->signals, NULL, NULL);
+    signals_handle(program->signals, NULL, NULL, NULL);
     return error;
 }
 
 static struct error *run_service(struct call *call) {
     struct program program = {.config = NULL};
-    struct error *error = prepare(&program, call->values[CONFIG], call->values[ADAPTERS]);
+    struct error *error = prepare(&program, flags_value(call, "config"), flags_value(call, "adapters"));
     if (!error)
         error = run_host(&program);
     local_socket_remove(&program.socket); // first: callers find another host, or none
@@ -195,14 +174,8 @@ static struct error *run_service(struct call *call) {
     return NULL;
 }
 
-const struct subcommand subcommand_run = {
-    .name = "run",
-    .run = run_service,
-    .flags = flags,
-    .n_flags = N_FLAGS,
-    .summary = "run the host",
-    .text =
-        "Watches the management cluster for workloads that are delegated to this host, runs a mirror of each in a\n"
-        "worker cluster, and copies the mirror's status back. SIGTERM or SIGINT stops it once the writes in flight\n"
-        "have finished, after at most twelve seconds; a second signal stops it at once. Logs go to stderr.\n",
-};
+SUBCOMMAND(run, run_service, "run the host",
+           "Watches the management cluster for workloads that are delegated to this host, runs a mirror of each in a\n"
+           "worker cluster, and copies the mirror's status back. SIGTERM or SIGINT stops it once the writes in flight\n"
+           "have finished, after at most twelve seconds; a second signal stops it at once. Logs go to stderr.\n",
+           FLAGS(flags));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of `wharf run` around the host: notifications of the service manager, and reloads of the configuration.
+// The parts of `wharf run` around the host: notifications of the service manager, reloads of the
+// configuration, and signals.
 #pragma once
 
 #include "core/base/buffer.h"
@@ -64,3 +65,23 @@ struct error *reload_start(const struct reload_options *options, struct reload *
 void reload_now(struct reload *reload);
 // Nothing is called afterwards. After host_run, before host_free. NULL is allowed.
 void reload_stop(struct reload *reload);
+
+// signals.c
+// Signals of a running host. SIGTERM and SIGINT request a graceful stop; a second one, or the timeout, ends the process
+// unconditionally. SIGHUP asks for the configuration to be read again. SIGUSR1 and SIGUSR2 are logged and ignored.
+
+// From the first signal to the end of the process: systemd kills it after 15 s (TimeoutStopSec in
+// etc/wharf.service.in).
+#define SIGNALS_STOP_NS (12 * CLOCK_SECOND)
+
+struct signals;
+
+// Starts a thread for signals. Call before any other thread starts, so that all inherit the signal mask.
+struct error *signals_start(struct signals **out);
+
+// Calls `stop(ctx)` on a request to stop, immediately after an earlier request, and `reload(ctx)` on SIGHUP; on the
+// signal thread or this one, until the next call. NULL: calls nothing.
+void signals_handle(struct signals *signals, void (*stop)(void *ctx), void (*reload)(void *ctx), void *ctx);
+
+// Ends the thread. NULL is allowed.
+void signals_end(struct signals *signals);

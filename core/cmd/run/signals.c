@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/cmd/run/signals.h"
+#include "core/cmd/run/run.h"
 
 #include "core/base/log.h"
 #include "core/base/thread.h"
@@ -19,11 +19,9 @@ struct signals {
     pthread_t thread;
     int64_t asked_ns; // of the first request to stop, 0: none; used by the thread only
     pthread_mutex_t mutex;
-    void (*stop)(void *ctx); // under `mutex`, like the following
+    void (*stop)(void *ctx), (*reload)(void *ctx); // under `mutex`, like the following
     void *ctx;
     bool asked;
-    void (*reload)(void *ctx);
-    void *reload_ctx;
 };
 
 static const struct {
@@ -60,7 +58,7 @@ static void request_stop(struct signals *signals, uint32_t number) {
 static bool request_reload(struct signals *signals) {
     AUTO_LOCK(&signals->mutex);
     if (signals->reload)
-        signals->reload(signals->reload_ctx);
+        signals->reload(signals->ctx);
     return signals->reload;
 }
 
@@ -156,22 +154,13 @@ struct error *signals_start(struct signals **out) {
     return error;
 }
 
-void signals_on_stop(struct signals *signals, void (*stop)(void *ctx), void *ctx) {
+void signals_handle(struct signals *signals, void (*stop)(void *ctx), void (*reload)(void *ctx), void *ctx) {
     AUTO_LOCK(&signals->mutex);
     signals->stop = stop;
+    signals->reload = reload;
     signals->ctx = ctx;
     if (signals->asked && stop)
         stop(ctx);
-}
-
-void signals_on_reload(struct signals *signals, void (*reload)(void *ctx), void *ctx) {
-    AUTO_LOCK(&signals->mutex);
-    signals->reload = reload;
-    signals->reload_ctx = ctx;
-}
-
-void signals_forget(struct signals *signals) {
-    signals_on_stop(signals, NULL, NULL);
 }
 
 void signals_end(struct signals *signals) {

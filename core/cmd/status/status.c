@@ -2,11 +2,7 @@
 // `wharf status`: tables of the host's API for selected workloads, at once or when the host or the workers are ready.
 #include "core/cmd/status/status.h"
 
-#include "core/base/clock.h"
-#include "core/base/text.h"
-#include "core/cmd/document.h"
 #include "core/cmd/remote/remote.h"
-#include "core/kube/client/ask.h"
 
 #include <sys/ioctl.h>
 #include <time.h>
@@ -274,7 +270,7 @@ static struct error *print_changes(struct asked *asked, struct json *printed, bo
         table.failed |= !json_set(printed, key, json_new_int64(hash));
     }
     TRY(text_table_end(&table, titled, stdout));
-    return fflush(stdout) == 0 ? NULL : error_new(ERROR_IO, "cannot write to standard output");
+    return fflush(stdout) == 0 && !ferror(stdout) ? NULL : error_new(ERROR_IO, "cannot write to standard output");
 }
 
 static struct error *watch(struct asked *asked) {
@@ -364,7 +360,7 @@ static struct error *await_ready(const struct asked *asked, char **obstacle) {
 }
 
 static struct error *run_status(struct call *call) {
-    struct asked asked = {.call = call, .values = call->values, .output = (enum output)flags_word(call, OUTPUT)};
+    struct asked asked = {.call = call, .values = call->values, .output = (enum output)flags_word(call, "output")};
     for (size_t i = 0; call->operand[0] && i < COUNT(views); i++)
         if (strcmp(call->operand[0], views[i]->name) == 0)
             asked.view = views[i];

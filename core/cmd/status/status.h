@@ -3,7 +3,6 @@
 #pragma once
 
 #include "core/cmd/main.h"
-#include "core/json/json.h"
 
 struct status_column {
     const char *title;

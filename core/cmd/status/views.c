@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The columns of `wharf status`, from the JSON of the host's API (docs/api.md).
 #include "core/base/buffer.h"
-#include "core/base/clock.h"
-#include "core/base/text.h"
 #include "core/cmd/status/status.h"
 
 #include <limits.h>

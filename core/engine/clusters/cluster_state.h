@@ -15,7 +15,7 @@ struct watch_state { // one kind in one cluster
     bool large_ignored;       // the engine ignores some of the worker's mirrors, see large_mirrors_bound
     uint32_t disowned;        // management: workloads no longer delegated, since the last sight of a delegated one
     uint32_t status_failures; // PAUSE_STATUS
-    struct also_run {     // management: signs of a controller that runs delegated workloads of the kind, see rival.h
+    struct also_run {     // management: signs of a controller that runs delegated workloads of the kind, see status.h
         int64_t until_ns; // the signs count until then
         uint64_t space;   // hash of the namespace of the first
         bool everywhere;  // others were in another namespace

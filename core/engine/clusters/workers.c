@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The events about watches, connections and workers.
+// The numbers of the clusters, with the tables indexed by number, and the events about watches, connections and
+// workers. A number without a worker is vacant: never connected or eligible, and the engine ignores its events.
+#include "core/base/memory.h"
 #include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/clusters/clusters.h"
@@ -11,8 +13,164 @@
 #include "core/engine/placement/placing.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
-#include "core/engine/request/pacing.h"
 #include "core/engine/status/status.h"
+
+// Numbers --------------------------------------------------------------------------------------------------------
+
+// As array_reserve, from a known length on: new items are zero.
+static bool grow(void *array, size_t from, size_t to, size_t size) {
+    return array_reserve(array, &from, to, size);
+}
+
+// The rows of `workers` follow the pointers.
+static struct worker_facts **copy_workers(const struct engine *engine, size_t n_clusters, size_t n_kinds) {
+    struct worker_facts **table = calloc(1, n_kinds * (sizeof *table + n_clusters * sizeof **table) + 1);
+    for (size_t k = 0; table && k < n_kinds; k++) {
+        table[k] = (struct worker_facts *)(void *)(table + n_kinds) + k * n_clusters;
+        if (engine->workers && k < engine->n_kinds)
+            memcpy(table[k], engine->workers[k], engine->n_clusters * sizeof **table);
+    }
+    return table;
+}
+
+static struct watch_state *copy_watches(const struct engine *engine, size_t n_clusters, size_t n_kinds) {
+    struct watch_state *watches = calloc(n_clusters * n_kinds + 1, sizeof *watches);
+    for (size_t c = 0; watches && engine->n_kinds > 0 && c < engine->n_clusters; c++)
+        memcpy(&watches[c * n_kinds], cluster_watch(engine, c, 0), engine->n_kinds * sizeof *watches);
+    return watches;
+}
+
+// Grows the tables for more clusters or kinds. A table that has grown before another one fails keeps unused rows.
+static bool grow_tables(struct engine *engine, size_t n_clusters, size_t n_kinds) {
+    size_t clusters = engine->n_clusters, kinds = engine->n_kinds;
+    bool grown = grow(&engine->clusters, clusters, n_clusters, sizeof *engine->clusters) &&
+                 grow(&engine->stats.clusters, clusters, n_clusters, sizeof *engine->stats.clusters) &&
+                 grow(&engine->stats.kinds, kinds, n_kinds, sizeof *engine->stats.kinds);
+    for (size_t c = 0; grown && c < clusters; c++)
+        if (!cluster_is_vacant(engine, c))
+            grown = grow(&engine->stats.clusters[c].watches, kinds, n_kinds, sizeof(struct stats_watch));
+    struct watch_state *watches = copy_watches(engine, n_clusters, n_kinds);
+    struct worker_facts **workers = copy_workers(engine, n_clusters, n_kinds);
+    if (!grown || !watches || !workers) {
+        free(watches);
+        free(workers);
+        return false;
+    }
+    free(engine->watches);
+    free(engine->workers);
+    engine->watches = watches;
+    engine->workers = workers;
+    engine->n_clusters = engine->stats.n_clusters = n_clusters;
+    engine->n_kinds = engine->stats.n_kinds = n_kinds;
+    for (size_t c = clusters; c < n_clusters; c++)
+        engine->stats.clusters[c].vacant = true;
+    return true;
+}
+
+// Fills the row of a kind in a cluster (or a vacant number) when the kind or the cluster is new.
+static void fill_row(struct engine *engine, size_t cluster, size_t kind) {
+    if (!cluster_is_vacant(engine, cluster)) {
+        struct worker_facts *worker = &engine->workers[kind][cluster];
+        cluster_watch(engine, cluster, kind)->lost_since_ns = engine->now.mono_ns;
+        worker->name = engine->clusters[cluster].name;
+        worker->name_hash = decide_name_hash(engine->clusters[cluster].name);
+        worker->active = engine->stats.clusters[cluster].active; // of all kinds
+        worker->finished = *completions_of(engine, cluster);
+    }
+    cluster_refresh(engine, cluster, kind);
+}
+
+static void fill(struct engine *engine, size_t cluster, struct pace *pace) {
+    struct stats_cluster *stats = &engine->stats.clusters[cluster];
+    pacing_join(engine, cluster, pace);
+    stats->vacant = false;
+    stats->number = cluster;
+    text_copy(stats->name, sizeof stats->name, engine->clusters[cluster].name);
+    for (size_t k = 0; k < engine->n_kinds; k++)
+        fill_row(engine, cluster, k);
+}
+
+// Gives a vacant number, which may be the first one beyond the tables, to a cluster. Takes the texts of the settings.
+// False when out of memory: nothing changed.
+static bool take_slot(struct engine *engine, size_t cluster, const char *name, const struct worker_settings *settings) {
+    if (cluster >= engine->n_clusters && !grow_tables(engine, cluster + 1, engine->n_kinds))
+        return false;
+    char *copy = strdup(name);
+    struct pace *pace = calloc(1, sizeof *pace);
+    struct stats_watch *watches = calloc(engine->n_kinds + 1, sizeof *watches);
+    if (!copy || !pace || !watches) {
+        free(copy);
+        free(pace);
+        free(watches);
+        return false;
+    }
+    engine->clusters[cluster] = (struct engine_cluster){.name = copy,
+                                                        .settings = *settings,
+                                                        .lane = engine->clusters[cluster].lane,
+                                                        .membership.join = engine->membership.joins++};
+    engine->stats.clusters[cluster].watches = watches;
+    fill(engine, cluster, pace);
+    return true;
+}
+
+static void free_row(struct engine *engine, size_t cluster) {
+    pacing_leave(engine, cluster);
+    free(engine->stats.clusters[cluster].watches);
+    free(engine->clusters[cluster].name);
+    worker_settings_clear(&engine->clusters[cluster].settings);
+    completions_free(engine, cluster);
+}
+
+// Empties the tables' rows; no entry may refer to the cluster, and no request to the cluster may be in flight.
+static void vacate_slot(struct engine *engine, size_t cluster) {
+    free_row(engine, cluster);
+    engine->stats.clusters[cluster] = (struct stats_cluster){.vacant = true};
+    engine->clusters[cluster] =
+        (struct engine_cluster){.lane = engine->clusters[cluster].lane, .settings.policy = WORKER_LEFT};
+    placement_workers_changed(engine);
+    for (size_t k = 0; k < engine->n_kinds; k++) {
+        *cluster_watch(engine, cluster, k) = (struct watch_state){0};
+        engine->workers[k][cluster] = (struct worker_facts){0};
+        cluster_refresh(engine, cluster, k);
+    }
+}
+
+struct error *engine_add_kinds(struct engine *engine, struct kind *const *kinds, size_t n_kinds, struct moment now) {
+    size_t from = engine->n_kinds;
+    if (n_kinds <= from)
+        return NULL;
+    if (!store_grow(&engine->store, n_kinds, engine->seed) || !grow_tables(engine, engine->n_clusters, n_kinds))
+        return error_no_memory();
+    engine->kinds = kinds;
+    engine->store.n_kinds = n_kinds;
+    engine->now = now;
+    for (size_t c = 0; c < engine->n_clusters; c++)
+        for (size_t k = from; k < n_kinds; k++)
+            fill_row(engine, c, k);
+    return NULL;
+}
+
+// The management cluster and the first workers. On failure free_slots is still called.
+static struct error *init_slots(struct engine *engine, const struct engine_options *options) {
+    static const struct worker_settings none;
+    if (!grow_tables(engine, options->n_workers + 1, options->n_kinds) ||
+        !take_slot(engine, ENGINE_MANAGEMENT, "management", &none))
+        return error_no_memory();
+    for (size_t w = 0; w < options->n_workers; w++)
+        if (!take_slot(engine, w + 1, options->worker_names[w], &none))
+            return error_no_memory();
+    return NULL;
+}
+
+// After the store: entries wait in the clusters' queues.
+static void free_slots(struct engine *engine) {
+    for (size_t c = 0; c < engine->n_clusters; c++)
+        free_row(engine, c);
+    free(engine->workers);
+    free(engine->clusters);
+    free(engine->watches);
+    free(engine->stats.clusters);
+}
 
 // Workers ------------------------------------------------------------------------------------------------------
 
@@ -36,7 +194,6 @@ static void forget_mirror(struct engine *engine, struct entry *entry, struct mir
     if (!current && m->of_workload && (m->present || m->may_exist))
         w->earlier_until_ns = clock_later(w->earlier_until_ns, given_up_ns(engine, entry, mirror));
     orphans_forget(engine, mirror);
-    large_mirrors_forget(engine, mirror);
     entry_remove_mirror(&engine->store, entry, mirror);
     queue_entry(engine, entry);
 }
@@ -71,7 +228,7 @@ static void leave(struct engine *engine, size_t cluster) {
     report_log(engine, LOG_INFO, cluster, LOG_NO_KIND, "the worker left");
     missing_worker_left(engine, engine->clusters[cluster].name, engine->clusters[cluster].membership.identity.first);
     capacity_left(engine, cluster);
-    slot_vacate(engine, cluster);
+    vacate_slot(engine, cluster);
     identity_left(engine);
 }
 
@@ -108,7 +265,7 @@ static void on_worker(struct engine *engine, const struct engine_event *event) {
     struct worker_settings copy, former = {.name = NULL};
     if (!worker_settings_copy(settings, &copy))
         return;
-    if (vacant && !slot_take(engine, cluster, copy.name, &copy)) {
+    if (vacant && !take_slot(engine, cluster, copy.name, &copy)) {
         worker_settings_clear(&copy);
         return;
     }
@@ -232,7 +389,7 @@ static void on_event(struct engine *engine, struct engine_event *event) {
 
 static struct error *begin(struct engine *engine, const struct engine_options *options) {
     map_init(&engine->membership.missing, options->seed);
-    struct error *error = slots_init(engine, options);
+    struct error *error = init_slots(engine, options);
     if (!error && options->management_uid)
         text_copy(engine->clusters[ENGINE_MANAGEMENT].membership.identity.first, STORE_UID_MAX,
                   options->management_uid);
@@ -240,7 +397,7 @@ static struct error *begin(struct engine *engine, const struct engine_options *o
 }
 
 static void end(struct engine *engine) {
-    slots_free(engine);
+    free_slots(engine);
     missing_workers_free(engine);
 }
 

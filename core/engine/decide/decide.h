@@ -4,7 +4,6 @@
 #pragma once
 
 #include "core/base/clock.h"
-#include "core/engine/placement/namespaces.h"
 #include "core/engine/shard/shard_hash.h"
 #include "core/engine/store/throttle.h"
 
@@ -14,6 +13,26 @@ struct placement_view;
 #define DECIDE_UNKNOWN_CLUSTER UINT32_MAX  // the annotation names a worker without configuration
 #define DECIDE_GIVEN_UP_SEVERAL UINT32_MAX // attempts in more than one worker
 #define DECIDE_STATUS_REFUSALS 2           // so many rejections, and the status delays nothing else
+
+// Permitted namespaces of workloads: overall, and by worker. A workload with an earlier placement stays until the end
+// after a change of the rule. A rule is a text with one pattern a line: "+team-*" allows, "-kube-*" denies; and one
+// line "=env in (a,b)" with a selector of the namespace's labels. A denial always wins; if a pattern allows namespaces,
+// the rule denies all others; a selector denies every namespace that does not match.
+enum namespaces_verdict {
+    NAMESPACES_PERMITTED,
+    NAMESPACES_DENIED,
+    NAMESPACES_UNDECIDED // for lack of the namespace's labels
+};
+
+struct namespaces_subject {
+    const char *name; // so many bytes; "": of a cluster-scoped object, which is always permitted
+    size_t len;
+    bool labels_known;
+    const char *labels; // "key=value,key=value"; NULL: none
+};
+
+// `rule` NULL or "": all.
+enum namespaces_verdict namespaces_judge(const char *rule, const struct namespaces_subject *subject);
 
 // One worker cluster, for one kind.
 struct worker_facts {
@@ -36,7 +55,7 @@ struct worker_facts {
     size_t max_kind;        // of this kind
     uint32_t weight;        // 1 or more
     uint32_t order;         // from 1 on; 0: after all others
-    const char *namespaces; // rule, see namespaces.h; or NULL
+    const char *namespaces; // rule, see namespaces_judge; or NULL
     uint64_t guarded;       // masks of shards: a guard stops the mirrors of these once the worker is lost,
     int64_t fenced_ns;      // by then; the host gives up none of these before; 0: unknown
     int64_t unguarded_ns;   // the host gives up mirrors of the other shards from then on; CLOCK_NEVER: never
@@ -84,7 +103,7 @@ struct workload_facts {
     bool check_rejected : 1; // an admission check rejected the workload for good
     bool ended : 1;          // finished, with the final status of the mirror or of this host
     bool foreign_end : 1;    // finished, according to another writer, while the mirror ran
-    bool end_untold : 1;     // the report of the end waits for certainty, see rival.h
+    bool end_untold : 1;     // the report of the end waits for certainty, see status.h
 };
 
 // Facts about the object of this name in one worker, kept in the mirror.
@@ -154,7 +173,7 @@ struct decide_facts {
     uint32_t shard;         // shard of the workload,
     int64_t fence_begun_ns; // since when this host holds the shard, see fence_begin
     int64_t now_ns;
-    const char *namespaces;               // rule for all workers, see namespaces.h; or NULL
+    const char *namespaces;               // rule for all workers, see namespaces_judge; or NULL
     struct namespaces_subject namespace_; // the namespace of the workload
     const struct placement_view *view;    // NULL: all workers are candidates, with the default policy
     bool *asks;                           // output: a choice between workers was made, so a view matters; may be NULL

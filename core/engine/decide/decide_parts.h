@@ -39,12 +39,6 @@ struct action decide_for_placed(const struct decide_facts *f, size_t stale_pendi
 
 // Unstarted mirrors, workers already tried, and workloads that no worker accepts.
 
-// `otherwise`, or the withdrawal of an unstarted mirror. Rule 2: the host deletes the mirror only at the
-// resourceVersion seen, and places the workload again once the mirror is certainly gone.
-struct action decide_waits_to_start(const struct decide_facts *f, const struct mirror_facts *m,
-                                    struct action otherwise);
-// Whether the mirror is gone because the host withdrew the mirror.
-bool decide_is_withdrawn(const struct decide_facts *f);
 // The mirror did not start in the worker in this round, or the worker rejected the mirror before the host gave up.
 bool decide_is_tried(const struct decide_facts *f, const struct mirror_facts *m);
 // Whether a new round may begin, in which workers already tried are candidates again. If not, lowers *next_ns to its

@@ -225,11 +225,10 @@ enum fence_request fence_lease_next(struct fence_lease *lease, struct moment now
     *at_ns = lease->flies != FENCE_NONE ? CLOCK_NEVER : lease->at_ns;
     if (*at_ns > now.mono_ns)
         return FENCE_NONE;
-    enum fence_request type = choose_request(lease);
-    if (type == FENCE_NONE) {
-        *at_ns = CLOCK_NEVER;
-        return FENCE_NONE;
-    }
+    enum fence_request type = lease->flies = choose_request(lease);
+    *at_ns = CLOCK_NEVER;
+    if (type == FENCE_NONE)
+        return type;
     fence_name_print(lease->origin, lease->part, lease->name);
     *request = (struct request){.resource = FENCE_RESOURCE,
                                 .namespace_ = lease->namespace_,
@@ -243,10 +242,6 @@ enum fence_request fence_lease_next(struct fence_lease *lease, struct moment now
     request->body = lease->body;
     request->body_len = strlen(lease->body);
     return type;
-}
-
-void fence_lease_sent(struct fence_lease *lease, enum fence_request type) {
-    lease->flies = type;
 }
 
 // Answers ------------------------------------------------------------------------------------------------------------
@@ -331,8 +326,4 @@ bool fence_lease_answer(struct fence_lease *lease, const struct response *respon
     if (lease->leaves && type != FENCE_RELEASE)
         fence_lease_look(lease, now);
     return false;
-}
-
-const char *fence_lease_problem(const struct fence_lease *lease) {
-    return lease->problem;
 }

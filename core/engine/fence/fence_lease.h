@@ -43,7 +43,7 @@ struct fence_guard {
     bool watches_others;       // Leases of another number of shards
 };
 
-struct fence_lease { // only fence_lease.c uses the fields
+struct fence_lease { // only fence_lease.c writes the fields
     char origin[64], guard[FENCE_NAME_MAX], namespace_[64], identity[128];
     uint32_t shards;
     int64_t after_ns;      // fenceAfter
@@ -57,13 +57,13 @@ struct fence_lease { // only fence_lease.c uses the fields
     const char *others_at;     // in `others`: the rest to release
     struct fence_part part;    // of the request in flight, or the next one
     char name[FENCE_NAME_MAX]; // of the part's Lease
-    enum fence_request flies;
+    enum fence_request flies;  // until fence_lease_answer
     int64_t at_ns;
     struct fence_guard guards[FENCE_GUARDS];
     char others[FENCE_LIST_MAX]; // Leases of another number of shards that a guard watches
     uint64_t closed;             // shards with mirrors that the guards stop, or may stop
     int64_t sent_back_ns;        // when the host received the newest beat sent back
-    char problem[200];
+    char problem[200];           // the failure of the last round; "": no failure
     char body[FENCE_BEATS_MAX + 1024];
 };
 
@@ -78,14 +78,12 @@ void fence_lease_look(struct fence_lease *lease, struct moment now);
 // then does nothing. The caller calls again when the host holds other shards.
 void fence_lease_leave(struct fence_lease *lease, uint64_t shards, struct moment now);
 
-// The due request, with strings that are valid until the next call; FENCE_NONE: none before *at_ns.
+// The due request, which the caller sends, or answers with NULL; its strings are valid until the next call. FENCE_NONE:
+// none before *at_ns.
 enum fence_request fence_lease_next(struct fence_lease *lease, struct moment now, struct request *request,
                                     int64_t *at_ns);
 // The shard of the request, which needs the gate of that shard.
 uint32_t fence_lease_shard(const struct fence_lease *lease);
-void fence_lease_sent(struct fence_lease *lease, enum fence_request type);
 // The answer; NULL after a cancelled request. True: fills `news`, which the engine must get before the next request.
 bool fence_lease_answer(struct fence_lease *lease, const struct response *response, struct moment now,
                         struct fence_news *news);
-// The failure of the last round; "": no failure.
-const char *fence_lease_problem(const struct fence_lease *lease);

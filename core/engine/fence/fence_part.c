@@ -57,8 +57,9 @@ static void report_change(struct engine *engine, size_t cluster, const struct fe
                    engine->settings.fencing.wait ? "only after the worker is back"
                                                  : "after workerLostTimeout, and they may run in two workers");
     if (news->guards == 1 && before->news.guards != 1)
-        report_log(engine, LOG_WARN, cluster, LOG_NO_KIND,
-                   "the worker has only one guard: if the guard fails too, a lost worker goes on running mirrors");
+        report_log(
+            engine, LOG_WARN, cluster, LOG_NO_KIND,
+            "the worker has a guard, but only one: if the guard fails too, a lost worker goes on running mirrors");
     else if (news->guards > 1 && before->news.guards != news->guards)
         report_log(engine, LOG_INFO, cluster, LOG_NO_KIND, "the worker has %u guards", news->guards);
     if ((news->fencing & held) && !(before->known && (before->news.fencing & held)))

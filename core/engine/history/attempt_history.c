@@ -98,20 +98,13 @@ void attempt_history_follow(struct engine *engine, struct entry *entry) {
         end_gone(engine, w, attempt);
 }
 
-void attempt_history_rejected(struct engine *engine, struct entry *entry, const struct mirror *mirror,
-                              const char *reason, const char *message) {
-    struct attempt *attempt = present_attempt(engine, entry);
-    if (!attempt || mirror->facts.cluster != entry->workload->facts.cluster)
-        return;
-    end_attempt(engine, attempt, OUTCOME_REJECTED);
-    attempt->reason = reason;
-    set_message(attempt, message);
-}
-
-void attempt_history_withdrawn(struct engine *engine, struct entry *entry, const char *reason, const char *message) {
+void attempt_history_failed(struct engine *engine, struct entry *entry, enum outcome outcome, const char *reason,
+                            const char *message) {
     struct attempt *attempt = present_attempt(engine, entry);
     if (!attempt)
         return;
+    if (outcome != OUTCOME_NONE)
+        end_attempt(engine, attempt, outcome);
     attempt->reason = reason;
     set_message(attempt, message);
 }

@@ -9,11 +9,9 @@
 void attempt_history_follow(struct engine *engine, struct entry *entry);
 // The cause of the next attempt.
 void attempt_history_leaves(struct entry *entry, enum outcome outcome);
-// Records a rejection by a worker in the present attempt. `reason` is static.
-void attempt_history_rejected(struct engine *engine, struct entry *entry, const struct mirror *mirror,
-                              const char *reason, const char *message);
-// Records the withdrawal of the present attempt. `reason` is static.
-void attempt_history_withdrawn(struct engine *engine, struct entry *entry, const char *reason, const char *message);
+// Records why the present attempt failed. OUTCOME_NONE: the attempt is not over yet. `reason` is static.
+void attempt_history_failed(struct engine *engine, struct entry *entry, enum outcome outcome, const char *reason,
+                            const char *message);
 // The workload has finished.
 void attempt_history_finished(struct engine *engine, struct entry *entry, const struct wharf_phase *phase);
 // Reads times from a mirror.

@@ -8,7 +8,6 @@
 #include "core/engine/kueue/kueue.h"
 #include "core/engine/mirror/mirror_parts.h"
 #include "core/engine/report/report.h"
-#include "core/engine/status/status.h"
 
 // Each change has a sequence number, so that a reader gets only later changes. Numbers grow from one process to the
 // next: they begin with the start time. A million changes a second, for the whole life of the process, do not reach the

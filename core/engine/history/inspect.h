@@ -5,7 +5,7 @@
 
 #include "core/engine/engine.h"
 #include "core/engine/placement/placing.h"
-#include "core/engine/status/rival.h"
+#include "core/engine/status/status.h"
 #include "core/engine/store/store.h"
 
 struct workload_view {

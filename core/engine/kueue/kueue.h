@@ -63,8 +63,6 @@ struct kueue_status { // the texts first, see struct_copy_with_texts
     int64_t not_before_ns;        // earliest write
 };
 
-void kueue_status_drop(struct kueue_status **kueue_status);
-
 // Whether spec.active replaces `suspend` of the mirror.
 bool kueue_status_governs(const struct entry *entry, const struct mirror *mirror);
 

@@ -71,15 +71,6 @@ void kueue_state_read(const struct json *workload, const char *version, struct k
     read_phase(workload, out);
 }
 
-size_t kueue_state_texts(const struct kueue_state *state) {
-    const char *texts[KUEUE_STATE_TEXTS];
-    size_t bytes = 0;
-    memcpy(texts, state, sizeof texts);
-    for (size_t i = 0; i < KUEUE_STATE_TEXTS; i++)
-        bytes += strlen(texts[i]) + 1;
-    return bytes;
-}
-
 const char *kueue_state_owner(const struct json *workload) {
     return json_string_or(json_get(object_controller(workload), "uid"), "");
 }

@@ -36,8 +36,6 @@ struct kueue_state {              // the texts first, see struct_copy_with_texts
 // Texts live as long as the Workload (NULL: empty texts); `version` is not copied.
 void kueue_state_read(const struct json *workload, const char *version, struct kueue_state *out);
 
-size_t kueue_state_texts(const struct kueue_state *state); // bytes of all texts
-
 // The uid of the Workload's controller, or ""; lives as long as the Workload.
 const char *kueue_state_owner(const struct json *workload);
 

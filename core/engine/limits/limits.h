@@ -21,14 +21,6 @@ bool limit_may_have_refused(const struct engine *engine, const char *uid);
 
 // Orphans.
 
-// For an entry without a workload: sets held_until_ns of mirrors that the host must not delete yet.
-void orphans_check(struct engine *engine, struct entry *entry);
-// Only counts orphans: another host decides.
-void orphans_account(struct engine *engine, struct entry *entry);
-// A list of the management cluster is complete; called before any decision that follows.
-void orphans_listed(struct engine *engine, size_t cluster, size_t kind);
-// An object of the management cluster has shown its resourceVersion.
-void orphans_note_revision(struct engine *engine, size_t kind, const struct json *object);
 // The form of an orphan for the store: a stub with the name and the marks, or `object` itself. Takes `object`.
 struct object *orphans_by_name(const struct engine *engine, size_t cluster, size_t kind, struct object *object,
                                bool *name_only);
@@ -46,7 +38,6 @@ bool orphans_was_deleted(const struct entry *entry, const char *uid);
 
 // Replaces an object of a worker by a stub if the object exceeds the limit.
 void large_mirrors_bound(struct engine *engine, size_t cluster, size_t kind, struct object **object);
-void large_mirrors_forget(struct engine *engine, struct mirror *m);
 
 // Pauses.
 

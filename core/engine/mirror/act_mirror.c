@@ -19,10 +19,13 @@ static struct mirror *make_mirror(struct engine *engine, struct entry *entry, si
     return mirror;
 }
 
-static wharf_result check_body(struct adapter_call *call, const struct json *body) {
+// Makes the mirror, and checks the size.
+static wharf_result make_checked(const struct mirror_context *context, const struct entry *entry, struct json **body) {
+    struct adapter_call *call = context->call;
     AUTO_BUFFER(text, REQUEST_BODY_MAX);
-    if (json_print(body, &text))
-        return WHARF_OK;
+    wharf_result result = context->workload ? mirror_make(context, body) : WHARF_RETRY;
+    if (result != WHARF_OK || entry->workload->doc.text.len < ENGINE_LARGE || json_print(*body, &text))
+        return result;
     call->answer.reason = "TooLarge";
     call->answer.message = services_table()->format(
         &call->call, "the mirror would exceed %zu bytes, the most an API server accepts; reduce the workload",
@@ -40,9 +43,7 @@ bool act_accepts(struct engine *engine, struct entry *entry) {
     struct mirror_context context = call_begin_for_mirror(engine, entry, NULL, WHARF_MIRROR_NONE, &call);
     wharf_result result = context.workload ? adapter_accept(&call, context.workload) : WHARF_RETRY;
     if (result == WHARF_OK && large)
-        result = mirror_make(&context, &thrown_away);
-    if (result == WHARF_OK && large)
-        result = check_body(&call, thrown_away);
+        result = make_checked(&context, entry, &thrown_away);
     return call_succeeded(engine, entry, result, &call, "Place", &w->refusals, &w->facts.not_before_ns);
 }
 
@@ -58,9 +59,7 @@ static wharf_result make_body(struct engine *engine, struct entry *entry, struct
     AUTO_CALL call;
     struct mirror_context context = call_begin_for_mirror(engine, entry, NULL, WHARF_MIRROR_NONE, &call);
     context.record = record;
-    wharf_result result = context.workload ? mirror_make(&context, body) : WHARF_RETRY;
-    if (result == WHARF_OK && entry->workload->doc.text.len >= ENGINE_LARGE)
-        result = check_body(&call, *body);
+    wharf_result result = make_checked(&context, entry, body);
     if (call_succeeded(engine, entry, result, &call, "CreateMirror", &mirror->denials, &mirror->facts.not_before_ns))
         call_report_message(engine, entry, &call, "CreateMirror");
     return result;
@@ -187,15 +186,6 @@ static void send_update(struct engine *engine, struct entry *entry, struct mirro
         mirror->facts.update_due = !command_send_patch(engine, entry, mirror, patch, request);
 }
 
-// The mirror is up to date.
-static void keep_record(struct mirror *mirror, struct mirror_record *record) {
-    free(mirror->record);
-    mirror->record = TAKE(record->next);
-    mirror->record_unsure = false;
-    mirror->noop_patch_hash = 0;
-    rejections_end(&mirror->refused);
-}
-
 bool act_update(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     if (mirror->refused && mirror->refused->until_ns <= engine->now.mono_ns)
         rejections_end(&mirror->refused);
@@ -218,12 +208,15 @@ bool act_update(struct engine *engine, struct entry *entry, struct mirror *mirro
         mirror->facts.suspended && (record.suspended_in_worker || context.suspended_by_kueue);
     if (record.suspended_in_worker)
         report_suspender(engine, entry, mirror);
-    if (patch)
+    if (patch) {
         send_update(engine, entry, mirror, patch, &record);
-    else if (record.held)
+    } else if (record.held) {
         hold_back(engine, entry, mirror, record.held);
-    else
-        keep_record(mirror, &record);
+    } else { // up to date
+        mirror_keep_record(mirror, TAKE(record.next));
+        mirror->noop_patch_hash = 0;
+        rejections_end(&mirror->refused);
+    }
     answer_check_dropped(engine, entry); // unless the change is in flight
     return true;
 }
@@ -268,20 +261,27 @@ static void report_deletion(struct engine *engine, struct entry *entry, const st
                       mirror->facts.attempt, mirror->uid, stale);
 }
 
+// The uid is a precondition, and the version unless NULL. `withdraws`: the mirror disappears after the pods.
+static bool send_delete(struct engine *engine, struct entry *entry, struct mirror *mirror, const char *version,
+                        bool withdraws) {
+    AUTO_TEXT body = text_format("{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"propagationPolicy\":\"%s\","
+                                 "\"preconditions\":{\"uid\":\"%s\"%s%s%s}}",
+                                 withdraws ? "Foreground" : "Background", mirror->uid,
+                                 version ? ",\"resourceVersion\":\"" : "", version ? version : "", version ? "\"" : "");
+    if (!body)
+        queue_retry_soon(engine, &mirror->facts.not_before_ns);
+    return body && command_send_about(
+                       engine, entry, mirror,
+                       &(struct request_in_flight){
+                           .type = REQUEST_DELETE, .body = body, .body_len = strlen(body), .withdraws = withdraws});
+}
+
 // Rules 3 and 4: the uid is a precondition. For a running mirror the resourceVersion seen is one too: a mirror that has
 // finished meanwhile would run again elsewhere.
 bool act_delete(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    char body[320], version[64] = "";
     const char *seen = doc_version(&engine->store, &mirror->doc);
-    bool drained = is_drained(entry, mirror);
-    if (drained && strcmp(seen, STORE_VERSION_NONE) != 0)
-        snprintf(version, sizeof version, ",\"resourceVersion\":\"%.40s\"", seen);
-    int len = snprintf(body, sizeof body,
-                       "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"propagationPolicy\":\"Background\","
-                       "\"preconditions\":{\"uid\":\"%s\"%s}}",
-                       mirror->uid, version);
-    struct request_in_flight request = {.type = REQUEST_DELETE, .body = body, .body_len = (size_t)len};
-    if (!command_send_about(engine, entry, mirror, &request))
+    bool drained = is_drained(entry, mirror), as_seen = drained && strcmp(seen, STORE_VERSION_NONE) != 0;
+    if (!send_delete(engine, entry, mirror, as_seen ? seen : NULL, false))
         return true;
     if (drained)
         entry->workload->facts.drained_attempt = entry->workload->facts.attempt;
@@ -294,15 +294,13 @@ bool act_delete(struct engine *engine, struct entry *entry, struct mirror *mirro
 
 // Rule 2: the mirror had not started at the resourceVersion seen, which is a precondition.
 bool act_withdraw(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    AUTO_BUFFER(body, 512);
-    if (!unstarted_withdraw(engine, entry, mirror, &body)) {
+    const char *version = doc_version(&engine->store, &mirror->doc);
+    if (!entry->workload->unstarted || !*version || strcmp(version, STORE_VERSION_NONE) == 0) {
+        mirror->facts.unsure = true; // the host reads the state first
         queue_retry_soon(engine, &mirror->facts.not_before_ns);
-        return true;
-    }
-    struct request_in_flight request = {
-        .type = REQUEST_DELETE, .body = body.data, .body_len = body.len, .withdraws = true};
-    if (command_send_about(engine, entry, mirror, &request))
+    } else if (send_delete(engine, entry, mirror, version, true)) {
         unstarted_withdrawn(engine, entry, mirror);
+    }
     return true;
 }
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/mirror/carry.h"
 
 #include "core/adapter/phase.h"
 #include "core/base/memory.h"
@@ -139,24 +138,16 @@ static const char *translate(struct carrying *carrying, const struct json *from,
     return out->failed ? NULL : out->data;
 }
 
-// A parent of `pointer` is neither an object nor an array with that item.
+// The nearest parent of the missing value is neither an object, in which pointer_set creates the value, nor an array
+// with that item.
 static bool is_blocked(const struct json *to, const char *pointer) {
     AUTO_TEXT way = strdup(pointer);
-    for (char *end = way ? strchr(way, '/') : NULL; end; end = strchr(end + 1, '/')) {
+    const struct json *parent = pointer_find(to, pointer);
+    for (char *end; way && !parent && (end = strrchr(way, '/'));) {
         *end = '\0';
-        const struct json *on_the_way = pointer_find(to, way);
-        *end = '/';
-        if (!on_the_way)
-            return false; // missing: pointer_set creates it, or the array has the item
-        size_t len = strcspn(end + 1, "/");
-        char after = end[1 + len];
-        end[1 + len] = '\0';
-        bool item = json_is(on_the_way, JSON_ARRAY) && !pointer_find(to, way);
-        end[1 + len] = after;
-        if (item || !json_is_container(on_the_way))
-            return true;
+        parent = pointer_find(to, way);
     }
-    return false;
+    return way && strlen(way) < strlen(pointer) && !json_is(parent, JSON_OBJECT);
 }
 
 // Drops the indexes if an item or a name changes, which an index refers to.
@@ -183,11 +174,6 @@ static bool is_suspend(const wharf_kind *kind, const char *pointer) {
     return kind->suspend && strcmp(kind->suspend, pointer) == 0;
 }
 
-// The values of labels, annotations and `suspend` are not recorded.
-static bool has_value(const struct carrying *carrying, const char *pointer) {
-    return !carrying->keys && !is_suspend(carrying->kind, pointer);
-}
-
 // The host wrote this value, and the worker may have replaced the value since.
 static bool is_left(const struct carrying *carrying, const char *pointer, const struct json *value) {
     return is_suspend(carrying->kind, pointer)
@@ -201,9 +187,9 @@ static bool carry_value(void *ctx, const char *pointer, struct json *value) {
            put_value(carrying, pointer, value);
 }
 
-// 0: the record has no value.
+// 0: the values of labels, annotations and `suspend` are not recorded.
 static uint64_t hash_value(const struct carrying *carrying, const char *pointer, const struct json *value) {
-    return has_value(carrying, pointer) ? record_value(pointer, value) : 0;
+    return carrying->keys || is_suspend(carrying->kind, pointer) ? 0 : record_value(pointer, value);
 }
 
 // `arrived`: the mirror has the value, or gets the value. Other fields stay on record for later.
@@ -259,14 +245,14 @@ static bool remove_value(void *ctx, const char *pointer, struct json *value) {
     return there;
 }
 
-static bool carry_fields(struct carrying *carrying, const wharf_carried *fields) {
+bool carry_fields(struct carrying *carrying, bool of_keys) {
     bool ok = true;
-    carrying->keys = fields == keys;
-    for (const wharf_carried *c = fields; ok && c && c->pointer; c++) {
+    carrying->keys = of_keys;
+    for (const wharf_carried *c = of_keys ? keys : carrying->kind->carried; ok && c && c->pointer; c++) {
         if (!carried_now(carrying, c))
             continue;
         begin_pattern(carrying, c);
-        carrying->map = carrying->keys ? carry_metadata(carrying->to, c == keys ? "labels" : "annotations") : NULL;
+        carrying->map = of_keys ? carry_metadata(carrying->to, c == keys ? "labels" : "annotations") : NULL;
         ok = pointer_each(carrying->from, c->pointer, carry_value, carrying) &&
              ((carrying->held && is_suspend(carrying->kind, c->pointer)) ||
               pointer_each(carrying->mirror, c->pointer, remove_value, carrying));
@@ -276,20 +262,11 @@ static bool carry_fields(struct carrying *carrying, const wharf_carried *fields)
     return ok;
 }
 
-bool carry_keys(struct carrying *carrying) {
-    return carry_fields(carrying, keys);
-}
-
-bool carry_spec(struct carrying *carrying) {
-    return carry_fields(carrying, carrying->kind->carried);
-}
-
 // Calls `visit` for each value of the workload, with carrying->applies as the rule of the pattern is.
-static bool each_carried(struct carrying *carrying, const wharf_carried *fields,
-                         bool (*visit)(void *, const char *, struct json *)) {
+static bool each_carried(struct carrying *carrying, bool of_keys, bool (*visit)(void *, const char *, struct json *)) {
     bool ok = true;
-    carrying->keys = fields == keys;
-    for (const wharf_carried *c = fields; ok && c && c->pointer; c++) {
+    carrying->keys = of_keys;
+    for (const wharf_carried *c = of_keys ? keys : carrying->kind->carried; ok && c && c->pointer; c++) {
         carrying->applies = carried_now(carrying, c);
         begin_pattern(carrying, c);
         ok = pointer_each(carrying->from, c->pointer, visit, carrying);
@@ -323,7 +300,7 @@ static bool restore_value(void *ctx, const char *pointer, struct json *value) {
 
 bool carry_give_back(struct carrying *carrying) {
     const wharf_kind *kind = carrying->kind;
-    if (carrying->before->shared && !each_carried(carrying, kind->carried, restore_value))
+    if (carrying->before->shared && !each_carried(carrying, false, restore_value))
         return false;
     const struct json *theirs = carrying->held && kind->suspend ? pointer_find(carrying->mirror, kind->suspend) : NULL;
     return !theirs || pointer_set(carrying->to, kind->suspend, json_copy(theirs));
@@ -350,13 +327,9 @@ static bool record_carried(void *ctx, const char *pointer, struct json *value) {
 }
 
 bool carry_record(struct carrying *carrying) {
-    return each_carried(carrying, carrying->kind->carried, record_copied);
+    return each_carried(carrying, false, record_copied);
 }
 
-bool carry_record_keys(struct carrying *carrying) {
-    return each_carried(carrying, keys, record_carried);
-}
-
-bool carry_record_changes(struct carrying *carrying) {
-    return each_carried(carrying, carrying->kind->carried, record_carried) && carry_record_keys(carrying);
+bool carry_record_changes(struct carrying *carrying, bool of_keys) {
+    return each_carried(carrying, of_keys, record_carried);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The immutable fields of a workload are neither carried, nor removed, nor the host's own, and keep their values from
 // the creation of the mirror.
-#include "core/engine/mirror/carry.h"
+#include "core/engine/mirror/mirror.h"
 
 #include "core/base/memory.h"
 #include "core/json/pointer.h"

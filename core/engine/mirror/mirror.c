@@ -5,7 +5,6 @@
 #include "core/adapter/phase.h"
 #include "core/base/memory.h"
 #include "core/engine/kueue/kueue_object.h"
-#include "core/engine/mirror/carry.h"
 #include "core/json/pointer.h"
 #include "core/kube/object/object.h"
 
@@ -197,12 +196,12 @@ wharf_result mirror_make(const struct mirror_context *context, struct json **out
     AUTO_RECORD record = {.bare = context->record && context->record->bare};
     struct carrying carrying = {
         .kind = &context->kind->abi, .from = from, .to = mirror, .before = &none, .after = &record};
-    if (!mirror || !carry_keys(&carrying) || !carry_record(&carrying))
+    if (!mirror || !carry_fields(&carrying, true) || !carry_record(&carrying))
         return WHARF_RETRY;
     wharf_result result = adapt_mirror(context, from, mirror);
     if (result != WHARF_OK)
         return result;
-    if (!carry_record_keys(&carrying) ||
+    if (!carry_record_changes(&carrying, true) ||
         !set_text(carry_member(mirror, "metadata"), "name", object_name(context->workload)) ||
         !mirror_set_marks(context, mirror) || !set_records(context, mirror, &record) ||
         (context->finalizer && !put_finalizer(mirror)))

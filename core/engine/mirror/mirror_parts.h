@@ -4,11 +4,17 @@
 #pragma once
 
 #include "core/engine/engine_internal.h"
-#include "core/engine/mirror/carry.h"
 #include "core/engine/mirror/mirror.h"
 
 static inline const char *mirror_cluster(const struct engine *engine, const struct mirror *mirror) {
     return engine->clusters[mirror->facts.cluster].name;
+}
+
+// The mirror has this record, which the function takes.
+static inline void mirror_keep_record(struct mirror *mirror, char *record) {
+    free(mirror->record);
+    mirror->record = record;
+    mirror->record_unsure = false;
 }
 
 bool act_update(struct engine *engine, struct entry *entry, struct mirror *mirror);

@@ -4,12 +4,155 @@
 #include "core/adapter/phase.h"
 #include "core/base/memory.h"
 #include "core/engine/kueue/kueue_object.h"
-#include "core/engine/mirror/carry.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/json/pointer.h"
 #include "core/kube/object/object.h"
 
 #define HELD_MAX ((size_t)64 << 10) // names of pieces that are held back
+
+// Other reasons would be the answer to any piece: no rights, no namespace.
+static bool is_about_content(enum reason reason) {
+    return reason == REASON_INVALID || reason == REASON_FORBIDDEN || reason == REASON_BAD_REQUEST;
+}
+
+void rejections_hold(struct rejections *refused, uint64_t hash) {
+    refused->hashes[refused->n++ % REJECTIONS_MAX] = hash;
+}
+
+bool rejections_add(struct rejections **refused, uint64_t hash, const struct response *response, int64_t until_ns) {
+    if (!*refused)
+        *refused = calloc(1, sizeof **refused);
+    struct rejections *r = *refused;
+    if (!r)
+        return false;
+    r->until_ns = until_ns;
+    r->reason = response->reason;
+    r->whole = !is_about_content(response->reason);
+    r->reported = false;
+    free(r->message);
+    r->message = strdup(response->message);
+    rejections_hold(r, hash);
+    return true;
+}
+
+static bool rejections_has(const struct rejections *refused, uint64_t hash) {
+    uint32_t n = !refused ? 0 : refused->n < REJECTIONS_MAX ? refused->n : REJECTIONS_MAX;
+    for (uint32_t i = 0; i < n; i++)
+        if (refused->hashes[i] == hash)
+            return true;
+    return false;
+}
+
+void rejections_end(struct rejections **refused) {
+    if (*refused)
+        free((*refused)->message);
+    free(*refused);
+    *refused = NULL;
+}
+
+static size_t pieces_count(const wharf_kind *kind) {
+    size_t fields = 0;
+    while (kind->carried && kind->carried[fields].pointer)
+        fields++;
+    return PIECE_FIELD - PIECE_SUSPEND + fields;
+}
+
+bool rejections_may_send(struct rejections *refused, const wharf_kind *kind, uint64_t source) {
+    if (refused->source != source)
+        refused->sent = 0;
+    refused->source = source;
+    return refused->sent++ < 2 * pieces_count(kind);
+}
+
+// The piece in place `i`. A change that suspends the mirror comes first. A change that resumes the mirror comes after
+// the fields, some of which may change only in a suspended mirror.
+static enum piece pieces_at(const wharf_kind *kind, size_t i, bool resumes) {
+    size_t first = resumes ? PIECE_SPEC - PIECE_SUSPEND : 0;
+    return (enum piece)(PIECE_SUSPEND + (first + i) % pieces_count(kind));
+}
+
+// If a value of another type is in the way, the piece does not have the value.
+static void take_at(struct json *part, const struct json *desired, const char *pointer) {
+    const struct json *value = pointer ? pointer_find(desired, pointer) : NULL;
+    if (value && !json_equal(pointer_find(part, pointer), value))
+        (void)pointer_set(part, pointer, json_copy(value));
+    else if (!value && pointer)
+        pointer_remove(part, pointer);
+}
+
+// Without the record: the record of the piece follows.
+static bool is_taken(const char *key, bool private_only) {
+    return strcmp(key, MARK_CARRIED) != 0 && (!private_only || mirror_key_is_private(key));
+}
+
+static bool take_map(struct json *part, const struct json *desired, const char *name, bool private_only) {
+    struct json *map = carry_metadata(part, name);
+    const struct json *from = json_path(desired, "metadata", name, NULL);
+    for (struct json *m = map ? json_first(map) : NULL, *next; m; m = next) {
+        next = json_next(m);
+        if (!json_get(from, json_key(m)) && is_taken(json_key(m), private_only))
+            json_remove_child(map, m);
+    }
+    for (const struct json *m = carry_first(desired, name); map && m; m = json_next(m))
+        if (is_taken(json_key(m), private_only) && !json_equal(json_get(map, json_key(m)), m) &&
+            !json_set(map, json_key(m), json_copy(m)))
+            return false;
+    return map;
+}
+
+struct piece_fields {
+    struct json *part;
+    const struct json *desired;
+};
+
+static bool take_value(void *ctx, const char *pointer, struct json *value) {
+    (void)value;
+    const struct piece_fields *taking = ctx;
+    take_at(taking->part, taking->desired, pointer);
+    return true;
+}
+
+// Values of the desired mirror, and values to remove.
+static bool take_field(struct json *part, const struct json *mirror, const struct json *desired, const char *pattern) {
+    struct piece_fields taking = {part, desired};
+    return pointer_each(desired, pattern, take_value, &taking) && pointer_each(mirror, pattern, take_value, &taking);
+}
+
+bool piece_has_record(enum piece piece) {
+    return piece == PIECE_WHOLE || piece == PIECE_RECORD || piece == PIECE_KEYS;
+}
+
+// `mirror` with this piece of `desired`. NULL when out of memory.
+static struct json *piece_cut(const wharf_kind *kind, const struct json *mirror, const struct json *desired,
+                              enum piece piece) {
+    AUTO_JSON part = json_copy(mirror);
+    if (!part)
+        return NULL;
+    bool ok = true;
+    if (piece == PIECE_SUSPEND)
+        take_at(part, desired, kind->suspend);
+    else if (piece_has_record(piece))
+        ok = take_map(part, desired, "labels", piece == PIECE_RECORD) &&
+             take_map(part, desired, "annotations", piece == PIECE_RECORD);
+    else
+        ok = piece == PIECE_SPEC ? carry_rest(desired, part)
+                                 : take_field(part, mirror, desired, kind->carried[piece - PIECE_FIELD].pointer);
+    if (piece >= PIECE_SPEC)
+        take_at(part, mirror, kind->suspend);
+    return ok ? TAKE(part) : NULL;
+}
+
+// Appends the name to a list for people.
+static void piece_name(const wharf_kind *kind, enum piece piece, struct buffer *out) {
+    const char *name = piece == PIECE_SUSPEND  ? kind->suspend
+                       : piece == PIECE_RECORD ? "the host's own annotations"
+                       : piece == PIECE_KEYS   ? "labels and annotations"
+                       : piece == PIECE_WHOLE  ? "all of it"
+                       : piece >= PIECE_FIELD  ? kind->carried[piece - PIECE_FIELD].pointer
+                                               : NULL; // by its fields
+    if (name)
+        buffer_printf(out, "%s%s", out->len > 0 ? ", " : "", name);
+}
 
 // The part that the host may change: labels, annotations, and all members but metadata and status.
 static struct json *comparable(const struct json *object) {
@@ -24,12 +167,11 @@ static struct json *comparable(const struct json *object) {
 
 // The desired mirror, and the patch to the desired mirror or to a piece.
 struct change {
-    const struct json *source; // the workload, as the source of mirrors
-    struct json *own;          // the same, or NULL
+    struct carrying carrying; // `to` is `desired` or `part`: the target of `diff`
+    struct json *own;         // the workload, as the source of mirrors; or NULL
     struct json *desired, *part, *diff;
-    struct json *to; // `desired` or `part`: the target of `diff`
     struct record before, after;
-    bool has_array, held;
+    bool has_array;
     struct buffer rejected; // names of pieces that the worker rejected before
     bool any_rejected;
 };
@@ -56,9 +198,9 @@ static bool is_held(const struct mirror_context *context, const struct record *b
 }
 
 static enum record_word last_word(const struct mirror_context *context, const struct change *change) {
-    if (change->held)
+    if (change->carrying.held)
         return RECORD_WORKER;
-    if (phase_suspend_asked(&context->kind->abi, change->to))
+    if (phase_suspend_asked(&context->kind->abi, change->carrying.to))
         return RECORD_SUSPENDED;
     return change->before.word == RECORD_WORKER ? RECORD_WORKER : RECORD_RUNS;
 }
@@ -80,56 +222,51 @@ static bool undo_fence(const struct mirror_context *context, struct json *desire
     return true;
 }
 
-static struct carrying carrying_of(const struct mirror_context *context, struct change *change) {
-    return (struct carrying){.kind = &context->kind->abi,
-                             .from = change->source,
-                             .mirror = context->mirror,
-                             .to = change->to,
-                             .before = &change->before,
-                             .after = &change->after,
-                             .held = change->held};
-}
-
-// Makes the desired mirror.
-static wharf_result draft_mirror(const struct mirror_context *context, struct change *change) {
-    const char *known = context->record ? context->record->known : NULL;
-    const char *annotation = object_annotation(context->mirror, MARK_CARRIED);
-    change->source = kueue_source(context->workload, &change->own);
-    change->to = change->desired = json_copy(context->mirror);
-    if (!change->source || !change->desired ||
-        !record_read(&change->before, known, annotation, context->record && context->record->unsure))
-        return WHARF_RETRY;
-    const char *fenced = object_annotation(context->mirror, MARK_FENCED);
-    change->held = context->suspended_by_kueue || (!fenced && is_held(context, &change->before));
-    change->before.shared |= change->held;
-    change->after.bare = change->before.bare;
-    struct carrying carrying = carrying_of(context, change);
-    // Kueue's fields go before the adapter compares.
-    if (!carry_spec(&carrying) || !carry_keys(&carrying) ||
-        (change->own && !kueue_strip(change->desired, context->mirror)))
-        return WHARF_RETRY;
-    wharf_result result = adapter_update(context->call, change->source, context->mirror, change->desired);
-    if (result != WHARF_OK)
-        return result;
-    bool ok = !fenced || undo_fence(context, change->desired, change->held);
-    return ok && mirror_set_marks(context, change->desired) && carry_give_back(&carrying) ? WHARF_OK : WHARF_RETRY;
-}
-
-// Makes the patch to change->to, and the record after the patch.
+// Makes the patch to carrying.to, and the record after the patch.
 static wharf_result make_diff(const struct mirror_context *context, struct change *change) {
     record_cleanup(&change->after);
     change->after.shared = change->before.shared;
     change->after.bare = change->before.bare;
-    struct carrying carrying = carrying_of(context, change);
-    if (!carry_record_changes(&carrying))
+    if (!carry_record_changes(&change->carrying, false) || !carry_record_changes(&change->carrying, true))
         return WHARF_RETRY;
     change->after.word = last_word(context, change);
     AUTO_JSON from = comparable(context->mirror);
-    AUTO_JSON to = comparable(change->to);
+    AUTO_JSON to = comparable(change->carrying.to);
     json_free(change->diff);
     change->has_array = false;
     change->diff = from && to ? patch_diff(from, to, &change->has_array) : NULL;
     return change->diff ? WHARF_OK : WHARF_RETRY;
+}
+
+// Makes the desired mirror, and the patch.
+static wharf_result draft_mirror(const struct mirror_context *context, struct change *change) {
+    const char *known = context->record ? context->record->known : NULL;
+    const char *annotation = object_annotation(context->mirror, MARK_CARRIED);
+    struct carrying *carrying = &change->carrying;
+    change->desired = json_copy(context->mirror);
+    *carrying = (struct carrying){.kind = &context->kind->abi,
+                                  .from = kueue_source(context->workload, &change->own),
+                                  .mirror = context->mirror,
+                                  .to = change->desired,
+                                  .before = &change->before,
+                                  .after = &change->after};
+    if (!carrying->from || !change->desired ||
+        !record_read(&change->before, known, annotation, context->record && context->record->unsure))
+        return WHARF_RETRY;
+    const char *fenced = object_annotation(context->mirror, MARK_FENCED);
+    carrying->held = context->suspended_by_kueue || (!fenced && is_held(context, &change->before));
+    change->before.shared |= carrying->held;
+    change->after.bare = change->before.bare;
+    // Kueue's fields go before the adapter compares.
+    if (!carry_fields(carrying, false) || !carry_fields(carrying, true) ||
+        (change->own && !kueue_strip(change->desired, context->mirror)))
+        return WHARF_RETRY;
+    wharf_result result = adapter_update(context->call, carrying->from, context->mirror, change->desired);
+    if (result != WHARF_OK)
+        return result;
+    bool ok = !fenced || undo_fence(context, change->desired, carrying->held);
+    return ok && mirror_set_marks(context, change->desired) && carry_give_back(carrying) ? make_diff(context, change)
+                                                                                         : WHARF_RETRY;
 }
 
 // How to write a record that is not in a patch yet, if there is nothing else to carry.
@@ -151,7 +288,7 @@ static bool find_need(const struct mirror_context *context, const struct change 
         return true;
     if (!record_read(&there, present, NULL, false))
         return false;
-    bool untouched = there.old && (!known || strcmp(known, present) == 0) && !change->held;
+    bool untouched = there.old && (!known || strcmp(known, present) == 0) && !change->carrying.held;
     bool covered = untouched ? record_has_all(&there.carried, &after->carried) : record_covers(&there, after);
     bool has_values = untouched || record_has_all(&there.values, &after->values);
     *need = !covered ? RECORD_WRITE : has_values ? RECORD_THERE : after->shared ? RECORD_WRITE : RECORD_WAIT;
@@ -179,9 +316,9 @@ static wharf_result add_record(const struct mirror_context *context, struct chan
             return !present || buffer_text(text, present) ? WHARF_OK : WHARF_RETRY;
         }
     }
-    if (!same && !set_record(change->to, text->data))
+    if (!same && !set_record(change->carrying.to, text->data))
         return WHARF_RETRY;
-    wharf_result result = mirror_check_annotations(context, change->to);
+    wharf_result result = mirror_check_annotations(context, change->carrying.to);
     if (result != WHARF_OK || same)
         return result;
     return set_record(change->diff, text->data) ? WHARF_OK : WHARF_RETRY;
@@ -207,7 +344,6 @@ bool mirror_is_complete(const struct mirror_context *context) {
         return set_carry(context, false);
     AUTO_CHANGE change = {0};
     wharf_result result = draft_mirror(context, &change);
-    result = result == WHARF_OK ? make_diff(context, &change) : result;
     if (result == WHARF_RETRY) // not known now
         return false;
     return set_carry(context, result == WHARF_OK && json_size(change.diff) == 0);
@@ -230,8 +366,8 @@ static wharf_result finish_patch(const struct mirror_context *context, struct ch
         return result;
     if (record) {
         record->piece = (uint16_t)piece;
-        record->stops = !was_suspended && phase_suspend_asked(kind, change->to);
-        record->suspended_in_worker = change->held && !context->suspended_by_kueue;
+        record->stops = !was_suspended && phase_suspend_asked(kind, change->carrying.to);
+        record->suspended_in_worker = change->carrying.held && !context->suspended_by_kueue;
         free(TAKE(record->next));
         bool known = text.len > 0;
         record->next = known ? buffer_take(&text, NULL) : NULL;
@@ -271,7 +407,7 @@ static void hold_back(const struct mirror_context *context, struct change *chang
 static wharf_result make_piece(const struct mirror_context *context, struct change *change, enum piece piece,
                                struct json **patch) {
     json_free(change->part);
-    change->to = change->part = piece_cut(&context->kind->abi, context->mirror, change->desired, piece);
+    change->carrying.to = change->part = piece_cut(&context->kind->abi, context->mirror, change->desired, piece);
     wharf_result result = change->part ? make_diff(context, change) : WHARF_RETRY;
     return result == WHARF_OK ? finish_patch(context, change, piece, patch) : result;
 }
@@ -332,8 +468,6 @@ wharf_result mirror_patch(const struct mirror_context *context, struct json **pa
     *patch = NULL;
     AUTO_CHANGE change = {0};
     wharf_result result = draft_mirror(context, &change);
-    if (result == WHARF_OK)
-        result = make_diff(context, &change);
     if (result == WHARF_OK && context->kind->abi.observed_generation)
         set_carry(context, json_size(change.diff) == 0 && immutable_is_same(context));
     if (result == WHARF_OK)

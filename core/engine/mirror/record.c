@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/mirror/carry.h"
+#include "core/engine/mirror/mirror.h"
 
 #include "core/base/memory.h"
 
@@ -7,6 +7,7 @@
 #define DIGITS 8 // of a hash, 6 bits each
 #define HASH_MASK ((UINT64_C(1) << (6 * DIGITS)) - 1)
 
+static const char words[] = "-rsw"; // of enum record_word
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 void record_cleanup(struct record *record) {
@@ -68,8 +69,9 @@ static bool read_pointers(struct record *record, const char *text) {
     return true;
 }
 
-// Reads hashes up to the next colon; stops at anything else. NULL when out of memory.
+// Reads hashes from a colon up to the next one; stops at anything else. NULL when out of memory.
 static const char *read_hashes(const char *text, struct record_set *set) {
+    text += *text == ':';
     size_t len = strcspn(text, ":");
     for (const char *at = text; at + DIGITS <= text + len; at += DIGITS) {
         uint64_t hash = 0;
@@ -87,10 +89,8 @@ static const char *read_hashes(const char *text, struct record_set *set) {
 
 static const char *read_flags(const char *text, struct record *record) {
     for (; *text && *text != ':'; text++) {
-        record->word = *text == 'r'   ? RECORD_RUNS
-                       : *text == 's' ? RECORD_SUSPENDED
-                       : *text == 'w' ? RECORD_WORKER
-                                      : record->word;
+        const char *word = strchr(words + 1, *text);
+        record->word = word ? (enum record_word)(word - words) : record->word;
         record->shared |= *text == 'h' || *text == 'w';
         record->bare |= *text == 'k';
     }
@@ -105,10 +105,6 @@ static void keep_newest(struct record_set *gone, size_t before) {
     gone->count -= over;
 }
 
-static const char *next_part(const char *text) {
-    return *text == ':' ? text + 1 : text;
-}
-
 static bool read_one(struct record *record, const char *text, bool all, bool late) {
     if (!text_has_prefix(text, VERSION)) {
         record->old |= all;
@@ -118,10 +114,10 @@ static bool read_one(struct record *record, const char *text, bool all, bool lat
     text = read_flags(text + strlen(VERSION), all ? record : &other);
     if (late && other.word == RECORD_SUSPENDED)
         record->word = RECORD_SUSPENDED;
-    text = read_hashes(next_part(text), &record->carried);
-    text = text ? read_hashes(next_part(text), all ? &record->values : NULL) : NULL;
+    text = read_hashes(text, &record->carried);
+    text = text ? read_hashes(text, all ? &record->values : NULL) : NULL;
     size_t before = record->gone.count;
-    if (!text || !read_hashes(next_part(text), &record->gone))
+    if (!text || !read_hashes(text, &record->gone))
         return false;
     keep_newest(&record->gone, before); // more were not written by the host
     return true;
@@ -174,21 +170,15 @@ bool record_covers(const struct record *record, const struct record *other) {
 
 // The newest RECORD_GONE_MAX pointers of `before` that the host no longer carries.
 static bool add_gone(struct record *record, const struct record *before) {
+    const struct record_set *sets[] = {&before->gone, &before->carried};
     struct record_set *gone = &record->gone;
-    size_t first = before->gone.count > RECORD_GONE_MAX ? before->gone.count - RECORD_GONE_MAX : 0;
-    for (size_t i = first; i < before->gone.count; i++) {
-        uint64_t hash = before->gone.items[i];
-        if (!has(&record->carried, hash) && !is_gone(gone, hash) && !record_add(gone, hash))
-            return false;
-    }
-    for (size_t i = 0, added = 0; i < before->carried.count && added < RECORD_GONE_MAX; i++) {
-        uint64_t hash = before->carried.items[i];
-        if (has(&record->carried, hash) || is_gone(gone, hash))
-            continue;
-        if (!record_add(gone, hash))
-            return false;
-        added++;
-    }
+    size_t i = before->gone.count > RECORD_GONE_MAX ? before->gone.count - RECORD_GONE_MAX : 0;
+    for (size_t s = 0; s < 2; s++, i = 0)
+        for (size_t most = gone->count + RECORD_GONE_MAX; i < sets[s]->count && gone->count < most; i++) {
+            uint64_t hash = sets[s]->items[i];
+            if (!has(&record->carried, hash) && !is_gone(gone, hash) && !record_add(gone, hash))
+                return false;
+        }
     keep_newest(gone, 0);
     return true;
 }
@@ -205,7 +195,6 @@ static bool print_set(const struct record_set *set, struct buffer *out) {
 }
 
 bool record_print(struct record *record, const struct record *before, struct buffer *out) {
-    static const char words[] = "-rsw";
     sort(&record->carried);
     sort(&record->values);
     if (!add_gone(record, before))

@@ -22,14 +22,10 @@ struct seal_keys {
     struct key keys[];
 };
 
-static bool add(EVP_MAC_CTX *mac, const void *bytes, size_t len) {
-    return len == 0 || EVP_MAC_update(mac, bytes, len) == 1;
-}
-
 static bool add_number(EVP_MAC_CTX *mac, uint32_t number) {
     const unsigned char bytes[] = {(unsigned char)(number >> 24), (unsigned char)(number >> 16),
                                    (unsigned char)(number >> 8), (unsigned char)number};
-    return add(mac, bytes, sizeof bytes);
+    return EVP_MAC_update(mac, bytes, sizeof bytes) == 1;
 }
 
 // The HMAC of texts, and of a number unless NULL. The length of each text comes first, so that different lists of texts
@@ -40,25 +36,22 @@ static bool compute(EVP_MAC_CTX *mac, const char *const *texts, size_t n, const 
     bool ok = EVP_MAC_init(mac, NULL, 0, NULL) == 1;
     for (size_t i = 0; ok && i < n; i++) {
         size_t len = strlen(texts[i]);
-        ok = len <= UINT32_MAX && add_number(mac, (uint32_t)len) && add(mac, texts[i], len);
+        ok = len <= UINT32_MAX && add_number(mac, (uint32_t)len) &&
+             EVP_MAC_update(mac, (const unsigned char *)texts[i], len) == 1;
     }
     return ok && (!number || add_number(mac, *number)) && EVP_MAC_final(mac, out, &written, HMAC_LEN) == 1 &&
            written == HMAC_LEN;
 }
 
-static bool make_id(struct key *key) {
-    unsigned char hmac[HMAC_LEN];
-    bool ok = compute(key->mac, (const char *const[]){"wharf.dev/seal key id"}, 1, NULL, hmac);
-    if (ok)
-        text_hex(hmac, ID_HEX / 2, key->id);
-    return ok;
-}
-
 static bool init_key(EVP_MAC *hmac, const void *bytes, size_t len, struct key *key) {
     char digest[] = "SHA256";
     OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string("digest", digest, 0), OSSL_PARAM_construct_end()};
+    static const char *const subject[] = {"wharf.dev/seal key id"};
+    unsigned char id[HMAC_LEN] = {0};
     key->mac = EVP_MAC_CTX_new(hmac);
-    return key->mac && EVP_MAC_init(key->mac, bytes, len, params) == 1 && make_id(key);
+    bool ok = key->mac && EVP_MAC_init(key->mac, bytes, len, params) == 1 && compute(key->mac, subject, 1, NULL, id);
+    text_hex(id, ID_HEX / 2, key->id);
+    return ok;
 }
 
 struct error *seal_keys_new(const void *const *keys, const size_t *lens, size_t n, struct seal_keys **out) {

@@ -13,7 +13,6 @@
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
 #include "core/engine/shard/shard.h"
-#include "core/engine/status/rival.h"
 #include "core/engine/status/status.h"
 #include "core/engine/unstarted/unstarted.h"
 #include "core/json/pointer.h"

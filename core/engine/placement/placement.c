@@ -1,8 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/placement/placement.h"
 
+#include "core/base/text.h"
 #include "core/engine/decide/decide_parts.h"
-#include "core/engine/placement/namespaces.h"
+
+// Permitted namespaces -------------------------------------------------------------------------------------------
+
+#define ALLOW '+'
+#define DENY '-'
+#define SELECT '='
+
+static const char *next_line(const char *line) {
+    line += strcspn(line, "\n");
+    return line + (*line == '\n');
+}
+
+// The configuration has checked the selector; without memory no namespace matches.
+static bool is_selected(const char *text, const char *labels) {
+    AUTO_TEXT line = strndup(text, strcspn(text, "\n"));
+    struct selector selector = {.n_terms = 0};
+    struct error *error = line ? selector_parse(line, &selector) : error_no_memory();
+    bool met = !error && selector_is_met(&selector, labels);
+    error_free(error);
+    selector_clear(&selector);
+    return met;
+}
+
+enum namespaces_verdict namespaces_judge(const char *rule, const struct namespaces_subject *subject) {
+    bool any_allowed = false, allowed = false;
+    const char *selector = NULL;
+    if (subject->len == 0)
+        return NAMESPACES_PERMITTED;
+    for (const char *line = rule; line && *line; line = next_line(line)) {
+        bool matches = *line != SELECT && text_matches(line + 1, strcspn(line + 1, "\n"), subject->name, subject->len);
+        if (*line == SELECT && !selector)
+            selector = line + 1;
+        else if (*line == DENY && matches)
+            return NAMESPACES_DENIED;
+        any_allowed |= *line == ALLOW;
+        allowed |= *line == ALLOW && matches;
+    }
+    if (any_allowed && !allowed)
+        return NAMESPACES_DENIED;
+    if (selector && !subject->labels_known)
+        return NAMESPACES_UNDECIDED;
+    return !selector || is_selected(selector, subject->labels) ? NAMESPACES_PERMITTED : NAMESPACES_DENIED;
+}
+
+// The choice -----------------------------------------------------------------------------------------------------
 
 static int compare(uint64_t a, uint64_t b) {
     return a < b ? -1 : a > b;
@@ -75,15 +120,10 @@ static size_t choose_once(const struct decide_facts *f, bool again, int64_t *nex
     return best;
 }
 
-static size_t choose_in_rounds(const struct decide_facts *f, int64_t *next_ns, size_t *candidates) {
+size_t placement_choose(const struct decide_facts *f, int64_t *next_ns, size_t *candidates) {
     size_t best = choose_once(f, false, next_ns, candidates);
     return best == DECIDE_UNPLACED && decide_round_begins(f, next_ns) ? choose_once(f, true, next_ns, candidates)
                                                                       : best;
-}
-
-size_t placement_choose(const struct decide_facts *f, int64_t *next_ns) {
-    size_t candidates = 0;
-    return choose_in_rounds(f, next_ns, &candidates);
 }
 
 bool placement_in_startup_grace(const struct decide_facts *f) {
@@ -131,7 +171,7 @@ struct action placement_move(const struct decide_facts *f, const char *why) {
     if (w->attempt && w->clean_attempt != w->attempt && w->places.at_ns > f->now_ns)
         return action_wait_until(w->places.at_ns, WAITING_REPEATED, 0);
     int64_t next_ns = CLOCK_NEVER;
-    size_t candidates = 0, best = choose_in_rounds(f, &next_ns, &candidates);
+    size_t candidates = 0, best = placement_choose(f, &next_ns, &candidates);
     if (best == DECIDE_UNPLACED || decide_time_is_up(f))
         return decide_gives_up(f, nowhere(f, next_ns));
     struct action place = decide_place(f, best, w->attempt + 1, why);

@@ -58,8 +58,8 @@ static inline void placement_exclude(struct placement_view *view, size_t cluster
 }
 
 // The worker to place a workload in: eligible, not excluded, best by the policy, or first of the annotation.
-// DECIDE_UNPLACED: none. Lowers *next_ns to the end of the earliest exclusion.
-size_t placement_choose(const struct decide_facts *f, int64_t *next_ns);
+// DECIDE_UNPLACED: none. Lowers *next_ns to the end of the earliest exclusion. *candidates: the number of such workers.
+size_t placement_choose(const struct decide_facts *f, int64_t *next_ns, size_t *candidates);
 // Whether the worker may get the workload now. If not, lowers *next_ns to the time of a possible change.
 bool placement_permits(const struct decide_facts *f, size_t cluster, int64_t *next_ns);
 // The engine waits for the state of a worker.

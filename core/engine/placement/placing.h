@@ -58,10 +58,6 @@ void placement_queue_note(struct engine *engine, struct entry *entry, enum place
 bool placement_queue_overtakes(struct engine *engine, struct entry *entry, size_t cluster);
 // A worker may take more workloads than before.
 void placement_queue_retry(struct engine *engine);
-// The next entry to reconcile, until the workers take no more; NULL: none now.
-struct entry *placement_queue_next(struct engine *engine);
-// The time of the next engine_step for the queue.
-int64_t placement_queue_wake_ns(const struct engine *engine);
 
 // Workloads that a worker rejected because of the namespace or the quota, or did not start: the host tries the worker
 // again at once when a Namespace or a ResourceQuota there changes. The host watches both only while a workload waits.

@@ -4,7 +4,6 @@
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/history/attempt_history.h"
-#include "core/engine/placement/namespaces.h"
 #include "core/engine/placement/placing.h"
 #include "core/engine/shard/shard.h"
 

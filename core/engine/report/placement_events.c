@@ -8,7 +8,7 @@
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/placement/placing.h"
 #include "core/engine/report/report.h"
-#include "core/engine/request/pacing.h"
+#include "core/engine/request/command.h"
 #include "core/engine/unstarted/unstarted.h"
 
 #include <stdio.h>
@@ -161,8 +161,6 @@ void report_finished(struct engine *engine, struct entry *entry) {
                  attempt->message && failed ? attempt->message : "");
 }
 
-const struct part part_placement_events = {.name = "placement events", .after = check};
-
 // Events of pods -----------------------------------------------------------------------------------------------
 
 #define POD_REPORTS_BURST 100
@@ -193,5 +191,5 @@ static void on_pod_report(struct engine *engine, struct engine_event *event) {
     entry->workload->report = former;
 }
 
-const struct part part_pod_report = {
-    .name = "pod reports", .events = PART_EVENT(EVENT_POD_REPORT), .event = on_pod_report};
+const struct part part_placement_events = {
+    .name = "placement events", .events = PART_EVENT(EVENT_POD_REPORT), .event = on_pod_report, .after = check};

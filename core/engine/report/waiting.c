@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rule 8. Reports a wait of more than a minute: an Event on the workload, once per reason, and a metric.
+#include "core/base/memory.h"
+#include "core/engine/clusters/cluster_state.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/mirror/mirror_parts.h"
 #include "core/engine/placement/placing.h"
 #include "core/engine/report/report.h"
+#include "core/engine/shard/shard.h"
+
+#include <stdio.h>
 
 #define WAITING_REPORTED_NS (60 * CLOCK_SECOND)
 #define UNSCHEDULABLE_NS (10 * CLOCK_SECOND)
@@ -84,13 +89,11 @@ const char *waiting_text(enum waiting waiting) {
     return waitings[waiting].text;
 }
 
-static uint64_t bit_of(uint8_t waiting) {
-    _Static_assert(WAITINGS <= 64, "struct workload_report has a bit for each");
-    return UINT64_C(1) << waiting;
-}
+_Static_assert(WAITINGS <= 64, "struct workload_report has a bit for each");
+#define BIT(waiting) (UINT64_C(1) << (waiting))
 
 static void count(struct engine *engine, const struct workload *w, uint64_t change) {
-    if (w->report.waiting_reported & bit_of(w->waiting))
+    if (w->report.waiting_reported & BIT(w->waiting))
         engine->stats.waiting[w->waiting] += change;
 }
 
@@ -116,29 +119,17 @@ static void report_unschedulable(struct engine *engine, struct entry *entry) {
 
 // Whether another Event has reported the cause of the wait.
 static bool has_own_event(const struct workload *w) {
-    switch (w->waiting) {
-    case WAITING_BACKOFF:
-    case WAITING_REPEATED:
-        return w->report.reported;
-    case WAITING_WORKER:
-    case WAITING_KEPT:
-    case WAITING_UNGUARDED:
-        return w->loss_reported_ns;
-    case WAITING_BYTES:
-    case WAITING_QUEUED:
-    case WAITING_KUEUE:
-    case WAITING_CHECK_REJECTED:
-    case WAITING_START:
-    case WAITING_GAVE_UP:
-        return true;
-    default:
-        return waiting_is_for_a_worker((enum waiting)w->waiting);
-    }
+    static const uint64_t failures = BIT(WAITING_BACKOFF) | BIT(WAITING_REPEATED);
+    static const uint64_t losses = BIT(WAITING_WORKER) | BIT(WAITING_KEPT) | BIT(WAITING_UNGUARDED);
+    static const uint64_t others = BIT(WAITING_BYTES) | BIT(WAITING_QUEUED) | BIT(WAITING_KUEUE) |
+                                   BIT(WAITING_CHECK_REJECTED) | BIT(WAITING_START) | BIT(WAITING_GAVE_UP);
+    uint64_t always = others | (w->report.reported ? failures : 0) | (w->loss_reported_ns ? losses : 0);
+    return BIT(w->waiting) & always || waiting_is_for_a_worker((enum waiting)w->waiting);
 }
 
 static void report_waiting(struct engine *engine, struct entry *entry, const struct action *action) {
     struct workload *w = entry->workload;
-    w->report.waiting_reported |= bit_of(w->waiting);
+    w->report.waiting_reported |= BIT(w->waiting);
     count(engine, w, 1);
     if (has_own_event(w))
         return;
@@ -204,10 +195,99 @@ static void after(struct engine *engine, struct entry *entry, const struct actio
         count(engine, w, 1);
     }
     report_unschedulable(engine, entry);
-    if (w->report.waiting_reported & bit_of(w->waiting))
+    if (w->report.waiting_reported & BIT(w->waiting))
         return;
     if (waiting == WAITING_NAMESPACE || !queue_is_early(engine, entry, w->waiting_since_ns + WAITING_REPORTED_NS))
         report_waiting(engine, entry, action);
 }
 
 const struct part part_report = {.name = "waiting", .stand_by = forget, .after = after, .workload_ends = forget};
+
+static const char *const action_names[] = {
+    [ACTION_NONE] = "none",     [ACTION_WAIT] = "wait",     [ACTION_PLACE] = "place",   [ACTION_CREATE] = "create",
+    [ACTION_UPDATE] = "update", [ACTION_STATUS] = "status", [ACTION_DELETE] = "delete", [ACTION_RELEASE] = "release",
+    [ACTION_VERIFY] = "verify", [ACTION_FORGET] = "forget", [ACTION_READ] = "read",     [ACTION_GIVE_UP] = "give-up",
+};
+
+// Takes the message; drops the message when out of memory.
+static void add_message(struct engine *engine, struct log_message message) {
+    struct update *update = engine->update;
+    if (message.text && array_reserve(&update->log, &update->cap_log, update->n_log + 1, sizeof *update->log))
+        update->log[update->n_log++] = message;
+    else
+        log_message_free(&message);
+}
+
+void report_log(struct engine *engine, enum log_level level, size_t cluster, size_t kind, const char *format, ...) {
+    struct log_message message = {.level = level, .cluster = cluster, .kind = kind};
+    va_list args;
+    va_start(args, format);
+    message.text = text_vformat(format, args);
+    va_end(args);
+    add_message(engine, message);
+}
+
+void report_mirror(struct engine *engine, enum log_level level, const struct entry *entry, const struct mirror *mirror,
+                   const char *format, ...) {
+    struct log_message message = {.level = level, .cluster = mirror->facts.cluster, .kind = entry->kind};
+    va_list args;
+    va_start(args, format);
+    message.text = text_vformat(format, args);
+    va_end(args);
+    message.object = strdup(entry->key);
+    add_message(engine, message);
+}
+
+void report_decision(struct engine *engine, const struct entry *entry, const struct action *action) {
+    if (!engine->settings.log_decisions || action->type == ACTION_NONE || action->type == ACTION_WAIT)
+        return;
+    add_message(engine, (struct log_message){.level = LOG_DEBUG,
+                                             .cluster = action->cluster,
+                                             .kind = entry->kind,
+                                             .object = strdup(entry->key),
+                                             .action = action_names[action->type],
+                                             .reason = action->why,
+                                             .text = strdup("decided")});
+}
+
+void report_event(struct engine *engine, struct entry *entry, bool warning, const char *reason, const char *action,
+                  const char *format, ...) {
+    struct update *update = engine->update;
+    struct workload *w = entry->workload;
+    if (!*w->uid || !shard_is_held(engine, entry)) // the holder of the shard reports
+        return;
+    va_list args;
+    va_start(args, format);
+    AUTO_TEXT text = text_vformat(format, args);
+    va_end(args);
+    if (!text)
+        return;
+    w->report.reported = true;
+    uint32_t hash = decide_name_hash(text);
+    if (hash == w->report.last_note) // a repeat
+        return;
+    const struct kind *kind = engine->kinds[entry->kind];
+    const char *version = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->version;
+    char namespace_[254], api_version[320];
+    entry_namespace(entry, namespace_);
+    snprintf(api_version, sizeof api_version, "%s%s%s", kind->abi.group, *kind->abi.group ? "/" : "",
+             version ? version : "v1");
+    struct workload_event event = {.reason = reason,
+                                   .text = text,
+                                   .api_version = api_version,
+                                   .namespace_ = namespace_,
+                                   .name = entry_name(entry),
+                                   .uid = w->uid,
+                                   .action = action,
+                                   .kind = entry->kind,
+                                   .warning = warning};
+    if (!array_reserve(&update->events, &update->cap_events, update->n_events + 1, sizeof *update->events))
+        return;
+    struct workload_event *copy = struct_copy_with_texts(&event, sizeof event, WORKLOAD_EVENT_TEXTS);
+    if (!copy)
+        return;
+    copy->memory = copy;
+    update->events[update->n_events++] = *copy;
+    w->report.last_note = hash;
+    engine->stats.events++;
+}

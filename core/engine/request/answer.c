@@ -9,9 +9,7 @@
 #include "core/engine/observe/observe.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
-#include "core/engine/request/pacing.h"
 #include "core/engine/shard/shard.h"
-#include "core/engine/status/rival.h"
 #include "core/engine/status/status.h"
 
 #define TRANSIENT_BASE_NS (100 * CLOCK_MS)
@@ -252,7 +250,8 @@ void answer_end_requests(struct engine *engine, size_t cluster) {
 }
 
 static struct error *begin(struct engine *engine, const struct engine_options *options) {
-    pacing_begin_engine(engine, options->window_max);
+    engine->request.turn_of = REQUEST_NO_TURN;
+    engine->request.window_max = options->window_max;
     return NULL;
 }
 

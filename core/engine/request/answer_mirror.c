@@ -5,11 +5,9 @@
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/mirror/mirror_parts.h"
 #include "core/engine/observe/observe.h"
-#include "core/engine/placement/namespaces.h"
 #include "core/engine/placement/placing.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
-#include "core/engine/request/pacing.h"
 #include "core/engine/status/status.h"
 #include "core/engine/unstarted/unstarted.h"
 
@@ -34,14 +32,10 @@ __attribute__((format(printf, 5, 6))) static void exclude(struct engine *engine,
     const char *message = text ? text : "out of memory for the message";
     mirror->facts.excluded_until_ns = refused_until_ns(engine, mirror);
     namespace_retry_wait(engine, entry, mirror->facts.cluster, reason);
-    attempt_history_rejected(engine, entry, mirror, reason, message);
+    if (mirror->facts.cluster == entry->workload->facts.cluster)
+        attempt_history_failed(engine, entry, OUTCOME_REJECTED, reason, message);
     report_event(engine, entry, true, reason, "CreateMirror", "cluster %s rejected the mirror: %s",
                  mirror_cluster(engine, mirror), message);
-}
-
-static void exclude_by_answer(struct engine *engine, struct entry *entry, struct mirror *mirror,
-                              const struct response *response) {
-    exclude(engine, entry, mirror, reason_text(response->reason), "%s", response->message);
 }
 
 static void create_namespace(struct engine *engine, struct entry *entry, struct mirror *mirror) {
@@ -128,7 +122,7 @@ static void not_created(struct engine *engine, struct entry *entry, struct mirro
     } else if (response->reason == REASON_NAMESPACE_NOT_FOUND && engine->settings.create_namespaces) {
         create_namespace(engine, entry, mirror);
     } else if (reason_is_permanent(response->reason)) {
-        exclude_by_answer(engine, entry, mirror, response);
+        exclude(engine, entry, mirror, reason_text(response->reason), "%s", response->message);
     } else {
         mirror->facts.not_before_ns = answer_next_try_ns(engine, response, &mirror->failures);
         // Reads the mirror by name; if absent, and no create can still take effect, the host may reschedule the
@@ -400,7 +394,7 @@ static void on_namespace(struct engine *engine, struct entry *entry, struct mirr
                          const struct request_in_flight *request, struct response *response) {
     (void)request;
     if (reason_is_permanent(response->reason))
-        exclude_by_answer(engine, entry, mirror, response);
+        exclude(engine, entry, mirror, reason_text(response->reason), "%s", response->message);
     else if (response->reason != REASON_OK && response->reason != REASON_ALREADY_EXISTS)
         mirror->facts.not_before_ns = answer_next_try_ns(engine, response, &mirror->failures);
 }
@@ -434,13 +428,10 @@ void answer_of_mirror(struct engine *engine, struct entry *entry, struct request
     }
     bool done = response->reason == REASON_OK && response->object;
     handlers[request->type](engine, entry, mirror, request, response);
-    if (done && request->record) { // the mirror now has the fields that were sent
-        free(mirror->record);
-        mirror->record = TAKE(request->record);
-        mirror->record_unsure = false;
-    } else if (request->record && !answer_certainly_not_done(response->reason)) {
+    if (done && request->record) // the mirror now has the fields that were sent
+        mirror_keep_record(mirror, TAKE(request->record));
+    else if (request->record && !answer_certainly_not_done(response->reason))
         mirror->record_unsure = true;
-    }
     // The host reads a possibly suspended mirror before another patch overwrites its record.
     mirror->facts.unsure |= request->stops && !done && !answer_certainly_not_done(response->reason);
 }

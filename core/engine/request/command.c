@@ -4,7 +4,6 @@
 #include "core/base/memory.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/report/report.h"
-#include "core/engine/request/pacing.h"
 #include "core/engine/shard/shard.h"
 #include "core/engine/status/status.h"
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/request/pacing.h"
+#include "core/engine/request/command.h"
 
 #include "core/base/memory.h"
 #include "core/engine/engine.h"
 
-#define NO_CLUSTER SIZE_MAX
 #define MANY 8                     // requests in flight
 #define CALM_NS (2 * CLOCK_SECOND) // longer than the pauses of a burst
 
@@ -81,7 +80,7 @@ bool pacing_admits(struct engine *engine, struct entry *entry, const struct acti
     if (!node || !fair_queue_put(&pace->queue, node, entry, class_of(engine, entry, action, mirror), entry->kind,
                                  entry->key, entry->name_at - 1U))
         return true; // without memory the entry does not wait
-    window_was_full(&pace->window);
+    pace->window.full = true;
     pace->pressed_ns = engine->now.mono_ns;
     node->renewed = true;
     if (here)
@@ -100,7 +99,7 @@ struct entry *pacing_next(struct engine *engine) {
         pace->pressed_ns = engine->now.mono_ns;
         return fair_queue_next(&pace->queue);
     }
-    engine->request.turn_of = NO_CLUSTER;
+    engine->request.turn_of = REQUEST_NO_TURN;
     return NULL;
 }
 
@@ -112,17 +111,12 @@ void pacing_sent(struct engine *engine, size_t cluster) {
 }
 
 static enum window_outcome outcome_of(const struct response *response) {
-    switch (response->reason) {
-    case REASON_TOO_MANY:
-    case REASON_UNKNOWN_OUTCOME:
-        return WINDOW_OVERLOADED;
-    case REASON_SERVER_ERROR:
-        return response->retry_after_ns >= 0 ? WINDOW_OVERLOADED : WINDOW_ANSWERED;
-    case REASON_NOT_SENT:
+    enum reason reason = response->reason;
+    if (reason == REASON_NOT_SENT)
         return WINDOW_NOT_HEARD;
-    default:
-        return WINDOW_ANSWERED;
-    }
+    bool overloaded = reason == REASON_TOO_MANY || reason == REASON_UNKNOWN_OUTCOME ||
+                      (reason == REASON_SERVER_ERROR && response->retry_after_ns >= 0);
+    return overloaded ? WINDOW_OVERLOADED : WINDOW_ANSWERED;
 }
 
 void pacing_answered(struct engine *engine, size_t cluster, enum window_verb verb, const struct response *response,
@@ -163,8 +157,8 @@ int64_t pacing_due_ns(struct engine *engine) {
 void pacing_refresh_rate(struct engine *engine, size_t cluster) {
     const struct worker_settings *own = &engine->clusters[cluster].settings;
     bool is_set = own->qps > 0; // else the limit of all clusters applies
-    window_set_rate(&pace_of(engine, cluster)->window, is_set ? own->qps : engine->settings.qps,
-                    is_set ? own->burst : engine->settings.burst, engine->now.mono_ns);
+    double qps = is_set ? own->qps : engine->settings.qps, burst = is_set ? own->burst : engine->settings.burst;
+    window_set_rate(&pace_of(engine, cluster)->window, qps, burst, engine->now.mono_ns);
 }
 
 void pacing_join(struct engine *engine, size_t cluster, struct pace *pace) {
@@ -181,13 +175,8 @@ void pacing_leave(struct engine *engine, size_t cluster) {
     free(pace);
 }
 
-void pacing_begin_engine(struct engine *engine, unsigned window_max) {
-    engine->request.turn_of = NO_CLUSTER;
-    engine->request.window_max = window_max;
-}
-
 void pacing_step_ends(struct engine *engine) {
-    engine->request.turn_of = NO_CLUSTER;
+    engine->request.turn_of = REQUEST_NO_TURN;
     window_charge(&pace_of(engine, ENGINE_MANAGEMENT)->window,
                   (double)(engine->update->n_events - engine->events_before));
 }

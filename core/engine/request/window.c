@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/request/pacing.h"
+#include "core/engine/request/command.h"
 
 #include <math.h>
 
@@ -8,14 +8,9 @@
 #define AGING 64      // samples until the shortest round trip has nearly adapted to longer ones
 
 void window_init(struct window *window, unsigned max, double qps, double burst, int64_t now_ns) {
-    burst = burst < 1 ? 1 : burst;
     max = max > 0 && max < WINDOW_MAX ? max : WINDOW_MAX;
-    *window = (struct window){.limit = max < WINDOW_FLOOR ? max : WINDOW_FLOOR,
-                              .max = max,
-                              .qps = qps,
-                              .burst = burst,
-                              .tokens = burst,
-                              .refilled_ns = now_ns};
+    *window = (struct window){.limit = max < WINDOW_FLOOR ? max : WINDOW_FLOOR, .max = max};
+    window_set_rate(window, qps, burst, now_ns);
 }
 
 static void refill(struct window *window, int64_t now_ns) {
@@ -62,10 +57,6 @@ void window_charge(struct window *window, double tokens) {
 void window_sent(struct window *window) {
     window->in_flight++;
     window_charge(window, 1);
-}
-
-void window_was_full(struct window *window) {
-    window->full = true;
 }
 
 static void begin_sample(struct window *window) {

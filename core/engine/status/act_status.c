@@ -10,7 +10,6 @@
 #include "core/engine/observe/observe.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
-#include "core/engine/status/rival.h"
 #include "core/engine/status/status.h"
 #include "core/engine/unstarted/unstarted.h"
 
@@ -70,9 +69,12 @@ void status_budget_facts(const struct engine *engine, const struct entry *entry,
     facts->bytes_at_ns = bytes_at_ns(engine, entry, facts->status_passes);
 }
 
-static void charge(struct engine *engine, uint32_t cluster, size_t size) {
+void status_budget_stored(struct engine *engine, const struct entry *entry, size_t size) {
+    uint32_t cluster = charged_cluster(entry);
     struct status_bytes *bytes = &engine->clusters[cluster].status;
     int64_t now_ns = engine->now.mono_ns;
+    if (cluster == 0)
+        return;
     engine->stats.clusters[cluster].status_bytes += size;
     if (engine->settings.status_bytes == 0)
         return;
@@ -111,12 +113,6 @@ void status_budget_sent(struct engine *engine, struct entry *entry) {
     report_changes(engine, entry);
 }
 
-void status_budget_stored(struct engine *engine, const struct entry *entry, size_t size) {
-    uint32_t cluster = charged_cluster(entry);
-    if (cluster)
-        charge(engine, cluster, size);
-}
-
 void status_budget_copied(struct entry *entry, uint32_t attempt, bool is_final) {
     entry->workload->status.budget.first_attempt = attempt;
     if (is_final)
@@ -135,12 +131,6 @@ static wharf_mirror_state mirror_state(const struct engine *engine, const struct
     if (is_there)
         return WHARF_MIRROR_PRESENT;
     return facts_worker_is_lost(engine, entry) ? WHARF_MIRROR_LOST : WHARF_MIRROR_NONE;
-}
-
-static void count_latency(struct engine *engine, struct mirror *mirror) {
-    if (mirror->seen_ns > 0)
-        histogram_add(&engine->stats.status_latency, STATS_STATUS_NS, engine->now.mono_ns - mirror->seen_ns);
-    mirror->seen_ns = 0;
 }
 
 // Makes the patch of the status from the mirror, or from the final status of a deleted one (`last`). False: failed.
@@ -192,8 +182,10 @@ bool act_status(struct engine *engine, struct entry *entry) {
         return true;
     }
     pause_status_sent(engine, entry->kind);
+    if (mirror && mirror->seen_ns > 0)
+        histogram_add(&engine->stats.status_latency, STATS_STATUS_NS, engine->now.mono_ns - mirror->seen_ns);
     if (mirror)
-        count_latency(engine, mirror);
+        mirror->seen_ns = 0;
     return true;
 }
 

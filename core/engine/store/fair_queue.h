@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entries that wait for the window of one cluster. The engine builds the request when the entry's turn comes. Classes
 // take turns by weight, so that none starves. Within a class the flows (a kind in a namespace) take turns, so that
-// many objects of one author do not delay the objects of another. A flow is first in, first out. placement_queue.c
+// many objects of one author do not delay the objects of another. A flow is first in, first out. placement_part.c
 // visits waiting entries in the same turns, in rounds.
 #pragma once
 
@@ -25,7 +25,7 @@ struct fair_node {
     struct fair_node *previous, *next;
     struct flow *flow; // NULL: not in a queue
     struct entry *entry;
-    bool renewed; // by the present reconciliation, see pacing.h
+    bool renewed; // by the present reconciliation, see command.h
 };
 
 struct flow {

@@ -7,7 +7,7 @@
 #include "core/base/map.h"
 #include "core/base/shared_text.h"
 #include "core/engine/decide/decide.h"
-#include "core/engine/mirror/carry.h"
+#include "core/engine/mirror/mirror.h"
 #include "core/engine/store/fair_queue.h"
 #include "core/engine/store/throttle.h"
 #include "core/kube/object/object.h"
@@ -84,10 +84,10 @@ struct mirror {
     int64_t seen_ns;                   // arrival of the event that made the status due
     uint64_t carry_hash;               // of carried fields (labels, annotations, spec generation), to detect changes
     uint64_t noop_patch_hash;          // hash of an accepted patch that changed nothing
-    struct rejections *refused;        // changes that the worker rejected (carry.h); NULL: none
+    struct rejections *refused;        // changes that the worker rejected (mirror.h); NULL: none
     struct kueue_status *kueue_status; // in the worker, free(); NULL: Kueue has no Workload for the mirror
     char *reduced;                     // how and why the host reduced the copied status (object.h); NULL: not reduced
-    char *record;                      // record of carried fields (carry.h); NULL: nothing but the annotation
+    char *record;                      // record of carried fields (mirror.h); NULL: nothing but the annotation
     struct throttle updates;           // patches without a change of the workload
     uint32_t patched_source;           // hash of the source of the last accepted patch
     uint32_t unchecked_source;         // the same for a create with a lost or late answer: dropped
@@ -185,7 +185,7 @@ struct workload {
         int64_t denied_until_ns;          // no repetition of that patch before
         struct throttle denials;          // of rejected status patches
         int64_t retry_due_ns, retried_ns; // see status.h
-        struct rival *rival;              // see rival.h; NULL: no sign of another writer of the status; owned
+        struct rival *rival;              // see status.h; NULL: no sign of another writer of the status; owned
         struct shared_text final_status;  // of a finished mirror that is gone, until the host has written the status
         uint32_t retry_seen;              // hash of the value of the retry annotation, 0: none
         uint32_t written_source;          // hash of the inputs of the last accepted status patch

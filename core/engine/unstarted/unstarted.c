@@ -172,24 +172,11 @@ static char *reason_of(struct engine *engine, struct entry *entry, const struct 
     return text;
 }
 
-bool unstarted_withdraw(struct engine *engine, struct entry *entry, struct mirror *mirror, struct buffer *out) {
-    const char *version = doc_version(&engine->store, &mirror->doc);
-    if (!entry->workload->unstarted || !*version || strcmp(version, STORE_VERSION_NONE) == 0) {
-        mirror->facts.unsure = true; // the host reads the state first
-        return false;
-    }
-    // Foreground: the mirror disappears after the pods. A mirror that has started meanwhile has another version.
-    return buffer_printf(out,
-                         "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"propagationPolicy\":\"Foreground\","
-                         "\"preconditions\":{\"uid\":\"%s\",\"resourceVersion\":\"%s\"}}",
-                         mirror->uid, version);
-}
-
 void unstarted_withdrawn(struct engine *engine, struct entry *entry, const struct mirror *mirror) {
     AUTO_TEXT reason = reason_of(engine, entry, mirror);
     uint32_t attempt = entry->workload->facts.attempt;
     entry->workload->unstarted->withdrawn_attempt = attempt;
-    attempt_history_withdrawn(engine, entry, "DidNotStart", reason ? reason : "");
+    attempt_history_failed(engine, entry, OUTCOME_NONE, "DidNotStart", reason ? reason : "");
     report_event(
         engine, entry, true, "Withdrawn", "DeleteMirror",
         "the mirror in cluster %s %s: the host deletes the mirror (attempt %u), and tries another worker once the "
@@ -223,15 +210,7 @@ void unstarted_placed(struct engine *engine, struct entry *entry, size_t cluster
 
 // Giving up ----------------------------------------------------------------------------------------------------
 
-// Whether the status means a failure. If not, the host does not write the status.
-static bool is_failed(struct adapter_call *call, const struct json *workload, const struct json *status) {
-    AUTO_JSON copy = json_copy(workload);
-    wharf_phase phase;
-    return copy && json_set(copy, "status", json_copy(status)) && adapter_phase(call, copy, &phase) == WHARF_OK &&
-           phase.phase == WHARF_FAILED;
-}
-
-// NULL: the kind has no such status, or the workload's state does not permit one.
+// The status means a failure. NULL: the kind has no such status, or the workload's state does not permit one.
 static struct json *status_of(const struct mirror_context *context, const char *message) {
     if (!context->kind->abi.gave_up_status || !context->workload)
         return NULL;
@@ -242,8 +221,11 @@ static struct json *status_of(const struct mirror_context *context, const char *
     if (owed_gave_up(context->call, context->workload, message, object) != WHARF_OK ||
         adapter_status(context->call, context->workload, NULL, object) != WHARF_OK)
         return NULL;
-    const struct json *status = json_get(object, "status");
-    return is_failed(context->call, context->workload, status) ? json_detach(object, "status") : NULL;
+    AUTO_JSON copy = json_copy(context->workload);
+    wharf_phase phase;
+    bool failed = copy && json_set(copy, "status", json_copy(json_get(object, "status"))) &&
+                  adapter_phase(context->call, copy, &phase) == WHARF_OK && phase.phase == WHARF_FAILED;
+    return failed ? json_detach(object, "status") : NULL;
 }
 
 bool unstarted_give_up(struct engine *engine, struct entry *entry) {

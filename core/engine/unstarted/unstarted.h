@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unstarted mirrors, and workloads that workers reject: durations, workers already tried, and reasons, for
-// decide_unstarted.c. The facts end once a mirror has run for pendingTimeout: an earlier eviction is no success. The
+// decide_placed.c. The facts end once a mirror has run for pendingTimeout: an earlier eviction is no success. The
 // facts are in memory only, so a restarted host counts anew, except for a mirror that has never started.
 #pragma once
 
@@ -19,8 +19,6 @@ void unstarted_pod_report(struct entry *entry, const char *text);
 
 void unstarted_drop(struct entry *entry);
 
-// Writes the body of the request that withdraws the mirror into `out`. False: not now.
-bool unstarted_withdraw(struct engine *engine, struct entry *entry, struct mirror *mirror, struct buffer *out);
 // Reports the withdrawal, once sent.
 void unstarted_withdrawn(struct engine *engine, struct entry *entry, const struct mirror *mirror);
 // The delete certainly failed; CONFLICT: the mirror has changed since.

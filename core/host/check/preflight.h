@@ -15,12 +15,11 @@ struct preflight {
     // The management cluster's, then each worker's in the order of the config; all are open, and skipped without an
     // endpoint.
     struct cluster_connection *connections;
-    struct source_items *directory; // the workers of workersFrom.directory
-    char *const *namespaces;        // where to check the rights to write; none: in the whole cluster
+    char *const *namespaces; // where to check the rights to write; none: in the whole cluster
     size_t n_namespaces;
     size_t n_workers;                          // out: of all sources
     struct problems warnings;                  // out: warnings; freed by the caller
-    struct source_items found[WORKER_SOURCES]; // internal: the Secrets and ClusterProfiles
+    struct source_items found[WORKER_SOURCES]; // of the directory, see preflight_read_directory; of objects: internal
 };
 
 // Checks all clusters in parallel, workers from Secrets and ClusterProfiles after the management cluster; a cluster
@@ -28,8 +27,9 @@ struct preflight {
 // was impossible.
 struct error *preflight_check(struct preflight *preflight, struct problems *problems);
 
-// The workers of workersFrom.directory; `found` is zero except for its source. Adds a problem for each unusable file.
-void preflight_read_directory(const struct config *config, struct problems *problems, struct source_items *found);
+// Reads the workers of workersFrom.directory into found[SOURCE_DIRECTORY], which the caller frees. Adds a problem for
+// each unusable file.
+void preflight_read_directory(struct preflight *preflight, struct problems *problems);
 
 // The workers of all sources, as the host would find them. Reads Secrets and ClusterProfiles from the management
 // cluster, with the configuration's credentials; needs curl_transport_setup. Adds a problem for each unusable item, and

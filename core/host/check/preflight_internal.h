@@ -30,9 +30,6 @@ void visit_init(struct visit *visit, struct preflight *preflight, const struct w
 void visit_problem(struct visit *visit, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool visit_error(struct visit *visit, struct error *error); // takes the error; false: none
 
-// preflight_rights.c
-void visit_check_rights(struct visit *visit);
-
 // preflight_sources.c
 // Lists the configured sources of workers into preflight->found.
 void visit_read_sources(struct visit *visit);

@@ -59,7 +59,7 @@ static bool read_page(struct visit *visit, const struct source_listing *listing,
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
     AUTO_BUFFER(path, PATH_MAX_LEN);
     const struct worker_source_kind *kind = listing->kind;
-    buffer_printf(&path, "/%s%s/%s/namespaces/%s/%s?", *kind->group ? "apis/" : "api", kind->group, kind->version,
+    buffer_printf(&path, "/%s%s/%s/namespaces/%s/%s?", *kind->group ? "apis/" : "api", kind->group, kind->versions[0],
                   listing->namespace_, kind->plural);
     if (kind->label)
         buffer_printf(&path, "labelSelector=%s%%3Dtrue&", kind->label);
@@ -101,39 +101,20 @@ void visit_read_sources(struct visit *visit) {
 
 // Merging ---------------------------------------------------------------------------------------------------------
 
-struct merged {
-    struct worker_spec *specs;
-    size_t count;
-    struct source_note *notes;
-    size_t n_notes;
-};
-
-static void receive_specs(void *ctx, struct worker_spec *specs, size_t count, enum removal removal) {
-    struct merged *merged = ctx;
+static void receive_list(void *ctx, struct source_list *list, enum removal removal) {
     (void)removal;
-    worker_specs_free(merged->specs, merged->count);
-    merged->specs = specs;
-    merged->count = count;
-}
-
-static void receive_notes(void *ctx, struct source_note *notes, size_t count) {
-    struct merged *merged = ctx;
-    source_notes_free(merged->notes, merged->n_notes);
-    merged->notes = notes;
-    merged->n_notes = count;
+    source_list_clear(ctx);
+    *(struct source_list *)ctx = *list;
 }
 
 struct error *preflight_merge(struct preflight *preflight, struct problems *problems, struct worker_spec **specs,
                               size_t *count) {
-    struct merged merged = {.specs = NULL};
+    struct source_list merged = {.specs = NULL};
     struct sources *sources = NULL;
-    const struct sources_options options = {
-        .apply = receive_specs, .tell = receive_notes, .ctx = &merged, .silent = true};
+    const struct sources_options options = {.apply = receive_list, .ctx = &merged, .silent = true};
     struct error *error = sources_new(&options, &sources);
     if (!error)
         error = sources_set_config(sources, preflight->config);
-    if (!error)
-        source_items_publish(preflight->directory, sources);
     for (size_t s = 0; s < WORKER_SOURCES; s++) {
         if (!error)
             source_items_publish(&preflight->found[s], sources);
@@ -149,8 +130,11 @@ struct error *preflight_merge(struct preflight *preflight, struct problems *prob
     return error;
 }
 
-void preflight_read_directory(const struct config *config, struct problems *problems, struct source_items *found) {
+void preflight_read_directory(struct preflight *preflight, struct problems *problems) {
+    const struct config *config = preflight->config;
     const struct config_workers_from *from = &config->workers_from;
+    struct source_items *found = &preflight->found[SOURCE_DIRECTORY];
+    found->source = SOURCE_DIRECTORY;
     AUTO_TEXT where = text_format("%s:%zu: workersFrom.directory", config->path, from->line);
     if (from->directory && where)
         source_folder_check(from->directory, &config->credential_plugins, where, problems, found);
@@ -169,16 +153,14 @@ static struct error *read_management(struct visit *visit, const struct config *c
 
 struct error *preflight_workers(const struct config *config, struct problems *problems, struct worker_spec **specs,
                                 size_t *count) {
-    struct source_items directory = {.source = SOURCE_DIRECTORY};
-    struct preflight preflight = {.config = config, .directory = &directory};
+    struct preflight preflight = {.config = config};
     struct visit visit = {.server = ""};
     visit_init(&visit, &preflight, &config->management, &visit.own);
-    preflight_read_directory(config, problems, &directory);
+    preflight_read_directory(&preflight, problems);
     problems_add_error(&visit.problems, error_wrap(read_management(&visit, config), "%s", visit.name));
     problems_move(problems, &visit.problems);
     struct error *error = preflight_merge(&preflight, problems, specs, count);
     client_free(visit.client);
     connection_close(&visit.own);
-    source_items_free(&directory);
     return error;
 }

@@ -233,29 +233,23 @@ static const struct {
 
 #define N_BETWEEN (sizeof(between) / sizeof(between[0]))
 
-// Whether some kind with such objects is enabled.
+// Whether some kind with such objects is enabled. A kind that is itself enabled is readable anyway.
 static bool is_needed(const struct rights_wanted *wanted, size_t index) {
-    for (size_t i = 0; i < wanted->n_kinds; i++)
-        for (const char *const *kind = between[index].kinds; kind < between[index].kinds + BETWEEN_KINDS && *kind;
-             kind++)
-            if (strcmp(wanted->kinds[i]->plural_group, *kind) == 0)
-                return true;
-    return false;
-}
-
-// A kind that is itself enabled is readable anyway.
-static bool is_readable(const struct rights_wanted *wanted, size_t index) {
-    for (size_t i = 0; i < wanted->n_kinds; i++)
-        if (strcmp(wanted->kinds[i]->abi.group, between[index].group) == 0 &&
-            strcmp(wanted->kinds[i]->abi.plural, between[index].resource) == 0)
-            return true;
-    return false;
+    bool needed = false;
+    for (size_t i = 0; i < wanted->n_kinds; i++) {
+        const wharf_kind *abi = &wanted->kinds[i]->abi;
+        if (strcmp(abi->group, between[index].group) == 0 && strcmp(abi->plural, between[index].resource) == 0)
+            return false;
+        for (size_t k = 0; k < BETWEEN_KINDS && between[index].kinds[k]; k++)
+            needed |= strcmp(wanted->kinds[i]->plural_group, between[index].kinds[k]) == 0;
+    }
+    return needed;
 }
 
 static void add_owners(struct rights_table *table, const char *verbs) {
     const char *comment = "Objects between mirrors and their pods, which are found by owner references.";
     for (size_t i = 0; i < N_BETWEEN; i++) {
-        if (!is_needed(table->wanted, i) || is_readable(table->wanted, i))
+        if (!is_needed(table->wanted, i))
             continue;
         add_right(
             table,

@@ -36,7 +36,7 @@ struct cluster_io {
 // Where the answer to a request goes.
 struct in_flight {
     struct cluster_io *io;
-    struct in_flight *next, *previous;
+    struct in_flight *next;
     uint64_t command;
     bool patches;
     uint64_t object;               // hash of the namespace and name of the patched object
@@ -166,9 +166,10 @@ static void on_contact(void *ctx, enum contact contact, bool repeated, int64_t h
 }
 
 static void free_in_flight(struct in_flight *sent) {
-    if (sent->next)
-        sent->next->previous = sent->previous;
-    *(sent->previous ? &sent->previous->next : &sent->io->in_flight) = sent->next;
+    struct in_flight **at = &sent->io->in_flight;
+    while (*at != sent)
+        at = &(*at)->next;
+    *at = sent->next;
     free(sent);
 }
 
@@ -326,8 +327,6 @@ static void send_request(struct cluster_io *io, const struct request *request, c
     if (sent) {
         *sent = *wanted;
         sent->next = io->in_flight;
-        if (sent->next)
-            sent->next->previous = sent;
         io->in_flight = sent;
         error = client_submit(io->scope.client, request, on_answer, sent, NULL);
     }

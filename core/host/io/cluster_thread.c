@@ -195,7 +195,7 @@ struct errand {
     struct cluster_thread *thread;
     void (*run)(struct cluster_thread *thread, const struct errand *errand);
     union {
-        struct running_watcher watcher;
+        struct attached_watcher watcher;
         struct thread_settings settings;
         uint64_t shards;
         struct command_batch *batch;

@@ -44,7 +44,10 @@ struct cluster_thread {
     struct thread_settings settings; // once watched; on that thread
     unsigned configured;             // with which of the host's settings; on the engine's thread
     struct cluster_scope scope;      // on that thread, like `attached`
-    struct running_watcher attached; // of the management cluster, see host_attach
+    struct attached_watcher {        // of the management cluster, see host_attach
+        const struct watcher *row;   // NULL: none
+        void *state;
+    } attached;
     // During the opening.
     struct worker_spec spec;
     struct exec_policy *policy; // a copy of the host's when the connection was begun

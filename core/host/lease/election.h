@@ -102,9 +102,7 @@ struct error *election_thread_new(const struct config *config, void (*post)(void
                                   void *ctx, struct election_thread **out);
 void election_thread_free(struct election_thread *thread); // NULL is allowed
 
-// The engine's number of shards: 0 without election.
-uint32_t election_thread_shards(const struct election_thread *thread);
-struct gates *election_thread_gates(struct election_thread *thread); // NULL without election
+struct gates *election_thread_gates(struct election_thread *thread); // of the shards; NULL without election
 
 // On the engine's thread, once the origin is known.
 void election_thread_start(struct election_thread *thread, const char *origin, const struct exec_policy *policy);

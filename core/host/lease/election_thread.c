@@ -68,10 +68,6 @@ struct error *election_thread_new(const struct config *config, void (*post)(void
     return NULL;
 }
 
-uint32_t election_thread_shards(const struct election_thread *thread) {
-    return is_on(thread) ? (uint32_t)thread->gates.count : 0;
-}
-
 struct gates *election_thread_gates(struct election_thread *thread) {
     return is_on(thread) ? &thread->gates : NULL;
 }

@@ -30,7 +30,6 @@ struct stop { // a request about a mirror, waiting or in flight; one block but f
     struct stop *next;
     struct guarded_kind *watched;
     struct guard_run *run;
-    size_t kind;
     bool deletes, submitted;
     uint64_t hash; // of its shard
     char *body;
@@ -55,12 +54,16 @@ struct guard_run {
     struct guarded_kind watched[]; // of all kinds
 };
 
+// Where the request about a mirror is, or the end.
+static struct stop **stop_of(struct guard_run *run, const char *uid) {
+    struct stop **at = &run->stops;
+    while (*at && strcmp((*at)->uid, uid) != 0)
+        at = &(*at)->next;
+    return at;
+}
+
 static void free_stop(struct stop *stop) {
-    for (struct stop **at = &stop->run->stops; *at; at = &(*at)->next)
-        if (*at == stop) {
-            *at = stop->next;
-            break;
-        }
+    *stop_of(stop->run, stop->uid) = stop->next;
     stop->run->submitted -= stop->submitted;
     free(stop->body);
     free(stop);
@@ -108,7 +111,7 @@ static char *stop_body(const struct stop *stop, const struct json *object) {
         return text_format("{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"propagationPolicy\""
                            ":\"Foreground\",\"preconditions\":{\"uid\":\"%s\"}}",
                            stop->uid);
-    AUTO_JSON patch = guard_patch(stop->run->options.kinds[stop->kind], object, stop->run->now);
+    AUTO_JSON patch = guard_patch(stop->run->options.kinds[stop->watched->kind], object, stop->run->now);
     return patch ? json_text(patch, NULL) : NULL;
 }
 
@@ -116,7 +119,7 @@ static void on_stopped(void *ctx, struct response *response);
 
 static void submit(struct stop *stop) {
     struct guard_run *run = stop->run;
-    const struct kind *kind = run->options.kinds[stop->kind];
+    const struct kind *kind = run->options.kinds[stop->watched->kind];
     if (!is_wanted(stop)) {
         drop(stop);
         return;
@@ -160,7 +163,7 @@ static void on_stopped(void *ctx, struct response *response) {
     struct stop *stop = ctx;
     struct guard_run *run = stop->run;
     enum reason reason = response->reason;
-    const char *plural = run->options.kinds[stop->kind]->plural_group;
+    const char *plural = run->options.kinds[stop->watched->kind]->plural_group;
     AUTO_TEXT object = text_format("%s/%s", stop->namespace_, stop->name);
     bool refused = reason == REASON_INVALID || reason == REASON_BAD_REQUEST || reason == REASON_FORBIDDEN;
     if (reason == REASON_OK || reason == REASON_NOT_FOUND) {
@@ -179,14 +182,6 @@ static void on_stopped(void *ctx, struct response *response) {
     free_stop(stop);
 }
 
-// Where the one about a mirror is, or the end.
-static struct stop **stop_of(struct guard_run *run, const char *uid) {
-    struct stop **at = &run->stops;
-    while (*at && strcmp((*at)->uid, uid) != 0)
-        at = &(*at)->next;
-    return at;
-}
-
 static void stop_mirror(struct guarded_kind *w, const struct json *object, bool deletes) {
     struct guard_run *run = w->run;
     struct stop **at = stop_of(run, object_uid(object));
@@ -196,7 +191,6 @@ static void stop_mirror(struct guarded_kind *w, const struct json *object, bool 
                                .version = w->version,
                                .watched = w,
                                .run = run,
-                               .kind = w->kind,
                                .deletes = deletes,
                                .hash = guard_hash(run->options.kinds[w->kind], object)};
     struct stop *stop = *at ? NULL : struct_copy_with_texts(&fresh, sizeof fresh, 4);

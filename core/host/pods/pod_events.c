@@ -342,7 +342,7 @@ static void handle(void *state, const struct cluster_notice *notice) {
         configure(state);
 }
 
-static void on_report(void *ctx, const struct pod_report *report) {
+static void on_report(void *ctx, const struct pod_note *report) {
     struct pod_events *events = ctx;
     meter_pods(events->meter, METER_PODS_REPORTED, 1);
     cluster_post(events->base.scope, &(struct engine_event){.type = EVENT_POD_REPORT,

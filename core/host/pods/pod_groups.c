@@ -146,21 +146,21 @@ static bool take_token(struct pod_groups *groups, const struct pod_group *group,
     return bucket_take(&groups->buckets[i].full_ns, now_ns, POD_GROUPS_TOKEN_NS, POD_GROUPS_BURST);
 }
 
-static void send_report(const struct pod_group *group, void (*report)(void *ctx, const struct pod_report *report),
+static void send_report(const struct pod_group *group, void (*report)(void *ctx, const struct pod_note *report),
                         void *ctx) {
     AUTO_TEXT text =
         group->n_pods == 1 && !group->more_pods
             ? text_format("pod %s: %s", group->pod, group->text)
             : text_format("%zu%s pods: %s", group->n_pods, group->more_pods ? " or more" : "", group->text);
     if (text)
-        report(ctx, &(struct pod_report){.mirror = {group->kind, group->namespace_, group->name, group->uid},
-                                         .reason = group->reason,
-                                         .warning = group->warning,
-                                         .text = text});
+        report(ctx, &(struct pod_note){.mirror = {group->kind, group->namespace_, group->name, group->uid},
+                                       .reason = group->reason,
+                                       .warning = group->warning,
+                                       .text = text});
 }
 
 int64_t pod_groups_tick(struct pod_groups *groups, int64_t now_ns,
-                        void (*report)(void *ctx, const struct pod_report *report), void *ctx, uint64_t *dropped) {
+                        void (*report)(void *ctx, const struct pod_note *report), void *ctx, uint64_t *dropped) {
     if (now_ns < groups->next_ns)
         return groups->next_ns;
     groups->next_ns = CLOCK_NEVER;

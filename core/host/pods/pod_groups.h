@@ -18,19 +18,12 @@ struct pod_mirror { // the mirror of the pods
     const char *namespace_, *name, *uid;
 };
 
-struct pod_note {
+struct pod_note { // or a report, without a pod
     struct pod_mirror mirror;
     const char *pod, *pod_uid; // name and uid
-    const char *reason;        // as the worker wrote it
+    const char *reason;        // as the worker wrote it; of a report: CamelCase
     bool warning;
-    const char *text;
-};
-
-struct pod_report {
-    struct pod_mirror mirror;
-    const char *reason; // CamelCase
-    bool warning;
-    const char *text; // "pod a-x7k: Back-off restarting failed container"
+    const char *text; // of a report: "pod a-x7k: Back-off restarting failed container"
 };
 
 #define POD_GROUPS_MAX 1000
@@ -55,4 +48,4 @@ bool pod_groups_add(struct pod_groups *groups, int64_t now_ns, const struct pod_
 // Calls `report` for each due report, and adds the number that the limit suppressed to *dropped. Returns the time of
 // the next call.
 int64_t pod_groups_tick(struct pod_groups *groups, int64_t now_ns,
-                        void (*report)(void *ctx, const struct pod_report *report), void *ctx, uint64_t *dropped);
+                        void (*report)(void *ctx, const struct pod_note *report), void *ctx, uint64_t *dropped);

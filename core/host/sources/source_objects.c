@@ -11,6 +11,7 @@
 #include "core/host/watchers/watcher.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #define UNKNOWN_NS (3 * CLOCK_SECOND) // until workers are used without the ConfigMap
@@ -21,7 +22,6 @@ enum { CONFIG_MAP = WORKER_SOURCES, WATCHES }; // a watch of each source, and th
 struct source_watch {
     struct source_objects *all;
     struct object_watch watch;
-    const char *versions[2];
     char selector[64];
     struct source_items items;
     char *problem; // the last logged problem; NULL: none
@@ -31,8 +31,8 @@ struct source_objects {
     struct sources *sources;
     struct host *host;
     pthread_mutex_t mutex;
-    bool attached;       // under the mutex: the host's thread is running
-    struct config *next; // under the mutex; NULL: no change
+    bool attached;               // under the mutex: the host's thread is running
+    struct config *_Atomic next; // NULL: no change
     // Below: on the management cluster's thread.
     const struct cluster_scope *scope;
     struct config *config; // NULL: not yet
@@ -61,11 +61,7 @@ static void wake_watcher(void *ctx) {
 }
 
 void source_objects_configure(struct source_objects *objects, const struct config *config) {
-    pthread_mutex_lock(&objects->mutex);
-    struct config *former = objects->next;
-    objects->next = config_share(config);
-    pthread_mutex_unlock(&objects->mutex);
-    config_free(former);
+    config_free(atomic_exchange(&objects->next, config_share(config)));
     wake_watcher(objects);
 }
 
@@ -267,9 +263,8 @@ static void open_watch(struct source_objects *objects, size_t index) {
     options.namespace_ = host_own_namespace(objects->config, objects->scope->connection);
     options.field_selector = kind ? NULL : "metadata.name=" WORKERS_CONFIG_MAP;
     if (kind) {
-        c->versions[0] = kind->version;
         options.group = kind->group;
-        options.versions = c->versions;
+        options.versions = kind->versions;
         options.label_selector = kind->label ? c->selector : NULL;
         snprintf(c->selector, sizeof c->selector, "%s=true", kind->label ? kind->label : "");
     }
@@ -335,9 +330,7 @@ static struct error *start_watcher(const struct cluster_scope *scope, void *stat
 
 static int64_t step_watcher(void *state, struct moment now) {
     struct source_objects *objects = state;
-    pthread_mutex_lock(&objects->mutex);
-    struct config *next = TAKE(objects->next);
-    pthread_mutex_unlock(&objects->mutex);
+    struct config *next = atomic_exchange(&objects->next, NULL);
     if (objects->begun_ns == 0)
         objects->begun_ns = now.mono_ns;
     if (next)

@@ -16,13 +16,6 @@ const struct worker_source_kind *const worker_source_kinds[WORKER_SOURCES] = {
     [SOURCE_CLUSTER_PROFILE] = &worker_profile_kind,
 };
 
-struct source_list {
-    struct worker_spec *specs;
-    size_t count;
-    struct source_note *notes;
-    size_t n_notes;
-};
-
 struct sources {
     struct sources_options options;
     pthread_mutex_t mutex;
@@ -42,7 +35,7 @@ struct merge {
     bool log, failed;
 };
 
-static void clear_list(struct source_list *list) {
+void source_list_clear(struct source_list *list) {
     worker_specs_free(list->specs, list->count);
     source_notes_free(list->notes, list->n_notes);
     *list = (struct source_list){.specs = NULL};
@@ -54,7 +47,7 @@ struct holder {
 
 // Once the records are known. Without memory, the records decide again.
 static void remember_holders(struct sources *sources, const struct worker_spec *specs, size_t count) {
-    blocks_clear(&sources->holders);
+    map_free_values(&sources->holders);
     for (size_t i = 0; sources->overridden && i < count; i++) {
         struct holder holder = {specs[i].settings.name, specs[i].origin_text};
         if (worker_source_has_objects(specs[i].source))
@@ -153,7 +146,7 @@ static bool merge_all(const struct sources *sources, bool log, struct merge *mer
     map_free(&merge->names);
     if (!merge->failed)
         return true;
-    clear_list(&merge->list);
+    source_list_clear(&merge->list);
     return false;
 }
 
@@ -166,10 +159,9 @@ static void publish_workers(struct sources *sources) {
     }
     uint64_t conflicts = merge.conflicts;
     remember_holders(sources, merge.list.specs, merge.list.count);
-    sources->options.apply(sources->options.ctx, merge.list.specs, merge.list.count, sources->removal);
-    sources->options.tell(sources->options.ctx, merge.list.notes, merge.list.n_notes);
+    sources->options.apply(sources->options.ctx, &merge.list, sources->removal);
     if (conflicts != sources->told && !sources->options.silent && merge_all(sources, true, &merge))
-        clear_list(&merge.list);
+        source_list_clear(&merge.list);
     sources->told = conflicts;
 }
 
@@ -190,24 +182,23 @@ void sources_free(struct sources *sources) {
     if (!sources)
         return;
     for (size_t s = 0; s < WORKER_SOURCES; s++)
-        clear_list(&sources->lists[s]);
-    blocks_clear(&sources->overrides);
-    blocks_clear(&sources->holders);
+        source_list_clear(&sources->lists[s]);
+    map_free_values(&sources->overrides);
+    map_free_values(&sources->holders);
     pthread_mutex_destroy(&sources->mutex);
     free(sources);
 }
 
-void sources_set(struct sources *sources, enum worker_source source, struct worker_spec *specs, size_t count,
-                 struct source_note *notes, size_t n_notes) {
+void sources_set(struct sources *sources, enum worker_source source, struct source_list list) {
     AUTO_LOCK(&sources->mutex);
-    clear_list(&sources->lists[source]);
-    sources->lists[source] = (struct source_list){.specs = specs, .count = count, .notes = notes, .n_notes = n_notes};
+    source_list_clear(&sources->lists[source]);
+    sources->lists[source] = list;
     publish_workers(sources);
 }
 
 void sources_override(struct sources *sources, struct map *overrides) {
     AUTO_LOCK(&sources->mutex);
-    blocks_clear(&sources->overrides);
+    map_free_values(&sources->overrides);
     if (overrides)
         sources->overrides = *overrides;
     sources->overridden = true;
@@ -220,15 +211,15 @@ void sources_set_removal(struct sources *sources, enum removal removal) {
 }
 
 struct error *sources_set_config(struct sources *sources, const struct config *config) {
-    struct worker_spec *specs = calloc(config->n_workers + 1, sizeof *specs);
-    size_t count = 0;
-    while (specs && count < config->n_workers && worker_spec_copy(&config->workers[count], &specs[count]))
-        count++;
-    if (!specs || count < config->n_workers) {
-        worker_specs_free(specs, count);
+    struct source_list list = {.specs = calloc(config->n_workers + 1, sizeof *list.specs)};
+    while (list.specs && list.count < config->n_workers &&
+           worker_spec_copy(&config->workers[list.count], &list.specs[list.count]))
+        list.count++;
+    if (!list.specs || list.count < config->n_workers) {
+        source_list_clear(&list);
         return error_no_memory();
     }
-    sources_set(sources, SOURCE_CONFIG, specs, count, NULL, 0);
+    sources_set(sources, SOURCE_CONFIG, list);
     return NULL;
 }
 
@@ -269,18 +260,6 @@ bool source_notes_add(struct source_note **notes, size_t *count, const struct so
     *slot = copy;
     (*count)++;
     return true;
-}
-
-bool source_notes_copy(const struct source_note *notes, size_t count, struct source_note **out) {
-    size_t done = 0;
-    *out = NULL;
-    while (done < count && source_notes_add(out, &done, &notes[done]))
-        ;
-    if (done == count)
-        return true;
-    source_notes_free(*out, done);
-    *out = NULL;
-    return false;
 }
 
 static void item_clear(struct source_item *item) {
@@ -388,26 +367,22 @@ void source_item_refuse(struct source_items *items, struct source_item *item, st
 void source_items_publish(struct source_items *items, struct sources *sources) {
     if (!items->changed)
         return;
-    struct worker_spec *specs = calloc(items->count + 1, sizeof *specs);
-    struct source_note *notes = NULL;
-    size_t n_specs = 0, n_notes = 0;
-    bool good = specs;
+    struct source_list list = {.specs = calloc(items->count + 1, sizeof *list.specs)};
+    bool good = list.specs;
     for (const struct source_item *item = items->list; good && item < items->list + items->count; item++) {
         const struct source_note note = {.origin_text = item->origin_text,
                                          .name = (char *)item->spec.settings.name,
                                          .problem = item->problem,
                                          .token_life = item->token_life};
-        good = source_notes_add(&notes, &n_notes, &note);
+        good = source_notes_add(&list.notes, &list.n_notes, &note);
         if (good && item->spec.settings.name) {
-            good = worker_spec_copy(&item->spec, &specs[n_specs]);
-            n_specs += good;
+            good = worker_spec_copy(&item->spec, &list.specs[list.count]);
+            list.count += good;
         }
     }
-    if (!good) { // out of memory: with the next change
-        worker_specs_free(specs, n_specs);
-        source_notes_free(notes, n_notes);
-        return;
-    }
-    items->changed = false;
-    sources_set(sources, items->source, specs, n_specs, notes, n_notes);
+    items->changed = !good;
+    if (good)
+        sources_set(sources, items->source, list);
+    else // out of memory: with the next change
+        source_list_clear(&list);
 }

@@ -7,7 +7,7 @@
 #include "core/base/map.h"
 #include "core/base/problems.h"
 #include "core/config/config.h"
-#include "core/host/sources/worker_objects.h"
+#include "core/host/tokens/tokens.h"
 
 struct client;
 struct folder_watcher;
@@ -22,9 +22,17 @@ struct source_note {
     struct token_life token_life; // 0: not known
 };
 void source_notes_free(struct source_note *notes, size_t count);
-bool source_notes_copy(const struct source_note *notes, size_t count, struct source_note **out);
 // Appends a copy; false: out of memory.
 bool source_notes_add(struct source_note **notes, size_t *count, const struct source_note *note);
+
+// Workers, and what became of each item: of one source, or merged.
+struct source_list {
+    struct worker_spec *specs;
+    size_t count;
+    struct source_note *notes;
+    size_t n_notes;
+};
+void source_list_clear(struct source_list *list);
 
 // A kind of objects in the management cluster that describe workers is one file, which reads such an object, and one
 // row of the table.
@@ -32,10 +40,11 @@ struct worker_source_kind {
     const char *name; // "Secret", in the API and in messages
     // Below: of objects in the management cluster only.
     const char *title; // "Secrets of workers"
-    const char *group, *version, *plural;
-    const char *label;  // selects objects with the value "true"; NULL: all objects
-    const char *part;   // that has the kubeconfig: "key kubeconfig"
-    bool renews;        // the host renews tokens in the objects
+    const char *group, *plural;
+    const char *const *versions; // one, see reflector_options
+    const char *label;           // selects objects with the value "true"; NULL: all objects
+    const char *part;            // that has the kubeconfig: "key kubeconfig"
+    bool renews;                 // the host renews tokens in the objects
     bool is_for_others; // objects may have other readers: objects without credentials for the host are no problem
     bool (*is_on)(const struct config_workers_from *from);
     const char *(*namespace_of)(const struct config_workers_from *from); // NULL: the host's own
@@ -55,10 +64,9 @@ struct error *worker_source_read(enum worker_source source, const struct json *o
                                  const struct config_workers_from *from, struct worker_spec *out);
 
 struct sources_options {
-    // Takes the specs, an array. Called by the caller that changes a source, never twice at the same time.
-    void (*apply)(void *ctx, struct worker_spec *specs, size_t count, enum removal removal);
-    // Takes the notes of all sources, also of items that lost a conflict; after each apply.
-    void (*tell)(void *ctx, struct source_note *notes, size_t count);
+    // Takes the content of the merged list, with the notes of all sources, also of items that lost a conflict. Called
+    // by the caller that changes a source, never twice at the same time.
+    void (*apply)(void *ctx, struct source_list *list, enum removal removal);
     void *ctx;
     bool silent; // conflicts are not logged
 };
@@ -67,9 +75,8 @@ struct sources;
 struct error *sources_new(const struct sources_options *options, struct sources **out);
 void sources_free(struct sources *sources);
 
-// Replaces the workers of a source; takes both arrays.
-void sources_set(struct sources *sources, enum worker_source source, struct worker_spec *specs, size_t count,
-                 struct source_note *notes, size_t n_notes);
+// Replaces the workers of a source; takes the list.
+void sources_set(struct sources *sources, enum worker_source source, struct source_list list);
 
 // Replaces the entries of the ConfigMap; takes the content of the map: struct worker_override by name. NULL: no
 // entries. Until the first call, all workers are cordoned.
@@ -82,6 +89,57 @@ void sources_set_removal(struct sources *sources, enum removal removal);
 
 // The workers of a configuration, as sources_set.
 struct error *sources_set_config(struct sources *sources, const struct config *config);
+
+// Objects -------------------------------------------------------------------------------------------------------
+// Objects of the management cluster that describe workers: Secrets, ClusterProfiles, and the ConfigMap wharf-workers.
+// docs/workers.md has their fields. Errors say which field is wrong, and do not name the object.
+
+#define WORKER_SECRET_LABEL "wharf.dev/worker"
+#define WORKER_NAME_ANNOTATION "wharf.dev/worker-name"
+#define WORKER_TOKEN_ANNOTATION "wharf.dev/token-service-account"
+#define WORKERS_CONFIG_MAP "wharf-workers"
+#define CLUSTER_PROFILE_GROUP "multicluster.x-k8s.io"
+
+// "Secret wharf-system/w1"; NULL when out of memory.
+char *worker_object_text(const char *kind, const struct json *object);
+
+// "NAMESPACE/NAME" of annotation wharf.dev/token-service-account; *name is in the Secret. ERROR_NOT_FOUND: no such
+// annotation.
+struct error *worker_secret_account(const struct json *secret, char namespace_[64], const char **name);
+
+// The worker's name, labels, weight, order and limits, shared by Secrets and ClusterProfiles.
+struct error *worker_object_name(const struct json *object, struct worker_spec *out);
+
+// Weight, order, maxActive and labels of a worker in the directory. `text` is the kubeconfig: extensions: [{name:
+// wharf.dev, extension: {labels: {...}, weight: 2, order: 1, maxActive: "10,jobs.batch=5"}}].
+struct error *worker_placement_of_kubeconfig(const char *text, size_t len, struct worker_spec *out);
+
+// Checks the kubeconfig text of a spec without the network, and sets spec->revision. `life` is zero where the
+// credentials are no token that expires. *usable: with an error, whether the worker could still be opened later (a
+// certificate that is not valid now).
+struct error *worker_spec_check(struct worker_spec *spec, const struct exec_policy *policy, int64_t wall_ns,
+                                struct token_life *life, bool *usable);
+
+// "finish", "move", "" or NULL; false: another text.
+bool drain_read(const char *text, enum drain *out);
+
+// An entry of the ConfigMap wharf-workers, and the host's record there (sources.h).
+struct worker_override {
+    const char *name;
+    const char *uid, *source; // "": not recorded, or the worker comes from no object
+    bool sets_cordoned, cordoned;
+    bool sets_drain;
+    enum drain drain;
+};
+// The texts in `out` belong to the caller.
+struct error *worker_override_read(const char *name, const char *text, struct worker_override *out);
+
+// Maps of structs that begin with `n_texts` texts, of which the first is the key. A struct and its texts are one block;
+// see map_free_values.
+bool blocks_put(struct map *blocks, const void *from, size_t size, size_t n_texts); // copies; false: out of memory
+
+// The kubeconfig with another token for the user of `context` ("" or NULL: current-context); free().
+struct error *kubeconfig_with_token(const char *text, const char *context, const char *token, char **out);
 
 // Items: of one source of workers. Each has the newest usable version and, if a later version is unusable, the reason.
 // Not thread-safe.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/sources/worker_objects.h"
+#include "core/host/sources/sources.h"
 
 #include "core/base/memory.h"
 #include "core/base/selector.h"
@@ -47,24 +47,27 @@ static struct error *read_max_active(const char *text, struct worker_spec *out) 
     return NULL;
 }
 
-static struct error *set_placement(struct worker_spec *out, const char *key, const char *text) {
+enum { WEIGHT, ORDER, MAX_ACTIVE, PLACEMENTS };
+static const struct {
+    const char *annotation, *key; // of a Secret or ClusterProfile, and in the extension of a kubeconfig
+} placements[PLACEMENTS] = {[WEIGHT] = {"wharf.dev/weight", "weight"},
+                            [ORDER] = {"wharf.dev/order", "order"},
+                            [MAX_ACTIVE] = {"wharf.dev/max-active", "maxActive"}};
+
+static struct error *set_placement(struct worker_spec *out, size_t which, const char *text) {
     int64_t number = 0;
-    if (strcmp(key, "max-active") == 0 || strcmp(key, "maxActive") == 0)
+    if (which == MAX_ACTIVE)
         return read_max_active(text, out);
     TRY(read_number(text, &number));
-    *(strcmp(key, "weight") == 0 ? &out->settings.weight : &out->settings.order) = (uint32_t)number;
+    *(which == WEIGHT ? &out->settings.weight : &out->settings.order) = (uint32_t)number;
     return NULL;
 }
 
 static struct error *read_placement(const struct json *object, struct worker_spec *out) {
-    static const char *const keys[] = {"weight", "order", "max-active"};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        char annotation[32];
-        snprintf(annotation, sizeof annotation, "wharf.dev/%s", keys[i]);
-        const char *text = object_annotation(object, annotation);
-        struct error *error = text ? set_placement(out, keys[i], text) : NULL;
-        if (error)
-            return error_wrap(error, "annotation %s", annotation);
+    for (size_t i = 0; i < PLACEMENTS; i++) {
+        const char *text = object_annotation(object, placements[i].annotation);
+        if (text)
+            TRY(error_wrap(set_placement(out, i, text), "annotation %s", placements[i].annotation));
     }
     return NULL;
 }
@@ -77,7 +80,6 @@ static struct error *read_label(const struct json *label, struct worker_spec *ou
 }
 
 static struct error *read_member(const struct json *member, struct worker_spec *out) {
-    static const char *const keys[] = {"weight", "order", "maxActive"};
     const char *key = json_key(member);
     struct error *error = NULL;
     if (strcmp(key, "labels") == 0) {
@@ -87,10 +89,10 @@ static struct error *read_member(const struct json *member, struct worker_spec *
     }
     char number[32];
     snprintf(number, sizeof number, "%" PRId64, json_int64(member, 0));
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if (strcmp(key, keys[i]) == 0)
-            return error_wrap(
-                set_placement(out, key, json_is(member, JSON_NUMBER) ? number : json_string_or(member, "")), "%s", key);
+    const char *text = json_is(member, JSON_NUMBER) ? number : json_string_or(member, "");
+    for (size_t i = 0; i < PLACEMENTS; i++)
+        if (strcmp(key, placements[i].key) == 0)
+            return error_wrap(set_placement(out, i, text), "%s", key);
     return error_new(ERROR_INVALID, "%.40s: found an unknown key, expected labels, weight, order or maxActive", key);
 }
 
@@ -154,13 +156,6 @@ bool blocks_put(struct map *blocks, const void *from, size_t size, size_t n_text
     bool put = map_put(blocks, key, block);
     free(put ? former : block);
     return put;
-}
-
-void blocks_clear(struct map *blocks) {
-    size_t cursor = 0;
-    for (void *block; (block = map_next(blocks, &cursor));)
-        free(block);
-    map_free(blocks);
 }
 
 bool drain_read(const char *text, enum drain *out) {

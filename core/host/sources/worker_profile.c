@@ -80,7 +80,7 @@ static const char *namespace_of(const struct config_workers_from *from) {
 const struct worker_source_kind worker_profile_kind = {.name = "ClusterProfile",
                                                        .title = "ClusterProfiles",
                                                        .group = CLUSTER_PROFILE_GROUP,
-                                                       .version = "v1alpha1",
+                                                       .versions = (const char *const[]){"v1alpha1", NULL},
                                                        .plural = "clusterprofiles",
                                                        .part = "status",
                                                        .is_for_others = true,

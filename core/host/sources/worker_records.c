@@ -8,6 +8,7 @@
 #include "core/kube/client/client.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #define GATHER_NS CLOCK_SECOND // between writes: workers identified together share one write
 #define STANDBY_NS (10 * CLOCK_SECOND)
@@ -24,8 +25,8 @@ struct worker_record {
 
 struct worker_records {
     pthread_mutex_t mutex;
-    struct map list; // under the mutex, like `changed`: blocks of struct worker_record
-    bool changed;    // since the last look
+    struct map list;     // under the mutex: blocks of struct worker_record
+    atomic_bool changed; // since the last look
     // Below: on the management cluster's thread.
     bool is_seen;          // the ConfigMap was read, or is known to be missing
     char *version;         // of the ConfigMap; NULL: there is none
@@ -51,7 +52,7 @@ struct error *worker_records_new(struct worker_records **out) {
 void worker_records_free(struct worker_records *records) {
     if (!records)
         return;
-    blocks_clear(&records->list);
+    map_free_values(&records->list);
     free(records->version);
     json_free(records->recorded);
     pthread_mutex_destroy(&records->mutex);
@@ -90,7 +91,6 @@ void worker_records_see(struct worker_records *records, const struct json *map) 
         records->recorded = TAKE(recorded);
     }
     records->is_seen |= good;
-    AUTO_LOCK(&records->mutex);
     records->changed = true;
 }
 
@@ -158,9 +158,7 @@ static void wait_longer(struct worker_records *records) {
 static void report_failure(struct worker_records *records, enum reason reason, const char *message) {
     bool conflict = reason == REASON_CONFLICT || reason == REASON_ALREADY_EXISTS; // the watch brings the other version
     wait_longer(records);
-    pthread_mutex_lock(&records->mutex);
     records->changed = true;
-    pthread_mutex_unlock(&records->mutex);
     if (conflict || records->told == reason)
         return;
     records->told = reason;
@@ -221,10 +219,7 @@ static struct error *write_records(struct worker_records *records, const struct 
 // When there is nothing in flight.
 static int64_t begin_write(struct worker_records *records, const struct worker_records_place *place,
                            struct moment now) {
-    pthread_mutex_lock(&records->mutex);
-    bool changed = records->changed;
-    pthread_mutex_unlock(&records->mutex);
-    if (!changed || !records->is_seen)
+    if (!records->changed || !records->is_seen)
         return CLOCK_NEVER;
     if (now.mono_ns < records->next_ns)
         return records->next_ns;

@@ -118,7 +118,7 @@ static bool is_on(const struct config_workers_from *from) {
 const struct worker_source_kind worker_secret_kind = {.name = "Secret",
                                                       .title = "Secrets of workers",
                                                       .group = "",
-                                                      .version = "v1",
+                                                      .versions = (const char *const[]){"v1", NULL},
                                                       .plural = "secrets",
                                                       .label = WORKER_SECRET_LABEL,
                                                       .part = "key kubeconfig",

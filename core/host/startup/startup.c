@@ -15,10 +15,10 @@
 
 // A request, retried until the answer.
 struct question {
-    bool settled; // answered, or not needed
-    bool asked;   // in flight
+    atomic_bool settled; // answered, or not needed
+    bool asked;          // in flight
     int64_t at_ns;
-    char *cause; // of the last failure, as logged
+    char *cause; // of the last failure, as logged; under startup.mutex
 };
 
 struct startup {
@@ -27,30 +27,18 @@ struct startup {
     void *ctx;
     const struct cluster_connection *connection; // of the management cluster, as in the last tick
     struct client *client;
-    struct question origin, seal;
+    struct question origin, seal; // with both settled, the fields above and below are read-only
     char *origin_name;
     struct sealing sealing;
-    atomic_bool done; // the fields above are then read-only
     pthread_mutex_t mutex;
-    char *problem; // under `mutex`
 };
-
-static void set_problem(struct startup *startup, char *problem) {
-    AUTO_LOCK(&startup->mutex);
-    free(startup->problem);
-    startup->problem = problem;
-}
 
 // The answer is known, or never will be.
 static void settle(struct startup *startup, struct question *question) {
-    const struct question *other = question == &startup->origin ? &startup->seal : &startup->origin;
     question->settled = true;
     question->asked = false;
-    set_problem(startup, other->settled || !other->cause ? NULL : strdup(other->cause));
-    if (!startup->origin.settled || !startup->seal.settled)
-        return;
-    atomic_store(&startup->done, true);
-    startup->over(startup->ctx);
+    if (startup_is_over(startup))
+        startup->over(startup->ctx);
 }
 
 // Retries later; logs the cause unless equal to the last one.
@@ -58,13 +46,12 @@ static void retry(struct startup *startup, struct question *question, int64_t af
                   const char *message, const char *cause) {
     question->asked = false;
     question->at_ns = clock_now().mono_ns + after_ns;
-    char *text = text_format("%s%s%s", message, cause ? ": " : "", cause ? cause : "");
-    if (text && !text_equal(text, question->cause)) {
-        log_fields(level, message, {"cluster", "management"}, {"error", cause});
-        free(question->cause);
-        question->cause = strdup(text);
-    }
-    set_problem(startup, text);
+    AUTO_TEXT text = text_format("%s%s%s", message, cause ? ": " : "", cause ? cause : "");
+    if (!text || text_equal(text, question->cause))
+        return;
+    log_fields(level, message, {"cluster", "management"}, {"error", cause});
+    AUTO_LOCK(&startup->mutex);
+    (void)text_set(&question->cause, text);
 }
 
 // The origin ------------------------------------------------------------------------------------------------------
@@ -264,7 +251,6 @@ struct error *startup_new(const struct config *config, void (*over)(void *ctx), 
         startup_free(startup);
         return error;
     }
-    atomic_store(&startup->done, startup->origin.settled && startup->seal.settled);
     *out = startup;
     return NULL;
 }
@@ -277,7 +263,6 @@ void startup_free(struct startup *startup) {
     free(startup->origin_name);
     free(startup->origin.cause);
     free(startup->seal.cause);
-    free(startup->problem);
     free(startup);
 }
 
@@ -300,7 +285,7 @@ static int64_t earlier(const struct question *question, int64_t at_ns) {
 }
 
 int64_t startup_tick(struct startup *startup, const struct cluster_connection *connection, struct moment now) {
-    if (atomic_load(&startup->done)) {
+    if (startup_is_over(startup)) {
         startup_stop(startup);
         return CLOCK_NEVER;
     }
@@ -316,13 +301,15 @@ void startup_stop(struct startup *startup) {
     startup->client = NULL;
 }
 
-bool startup_is_over(struct startup *startup) {
-    return atomic_load(&startup->done);
+bool startup_is_over(const struct startup *startup) {
+    return startup->origin.settled && startup->seal.settled;
 }
 
 char *startup_problem(struct startup *startup) {
     AUTO_LOCK(&startup->mutex);
-    return startup->problem ? strdup(startup->problem) : NULL;
+    bool first = startup->origin.cause && !startup->origin.settled;
+    const struct question *question = first ? &startup->origin : &startup->seal;
+    return question->cause && !question->settled ? strdup(question->cause) : NULL;
 }
 
 const char *startup_origin(const struct startup *startup) {

@@ -21,7 +21,7 @@ int64_t startup_tick(struct startup *startup, const struct cluster_connection *c
 void startup_stop(struct startup *startup); // on that thread too; releases the connection
 
 // From any thread.
-bool startup_is_over(struct startup *startup);
+bool startup_is_over(const struct startup *startup);
 // The problem that delays the start, as one sentence; NULL: no problem known. free().
 char *startup_problem(struct startup *startup);
 

@@ -7,7 +7,7 @@
 #include "core/base/text.h"
 #include "core/base/thread.h"
 #include "core/host/io/cluster_connection.h"
-#include "core/host/sources/worker_objects.h"
+#include "core/host/sources/sources.h"
 #include "core/kube/api/requests.h"
 #include "core/kube/client/ask.h"
 

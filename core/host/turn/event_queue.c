@@ -114,11 +114,6 @@ void event_queue_spent(struct event_queue *queue, size_t cluster, struct engine_
     line->time = time;
 }
 
-void event_queue_charge(struct event_queue *queue, const struct engine *engine, int64_t now_ns) {
-    for (size_t c = 0; c < queue->n_clusters; c++)
-        event_queue_spent(queue, c, engine_time_of(engine, c), now_ns);
-}
-
 int64_t event_queue_ready_ns(const struct event_queue *queue) {
     int64_t ready_ns = CLOCK_NEVER;
     for (size_t c = 0; c < queue->n_clusters && queue->events > 0; c++)
@@ -147,14 +142,4 @@ struct event_item *event_queue_take(struct event_queue *queue, int64_t now_ns) {
     }
     queue->next = queue->next + 1 < queue->n_clusters ? queue->next + 1 : 0;
     return taken.first;
-}
-
-size_t event_queue_depth(const struct event_queue *queue, size_t cluster, int64_t *since_ns) {
-    *since_ns = CLOCK_NEVER;
-    if (cluster >= queue->n_clusters)
-        return 0;
-    const struct event_line *line = &queue->lines[cluster];
-    if (line->first)
-        *since_ns = line->first->event.received_ns;
-    return line->events;
 }

@@ -132,7 +132,8 @@ struct event_item *inbox_take(struct inbox *inbox, int64_t until_ns) {
 
 void inbox_charge(struct inbox *inbox, const struct engine *engine, int64_t now_ns) {
     AUTO_LOCK(&inbox->mutex);
-    event_queue_charge(&inbox->queue, engine, now_ns);
+    for (size_t c = 0; c < inbox->queue.n_clusters; c++)
+        event_queue_spent(&inbox->queue, c, engine_time_of(engine, c), now_ns);
 }
 
 int64_t inbox_waiting_since(struct inbox *inbox) {
@@ -142,7 +143,10 @@ int64_t inbox_waiting_since(struct inbox *inbox) {
 
 size_t inbox_depth(struct inbox *inbox, size_t cluster, int64_t *since_ns) {
     AUTO_LOCK(&inbox->mutex);
-    return event_queue_depth(&inbox->queue, cluster, since_ns);
+    bool known = cluster < inbox->queue.n_clusters;
+    const struct event_line *line = known ? &inbox->queue.lines[cluster] : NULL;
+    *since_ns = line && line->first ? line->first->event.received_ns : CLOCK_NEVER;
+    return line ? line->events : 0;
 }
 
 void inbox_poke(struct inbox *inbox) {

@@ -55,10 +55,6 @@ int64_t event_queue_ready_ns(const struct event_queue *queue);
 // Sets the engine's time that a cluster has used so far (engine_time_of). After costly objects a cluster rests for
 // twice their time, which limits the cluster to a third of the engine's time.
 void event_queue_spent(struct event_queue *queue, size_t cluster, struct engine_time time, int64_t now_ns);
-void event_queue_charge(struct event_queue *queue, const struct engine *engine, int64_t now_ns);
-
-// Of one cluster. *since_ns: received_ns of the oldest; CLOCK_NEVER: there is none.
-size_t event_queue_depth(const struct event_queue *queue, size_t cluster, int64_t *since_ns);
 
 // The engine's inbox: an event queue with a lock, filled by the cluster threads. A thread whose cluster's line is full
 // blocks, so that a large list need not fit into memory as parsed objects; the other threads continue.
@@ -86,7 +82,7 @@ void inbox_post_now(struct inbox *inbox, struct engine_event *event);
 // none.
 struct event_item *inbox_take(struct inbox *inbox, int64_t until_ns);
 
-// See event_queue_charge.
+// See event_queue_spent; for all clusters.
 void inbox_charge(struct inbox *inbox, const struct engine *engine, int64_t now_ns);
 
 // Since when (CLOCK_BOOTTIME) events have been waiting without an inbox_take; CLOCK_NEVER: the inbox is empty.

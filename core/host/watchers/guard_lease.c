@@ -12,7 +12,6 @@ struct guard_lease {
     struct moment now;
     bool begun, look, leaves;
     bool anew;        // begin again, once nothing is in flight
-    bool in_flight;   // a request
     uint32_t epoch;   // of the settings at the start
     char logged[200]; // the last logged problem; "": none
 };
@@ -29,7 +28,7 @@ static void handle(void *state, const struct cluster_notice *notice) {
 }
 
 static void log_problem(struct guard_lease *guard) {
-    const char *problem = fence_lease_problem(&guard->lease);
+    const char *problem = guard->lease.problem;
     if (strcmp(problem, guard->logged) == 0)
         return;
     if (*problem)
@@ -41,7 +40,6 @@ static void log_problem(struct guard_lease *guard) {
 static void on_answer(void *ctx, struct response *response) {
     struct guard_lease *guard = ctx;
     struct engine_event event = {.type = EVENT_FENCE};
-    guard->in_flight = false;
     bool news = fence_lease_answer(&guard->lease, response, guard->now, &event.fence);
     event.fence.epoch = guard->epoch;
     if (news && !guard->anew)
@@ -69,7 +67,7 @@ static int64_t step(void *state, struct moment now) {
     if (!guard->begun && !guard->base.scope->settings.fencing.enabled)
         return CLOCK_NEVER;
     guard->now = now;
-    if (guard->anew && guard->in_flight) // the request may release the Lease: wait for the answer
+    if (guard->anew && guard->lease.flies != FENCE_NONE) // the request may release the Lease: wait for the answer
         return CLOCK_NEVER;
     if (!guard->begun || guard->anew)
         begin(guard);
@@ -86,9 +84,7 @@ static int64_t step(void *state, struct moment now) {
     if (type == FENCE_NONE)
         return at_ns;
     request.gate = type == FENCE_READ ? NULL : gates_at(guard->base.scope->gates, fence_lease_shard(&guard->lease));
-    fence_lease_sent(&guard->lease, type);
     struct error *error = client_submit(guard->base.scope->client, &request, on_answer, guard, NULL);
-    guard->in_flight = !error;
     if (error)
         (void)fence_lease_answer(&guard->lease, NULL, now, &(struct fence_news){0});
     error_free(error);

@@ -16,8 +16,14 @@
 #define KEY_MAX (64 + 40)        // namespace/uid
 #define NAME_BYTES ((size_t)253) // of a name or uid; the API server permits no longer ones
 
-struct item {                  // of one object
-    struct engine_event event; // EVENT_QUEUED; owns its strings. The name is "" until the object is seen
+struct known_state {          // of an object, one block, see struct_copy_with_texts
+    const char *name;         // of the object; "" until the object is seen
+    struct kueue_state state; // of its Workload
+};
+
+struct item { // of one object
+    struct known_state *known;
+    size_t kind; // of the object, once seen
     struct item *next_due;
     struct item *older, *newer; // unmatched
     bool seen;                  // the object was seen; otherwise the item is unmatched
@@ -60,9 +66,10 @@ static void link_unmatched(struct kueue_workloads *workloads, struct item *item)
     workloads->n_unmatched++;
 }
 
-// Counts the memory that the item needs with `event`. False: over the memory budget of the worker.
-static bool count_memory(struct kueue_workloads *workloads, struct item *item, const struct engine_event *event) {
-    size_t bytes = sizeof *item + 2 * sizeof(struct map_slot) + sizeof *event->queued.state + engine_event_texts(event);
+// Counts the memory that the item needs with `known`. False: over the memory budget of the worker.
+static bool count_memory(struct kueue_workloads *workloads, struct item *item, const struct known_state *known) {
+    size_t bytes = sizeof *item + 2 * sizeof(struct map_slot) + sizeof *known + strlen(known->name) +
+                   struct_texts_size(&known->state, KUEUE_STATE_TEXTS);
     if (budget_keep(workloads->budget, item->kept, bytes)) {
         item->kept = bytes;
         return true;
@@ -78,8 +85,8 @@ static bool count_memory(struct kueue_workloads *workloads, struct item *item, c
 }
 
 static void free_item(struct kueue_workloads *workloads, struct item *item) {
-    engine_event_clear(&item->event);
     (void)budget_keep(workloads->budget, item->kept, 0);
+    free(item->known);
     free(item);
 }
 
@@ -103,24 +110,24 @@ static struct item *find_item(const struct kueue_workloads *workloads, const str
     return map_get(&workloads->items, key);
 }
 
-// Gives the item of this key, which is made if there is none, a copy of the event. NULL: out of memory or over the
-// budget; a former item stays.
-static struct item *put_item(struct kueue_workloads *workloads, const char *key, struct engine_event *event) {
+// Gives the item of this key, which is made if there is none, the object's name and a copy of the state. NULL: out of
+// memory or over the budget; a former item stays.
+static struct item *put_item(struct kueue_workloads *workloads, const char *key, const char *name,
+                             const struct kueue_state *state) {
     struct item *former = map_get(&workloads->items, key), *item = former ? former : calloc(1, sizeof *item);
     if (!item)
         return NULL;
-    struct engine_event copy = {.type = EVENT_TIME};
-    struct error *error = engine_event_own(event, &copy);
-    bool kept = !error && count_memory(workloads, item, &copy);
-    error_free(error);
+    const struct known_state wanted = {name, *state};
+    struct known_state *known = struct_copy_with_texts(&wanted, sizeof wanted, 1 + KUEUE_STATE_TEXTS);
+    bool kept = known && count_memory(workloads, item, known);
     if (!former)
         text_copy(item->key, sizeof item->key, key);
     if (kept && (former || map_put(&workloads->items, item->key, item))) {
-        engine_event_clear(&item->event);
-        item->event = copy;
+        free(item->known);
+        item->known = known;
         return item;
     }
-    engine_event_clear(&copy);
+    free(known);
     if (!former)
         free_item(workloads, item);
     return NULL;
@@ -129,7 +136,7 @@ static struct item *put_item(struct kueue_workloads *workloads, const char *key,
 // The watch no longer shows the object: the object was deleted, or has lost the label of the selector. When the label
 // returns, no watch shows the Workload again.
 static void leave_item(struct kueue_workloads *workloads, struct item *item) {
-    if (!item->seen || item->event.queued.state->phase == KUEUE_GONE) {
+    if (!item->seen || item->known->state.phase == KUEUE_GONE) {
         remove_item(workloads, item);
         return;
     }
@@ -146,17 +153,11 @@ static void set_due(struct kueue_workloads *workloads, struct item *item) {
 }
 
 // Keeps a copy of the Workload's state; an unmatched state is posted after its object is seen.
-static void set_state(struct kueue_workloads *workloads, const char *key, const char *namespace_, const char *owner,
-                      struct kueue_state *state) {
+static void set_state(struct kueue_workloads *workloads, const char *key, const struct kueue_state *state) {
     struct item *former = map_get(&workloads->items, key);
-    struct engine_event event = {.type = EVENT_QUEUED, .kind = former ? former->event.kind : 0};
-    event.queued.namespace_ = namespace_;
-    event.queued.name = former ? former->event.queued.name : "";
-    event.queued.uid = owner;
-    event.queued.state = state;
     if (former)
         former->epoch = workloads->epoch;
-    struct item *item = put_item(workloads, key, &event);
+    struct item *item = put_item(workloads, key, former ? former->known->name : "", state);
     if (!item)
         return;
     item->epoch = workloads->epoch;
@@ -180,16 +181,12 @@ static struct item *match_object(struct kueue_workloads *workloads, const char *
                                  const struct json *object) {
     struct item *former = map_get(&workloads->items, key);
     struct kueue_state none = no_workload();
-    struct engine_event event = {.type = EVENT_QUEUED, .kind = kind};
-    event.queued.namespace_ = object_namespace(object);
-    event.queued.name = object_name(object);
-    event.queued.uid = object_uid(object);
-    event.queued.state = former ? former->event.queued.state : &none;
-    struct item *item = put_item(workloads, key, &event);
+    struct item *item = put_item(workloads, key, object_name(object), former ? &former->known->state : &none);
     if (!item)
         return NULL;
     if (former)
         unlink_unmatched(workloads, item);
+    item->kind = kind;
     item->seen = true;
     item->posted = !former;
     return item;
@@ -219,7 +216,7 @@ static void begin_list(struct kueue_workloads *workloads, size_t kind) {
 static void end_list(struct kueue_workloads *workloads, size_t kind) {
     size_t cursor = 0;
     for (struct item *item; (item = map_next(&workloads->items, &cursor));)
-        if (item->seen && item->event.kind == kind && kind < workloads->n_lists && item->list != workloads->lists[kind])
+        if (item->seen && item->kind == kind && kind < workloads->n_lists && item->list != workloads->lists[kind])
             leave_item(workloads, item);
 }
 
@@ -244,13 +241,13 @@ static void see_workload(struct kueue_workloads *workloads, const struct json *w
     if (!is_named(workload) || !*key)
         return;
     kueue_state_read(workload, workloads->version ? workloads->version : versions[0], &state);
-    set_state(workloads, key, object_namespace(workload), owner, &state);
+    set_state(workloads, key, &state);
 }
 
 static void set_gone(struct kueue_workloads *workloads, struct item *item) {
     struct kueue_state none = no_workload();
     if (item->seen)
-        set_state(workloads, item->key, item->event.queued.namespace_, item->event.queued.uid, &none);
+        set_state(workloads, item->key, &none);
     else
         remove_item(workloads, item);
 }
@@ -259,14 +256,14 @@ static void set_gone(struct kueue_workloads *workloads, struct item *item) {
 static void remove_workload(struct kueue_workloads *workloads, const struct json *workload) {
     char key[KEY_MAX];
     struct item *item = find_item(workloads, workload, kueue_state_owner(workload), key);
-    if (item && text_equal(item->event.queued.state->uid, object_uid(workload)))
+    if (item && text_equal(item->known->state.uid, object_uid(workload)))
         set_gone(workloads, item);
 }
 
 static void end_workloads(struct kueue_workloads *workloads) {
     size_t cursor = 0;
     for (struct item *item; (item = map_next(&workloads->items, &cursor));)
-        if (item->event.queued.state->phase != KUEUE_GONE && item->epoch != workloads->epoch)
+        if (item->known->state.phase != KUEUE_GONE && item->epoch != workloads->epoch)
             set_gone(workloads, item);
 }
 
@@ -312,8 +309,15 @@ static void post_due(struct kueue_workloads *workloads) {
         if (!item->seen)
             continue;
         item->posted = true;
-        struct engine_event event = item->event;
-        cluster_post(workloads->base.scope, &event);
+        const char *uid = strrchr(item->key, '/') + 1;
+        char namespace_[KEY_MAX];
+        text_copy(namespace_, (size_t)(uid - item->key), item->key);
+        cluster_post(workloads->base.scope, &(struct engine_event){.type = EVENT_QUEUED,
+                                                                   .kind = item->kind,
+                                                                   .queued = {.namespace_ = namespace_,
+                                                                              .name = item->known->name,
+                                                                              .uid = uid,
+                                                                              .state = &item->known->state}});
     }
 }
 

@@ -54,7 +54,6 @@ struct rows {
     struct map by_name;
     struct row **list; // by index; [0] is not used: no node. NULL: free
     size_t capacity, first_free;
-    size_t bytes; // of the rows, without marks
 };
 
 struct node_table {
@@ -62,7 +61,7 @@ struct node_table {
     struct rows nodes, shapes;
     struct pod_keys pods;
     size_t waiting; // shapes of pods without a node
-    size_t marks;   // bytes
+    size_t bytes;   // of the rows
     bool changed;
 };
 
@@ -101,7 +100,7 @@ static void free_rows(struct rows *rows) {
     free(rows->list);
 }
 
-static struct row *find_or_make_row(struct rows *rows, const char *name) {
+static struct row *find_or_make_row(struct node_table *table, struct rows *rows, const char *name) {
     struct row *row = map_get(&rows->by_name, name);
     if (row)
         return row;
@@ -118,19 +117,19 @@ static struct row *find_or_make_row(struct rows *rows, const char *name) {
     }
     row->index = (uint32_t)index;
     rows->list[index] = row;
-    rows->bytes += size + 3 * ALLOCATION;
+    table->bytes += size + 3 * ALLOCATION;
     rows->first_free = index + 1;
     return row;
 }
 
-static void set_amounts(struct rows *rows, struct row *row, struct amounts *amounts) {
-    rows->bytes += amounts_bytes(amounts) - amounts_bytes(row->amounts);
+static void set_amounts(struct node_table *table, struct row *row, struct amounts *amounts) {
+    table->bytes += amounts_bytes(amounts) - amounts_bytes(row->amounts);
     free(row->amounts);
     row->amounts = amounts;
 }
 
 static void set_marks(struct node_table *table, struct row *node, struct node_marks *marks) {
-    table->marks += marks_bytes(marks) - marks_bytes(node->marks);
+    table->bytes += marks_bytes(marks) - marks_bytes(node->marks);
     node_marks_unref(node->marks);
     node->marks = marks;
 }
@@ -138,11 +137,11 @@ static void set_marks(struct node_table *table, struct row *node, struct node_ma
 static void drop_if_unused(struct node_table *table, struct rows *rows, struct row *row) {
     if (!row || row->there || row->pods > 0)
         return;
-    set_amounts(rows, row, NULL);
+    set_amounts(table, row, NULL);
     set_marks(table, row, NULL);
     (void)map_remove(&rows->by_name, row->name);
     rows->list[row->index] = NULL;
-    rows->bytes -= sizeof *row + strlen(row->name) + 1 + 3 * ALLOCATION;
+    table->bytes -= sizeof *row + strlen(row->name) + 1 + 3 * ALLOCATION;
     rows->first_free = size_least(rows->first_free, row->index);
     free_row(row);
 }
@@ -170,7 +169,7 @@ static bool put_node(struct node_table *table, const struct json *object) {
     struct resource_list list;
     resource_read(json_path(object, "status", "allocatable", NULL), &list);
     struct amounts *amounts = amounts_new(&table->names, &list);
-    struct row *node = amounts ? find_or_make_row(&table->nodes, object_name(object)) : NULL;
+    struct row *node = amounts ? find_or_make_row(table, &table->nodes, object_name(object)) : NULL;
     if (!node) {
         free(amounts);
         return false;
@@ -178,7 +177,7 @@ static bool put_node(struct node_table *table, const struct json *object) {
     node->seen = node->there = true;
     table->changed = true;
     node->takes = is_ready(object) && !json_bool(json_path(object, "spec", "unschedulable", NULL), false);
-    set_amounts(&table->nodes, node, amounts);
+    set_amounts(table, node, amounts);
     set_marks(
         table, node,
         node_marks_of_node(json_path(object, "metadata", "labels", NULL), json_path(object, "spec", "taints", NULL)));
@@ -201,9 +200,9 @@ static struct row *make_shape(struct node_table *table, const struct json *pod) 
     if (amounts)
         amounts_put(amounts, &text);
     bool made = amounts && !text.failed;
-    struct row *shape = made ? find_or_make_row(&table->shapes, text.data ? text.data : "") : NULL;
+    struct row *shape = made ? find_or_make_row(table, &table->shapes, text.data ? text.data : "") : NULL;
     if (shape && !shape->amounts)
-        set_amounts(&table->shapes, shape, TAKE(amounts));
+        set_amounts(table, shape, TAKE(amounts));
     free(amounts);
     return shape;
 }
@@ -245,7 +244,7 @@ static bool put_pod(struct node_table *table, const struct json *object) {
         return true;
     }
     struct row *shape = make_shape(table, object);
-    struct row *node = shape && *name ? find_or_make_row(&table->nodes, name) : NULL;
+    struct row *node = shape && *name ? find_or_make_row(table, &table->nodes, name) : NULL;
     struct pod_key pod = {.uid = pod_keys_hash(object_uid(object)), .node = node ? node->index : 0, .seen = 1}, former;
     pod.shape = (shape ? shape->index : 0) & POD_KEY_SHAPES;
     if (!shape || (*name && !node) || !pod_keys_put(&table->pods, &pod, &former)) {
@@ -379,5 +378,5 @@ struct node_table_size node_table_size(const struct node_table *table) {
                                     .shapes = shapes->by_name.count,
                                     .view = nodes_bytes(&view),
                                     .bytes = sizeof *table + table->pods.capacity * sizeof *table->pods.slots + slots +
-                                             nodes->bytes + shapes->bytes + table->marks};
+                                             table->bytes};
 }

@@ -161,11 +161,8 @@ extern const struct watcher capacity_watcher, pod_events_watcher, field_check_wa
 #define WATCHERS 8
 
 // The watchers that run, in the order of the table.
-struct watcher_set { // zero-initialised
-    struct running_watcher {
-        const struct watcher *row; // NULL: does not run
-        void *state;
-    } list[WATCHERS];
+struct watcher_set {        // zero-initialised
+    void *states[WATCHERS]; // NULL: does not run
 };
 
 struct error *watcher_start(const struct watcher *row, const struct cluster_scope *scope, void **state);

@@ -4,7 +4,6 @@
 
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/json/pointer.h"
 #include "core/json/yaml/yaml_reader.h"
 
 #include <inttypes.h>
@@ -97,7 +96,7 @@ static bool read_document(struct yaml_reader *reader, struct json **out) {
         return true;
     // Document start, root node, document end.
     AUTO_JSON value = reader_next(reader) ? node_json(reader_node(reader, 0)) : NULL;
-    reader_drop_anchors(reader);
+    map_free_values(&reader->anchors);
     if (!value || !reader_next(reader))
         return false;
     *out = TAKE(value);
@@ -143,7 +142,7 @@ static struct error *read_stream(const char *name, const char *text, size_t len,
     bool ok = reader_next(&reader) && read(&reader, &out->value); // skips the stream's start
     yaml_event_delete(&reader.event);
     yaml_parser_delete(&reader.parser);
-    reader_drop_anchors(&reader);
+    map_free_values(&reader.anchors);
     json_free(reader.kept);
     if (ok)
         return NULL;
@@ -157,11 +156,6 @@ struct error *yaml_parse(const char *name, const char *text, size_t len, struct 
 
 struct error *yaml_parse_all(const char *name, const char *text, size_t len, struct yaml *out) {
     return read_stream(name, text, len, out, read_all);
-}
-
-size_t yaml_line(const struct yaml *yaml, const char *pointer) {
-    const struct json *value = pointer_find(yaml->value, pointer);
-    return value ? (size_t)node_line(node_of_const(value)) : 0;
 }
 
 void yaml_cleanup(struct yaml *yaml) {

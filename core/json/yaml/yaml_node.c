@@ -42,13 +42,6 @@ static bool open_anchor(struct yaml_reader *reader, struct anchor **out) {
     return true;
 }
 
-void reader_drop_anchors(struct yaml_reader *reader) {
-    size_t cursor = 0;
-    for (struct anchor *anchor; (anchor = map_next(&reader->anchors, &cursor));)
-        free(anchor);
-    map_free(&reader->anchors);
-}
-
 // Counts the values that a copy adds; false if too many, or nested too deeply.
 static bool count_expanded(struct yaml_reader *reader, const cJSON *node, size_t depth) {
     reader->expanded_values++;

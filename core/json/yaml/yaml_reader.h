@@ -41,9 +41,6 @@ bool reader_next(struct yaml_reader *reader);
 // Reads the node that begins with the current event, nested in `depth` containers. Ends at the node's last event.
 cJSON *reader_node(struct yaml_reader *reader, size_t depth);
 
-// Called at the end of a document.
-void reader_drop_anchors(struct yaml_reader *reader);
-
 // The type of a plain scalar, as in sigs.k8s.io/yaml (go-yaml v2's resolution of YAML 1.1 types, then JSON).
 enum scalar {
     SCALAR_STRING,

@@ -47,14 +47,10 @@ static struct error *read_text(const struct json *value, const char **out) {
     return wrong_type(value, "a string");
 }
 
-static size_t line_of(struct json *value) {
-    return yaml_line(&(struct yaml){.value = value}, "");
-}
-
 // A top-level string field. NULL if absent or empty.
 static struct error *top_text(const struct kubeconfig_file *file, const char *field, const char **out) {
     struct json *value = json_get(file->yaml.value, field);
-    return error_wrap(read_text(value, out), "%s:%zu: %s", file->path, line_of(value), field);
+    return error_wrap(read_text(value, out), "%s:%zu: %s", file->path, json_line(value), field);
 }
 
 static struct error *check_top(const struct kubeconfig_file *file, const char *field, const char *expected) {
@@ -63,7 +59,7 @@ static struct error *check_top(const struct kubeconfig_file *file, const char *f
     if (!found || strcmp(found, expected) == 0)
         return NULL;
     return error_new(ERROR_INVALID, "%s:%zu: %s: found \"%s\", expected \"%s\"", file->path,
-                     line_of(json_get(file->yaml.value, field)), field, found, expected);
+                     json_line(json_get(file->yaml.value, field)), field, found, expected);
 }
 
 static struct error *read_content(struct kubeconfig_file *file, const char *text, size_t len) {
@@ -128,7 +124,7 @@ struct error *kubeconfig_current_context(const struct kubeconfig *config, const 
 
 char *entry_place(const struct kubeconfig_entry *entry, const char *field) {
     struct json *named = field ? json_get(entry->value, field) : entry->value;
-    return text_format("%s:%zu: %s[%zu].%s%s%s", entry->file->path, line_of(named ? named : entry->item),
+    return text_format("%s:%zu: %s[%zu].%s%s%s", entry->file->path, json_line(named ? named : entry->item),
                        entry->section, entry->index, entry->inner, field ? "." : "", field ? field : "");
 }
 
@@ -155,7 +151,7 @@ static struct error *find_in_file(const struct kubeconfig_file *file, const char
     if (is_absent(list))
         return NULL;
     if (!json_is(list, JSON_ARRAY))
-        return error_wrap(wrong_type(list, "a list"), "%s:%zu: %s", file->path, line_of(list), found->section);
+        return error_wrap(wrong_type(list, "a list"), "%s:%zu: %s", file->path, json_line(list), found->section);
     size_t index = 0;
     for (struct json *item = json_first(list); item; item = json_next(item), index++) {
         const struct json *own_name = json_get(item, "name");
@@ -166,12 +162,12 @@ static struct error *find_in_file(const struct kubeconfig_file *file, const char
             error = error_wrap(wrong_type(own_name, "a string"), "name");
         else if (same && found->file)
             error = error_new(ERROR_INVALID, "\"%s\" is a duplicate name: line %zu has it already", name,
-                              line_of(found->item));
+                              json_line(found->item));
         else if (same)
             *found = (struct kubeconfig_entry){file,  found->section, found->inner,
                                                index, item,           json_get(item, found->inner)};
         if (error)
-            return error_wrap(error, "%s:%zu: %s[%zu]", file->path, line_of(item), found->section, index);
+            return error_wrap(error, "%s:%zu: %s[%zu]", file->path, json_line(item), found->section, index);
     }
     return NULL;
 }

@@ -30,12 +30,6 @@ static struct error *allow_list(struct web_call *call) {
     return NULL;
 }
 
-static struct error *allow_get(struct web_call *call) {
-    const struct kind *kind = NULL;
-    TRY(api_find_kind(call->server->source.api, call->segments[0], &kind));
-    return allow_kind(call, "get", kind, call->segments[1], call->segments[2]);
-}
-
 // A right to one thing; a stream or session has a grant from here on.
 static struct error *allow_one(struct web_call *call, const char *token) {
     static const struct auth_attributes rights[] = {
@@ -50,9 +44,13 @@ static struct error *allow_one(struct web_call *call, const char *token) {
 }
 
 static struct error *authorize(struct web_call *call, const char *token) {
+    const struct kind *kind = NULL;
     if (call->route->access == ACCESS_WORKLOADS)
         return allow_list(call);
-    return call->route->access == ACCESS_EXPLAIN ? allow_get(call) : allow_one(call, token);
+    if (call->route->access != ACCESS_EXPLAIN)
+        return allow_one(call, token);
+    TRY(api_find_kind(call->server->source.api, call->segments[0], &kind));
+    return allow_kind(call, "get", kind, call->segments[1], call->segments[2]);
 }
 
 // Logs and sessions need a token from everywhere.
@@ -104,11 +102,6 @@ static bool is_within_budget(struct new_tokens *tokens, int64_t now_ns) {
     return tokens->full_ns - now_ns < NEW_TOKENS_BURST * NEW_TOKENS_NS;
 }
 
-static void charge_budget(struct new_tokens *tokens, int64_t now_ns) {
-    AUTO_LOCK(&tokens->lock);
-    bucket_spend(&tokens->full_ns, now_ns, NEW_TOKENS_NS);
-}
-
 // False: the call has waited for too long, or the host stops.
 static bool wait_for_budget(struct http_server *server, int64_t until_ns) {
     int64_t now_ns;
@@ -128,14 +121,15 @@ static bool review_token(struct web_call *call, const char *token, int64_t until
         return false;
     }
     int64_t now_ns = clock_now().mono_ns;
-    struct error *error = auth_identify(server->auth, token, now_ns, &user);
+    AUTO_ERROR error = auth_identify(server->auth, token, now_ns, &user);
     if (!error)
         return true;
     bool refused = error->code == ERROR_REFUSED;
-    if (refused)
-        charge_budget(&server->new_tokens, now_ns);
+    if (refused) {
+        AUTO_LOCK(&server->new_tokens.lock);
+        bucket_spend(&server->new_tokens.full_ns, now_ns, NEW_TOKENS_NS);
+    }
     web_fail(call, refused ? MHD_HTTP_UNAUTHORIZED : MHD_HTTP_SERVICE_UNAVAILABLE, "%s", error_text(error));
-    error_free(error);
     return false;
 }
 

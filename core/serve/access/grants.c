@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/serve/access/grants.h"
+#include "core/serve/access/access.h"
 
 #include "core/base/text.h"
 #include "core/base/thread.h"
@@ -61,7 +61,7 @@ static struct error *review_grant(struct auth *auth, const struct grant *grant) 
 static void review_one(struct grants *grants, struct grant *grant) {
     grant->in_review = true;
     pthread_mutex_unlock(&grants->lock);
-    struct error *error = review_grant(grants->auth, grant);
+    AUTO_ERROR error = review_grant(grants->auth, grant);
     pthread_mutex_lock(&grants->lock);
     bool refused = error && error->code == ERROR_REFUSED;
     grant->in_review = false;
@@ -71,7 +71,6 @@ static void review_one(struct grants *grants, struct grant *grant) {
         grant->reason = strdup(error_text(error));
         atomic_store(&grant->lost, true);
     }
-    error_free(error);
     if (grant->is_freed)
         destroy_grant(grant);
 }

@@ -2,9 +2,6 @@
 // The paths, the errors and the members of the API.
 #include "core/serve/api/api_internal.h"
 
-#include "core/base/memory.h"
-#include "core/base/text.h"
-
 #define ROOT "/api/v1/"
 #define NAME_MAX_BYTES 64
 
@@ -107,15 +104,14 @@ static const char *usual_reason(unsigned code) {
     return "InternalError";
 }
 
-void api_failure(struct buffer *body, unsigned code, const char *reason, const char *message) {
+void api_failure(struct buffer *body, unsigned code, const char *message) {
     struct writer out = {.out = body};
     buffer_reset(body);
     writer_object(&out, NULL);
     api_put(&out, "kind=%s apiVersion=%s", "Status", "v1");
     writer_object(&out, "metadata");
     writer_end(&out, '}');
-    api_put(&out, "status=%s message=%s reason=%s code=%u", "Failure", message, reason ? reason : usual_reason(code),
-            code);
+    api_put(&out, "status=%s message=%s reason=%s code=%u", "Failure", message, usual_reason(code), code);
     writer_end(&out, '}');
     buffer_char(body, '\n');
 }
@@ -164,15 +160,14 @@ bool api_get(const struct api_source *source, const struct api_request *request,
             continue;
         struct api_call call = {.source = source, .request = request, .rest = path + len, .out = {.out = body}};
         writer_object(&call.out, NULL);
-        struct error *error = paths[i].show ? api_put_snapshot(source, paths[i].show, &call.out) : paths[i].put(&call);
+        AUTO_ERROR error = paths[i].show ? api_put_snapshot(source, paths[i].show, &call.out) : paths[i].put(&call);
         writer_end(&call.out, '}');
         buffer_char(body, '\n');
         if (!error && body->failed)
             error = error_new(ERROR_INTERNAL, "the answer does not fit, or memory ran out; ask with limit=500");
         *code = call.expired ? 410 : error ? api_code(error) : 200;
         if (error)
-            api_failure(body, *code, NULL, error_text(error));
-        error_free(error);
+            api_failure(body, *code, error_text(error));
         return true;
     }
     return false;

@@ -42,8 +42,8 @@ struct api_request {
 // False: no such path here; nothing filled.
 bool api_get(const struct api_source *source, const struct api_request *request, struct buffer *body, unsigned *code);
 
-// A metav1.Status with status Failure. `reason` is one of Kubernetes' ("NotFound"); NULL: the usual one of the code.
-void api_failure(struct buffer *body, unsigned code, const char *reason, const char *message);
+// A metav1.Status with status Failure and Kubernetes' usual reason for the code ("NotFound").
+void api_failure(struct buffer *body, unsigned code, const char *message);
 
 // The HTTP status code of an error.
 unsigned api_code(const struct error *error);

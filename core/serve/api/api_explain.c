@@ -4,7 +4,6 @@
 // cluster.
 #include "core/serve/api/api_internal.h"
 
-#include "core/base/text.h"
 #include "core/json/pointer.h"
 
 #define PART_MAX ((size_t)1 << 20)
@@ -243,24 +242,21 @@ static void put_foreign(struct explain *explain, const struct json *object) {
 static struct error *explain_foreign(struct explain *explain) {
     const struct api_source *source = explain->source;
     const struct kind *kind = explain->kind;
-    struct response answer = {.message = NULL};
+    __attribute__((cleanup(response_clear))) struct response answer = {.message = NULL};
     AUTO_BUFFER(path, PATH_MAX_BYTES);
-    struct error *error = NULL;
     TRY(source->query(source->ctx, find_version, explain));
     struct resource resource = {.group = kind->abi.group, .version = explain->version, .plural = kind->abi.plural};
     TRY(resource_path(&resource, explain->namespace_, explain->name, NULL, &path));
     TRY(source->read(source->ctx, path.data, &answer));
-    if (answer.reason == REASON_OK && answer.value)
-        put_foreign(explain, answer.value);
-    else if (answer.code == 404)
-        error = error_new(ERROR_NOT_FOUND, "%s %s/%s does not exist in the management cluster", kind->abi.kind,
-                          explain->namespace_, explain->name);
-    else
-        error =
-            error_new(ERROR_STOPPED, "%s %s/%s cannot be read from the management cluster: %s", kind->abi.kind,
-                      explain->namespace_, explain->name, answer.message ? answer.message : reason_text(answer.reason));
-    response_clear(&answer);
-    return error;
+    if (answer.code == 404)
+        return error_new(ERROR_NOT_FOUND, "%s %s/%s does not exist in the management cluster", kind->abi.kind,
+                         explain->namespace_, explain->name);
+    if (answer.reason != REASON_OK || !answer.value)
+        return error_new(ERROR_STOPPED, "%s %s/%s cannot be read from the management cluster: %s", kind->abi.kind,
+                         explain->namespace_, explain->name,
+                         answer.message ? answer.message : reason_text(answer.reason));
+    put_foreign(explain, answer.value);
+    return NULL;
 }
 
 struct timed_event {
@@ -314,19 +310,17 @@ static void put_events(const struct json *list, struct writer *out) {
 // The member `events`; null where the Events cannot be read.
 static void explain_events(const struct explain *explain) {
     const struct api_source *source = explain->source;
-    struct response answer = {.message = NULL};
+    __attribute__((cleanup(response_clear))) struct response answer = {.message = NULL};
     AUTO_BUFFER(path, PATH_MAX_BYTES);
     buffer_text(&path, "/api/v1/namespaces/");
     text_percent_encode(&path, explain->namespace_);
     buffer_text(&path, "/events?limit=500&fieldSelector=involvedObject.uid%3D");
     text_percent_encode(&path, explain->uid);
-    struct error *error = path.failed ? error_no_memory() : source->read(source->ctx, path.data, &answer);
+    AUTO_ERROR error = path.failed ? error_no_memory() : source->read(source->ctx, path.data, &answer);
     if (!error && answer.reason == REASON_OK && answer.value)
         put_events(answer.value, explain->out);
     else
         writer_null(explain->out, "events");
-    error_free(error);
-    response_clear(&answer);
 }
 
 static struct error *read_path(const struct api_call *call, struct explain *explain) {

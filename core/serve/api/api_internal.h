@@ -2,6 +2,9 @@
 // Shared by the parts of the API: answers from a snapshot, functions of paths, and lists of workloads.
 #pragma once
 
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "core/base/text.h"
 #include "core/engine/history/inspect.h"
 #include "core/json/writer.h"
 #include "core/serve/api/api.h"

@@ -2,9 +2,6 @@
 // Kinds and mirrors as callers name them.
 #include "core/serve/api/api_internal.h"
 
-#include "core/base/clock.h"
-#include "core/base/memory.h"
-#include "core/base/text.h"
 #include "core/base/thread.h"
 #include "core/kube/api/requests.h"
 
@@ -65,7 +62,7 @@ static struct error *read_short_names(const struct api_source *source, const str
 // Until there is no answer: each would take as long.
 static void read_all_short_names(struct short_names *names, const struct api_source *source,
                                  const struct adapters *adapters) {
-    struct error *error = NULL;
+    AUTO_ERROR error = NULL;
     for (size_t k = 0; k < adapters->n_kinds && !error; k++) {
         AUTO_BUFFER(list, SHORT_NAMES_MAX);
         error = read_short_names(source, adapters->kinds[k], &list);
@@ -75,7 +72,6 @@ static void read_all_short_names(struct short_names *names, const struct api_sou
             names->lists[k] = buffer_take(&list, NULL);
         }
     }
-    error_free(error);
 }
 
 static bool list_has(const char *list, const char *name) {

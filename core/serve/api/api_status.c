@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // /api/v1/status and /api/v1/adapters; and /api/v1/rights: the rights that the host needs in a worker, with the present
 // adapters and configuration.
-#include "core/base/text.h"
 #include "core/serve/api/api_internal.h"
-#include "core/serve/metrics/health.h"
+#include "core/serve/metrics/metrics.h"
 
 static const char *const phase_names[STATS_PHASES] = {
     [WHARF_PENDING] = "Pending",     [WHARF_SUSPENDED] = "Suspended", [WHARF_ACTIVE] = "Running",

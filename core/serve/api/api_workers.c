@@ -2,7 +2,6 @@
 // /api/v1/workers.
 #include "core/serve/api/api_internal.h"
 
-#include "core/base/text.h"
 #include "core/kube/client/client.h"
 #include "core/kube/object/object.h"
 

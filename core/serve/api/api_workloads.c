@@ -2,9 +2,6 @@
 // Workloads as JSON: all, the changed ones, or one; and the stream of changes as server-sent events.
 #include "core/serve/api/api_internal.h"
 
-#include "core/base/memory.h"
-#include "core/base/text.h"
-
 #include <inttypes.h>
 #include <strings.h>
 

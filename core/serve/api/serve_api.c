@@ -33,7 +33,7 @@ struct watch_reader {
 
 static void put_end(struct watch_reader *reader) {
     AUTO_BUFFER(status, WEB_BODY_MAX);
-    api_failure(&status, MHD_HTTP_FORBIDDEN, NULL, grant_reason(reader->call->grant));
+    api_failure(&status, MHD_HTTP_FORBIDDEN, grant_reason(reader->call->grant));
     buffer_printf(&reader->batch, "event: end\ndata: %s\n", status.data ? status.data : "");
     reader->ended = true;
 }
@@ -42,11 +42,10 @@ static void put_end(struct watch_reader *reader) {
 static void put_changes(struct watch_reader *reader) {
     struct http_server *server = reader->call->server;
     pthread_mutex_lock(&server->watch_lock);
-    struct error *error = api_watch_batch(server->source.api, &reader->watch, &reader->batch);
+    AUTO_ERROR error = api_watch_batch(server->source.api, &reader->watch, &reader->batch);
     pthread_mutex_unlock(&server->watch_lock);
     if (error) {
         log_fields(LOG_DEBUG, "no events for a reader of the API", {"error", error_text(error)});
-        error_free(error);
         buffer_reset(&reader->batch);
         return; // the next round
     }

@@ -15,10 +15,6 @@ void connections_address(const struct sockaddr *address, uint8_t out[16]) {
     }
 }
 
-static bool is_short(const struct served_connection *connection) {
-    return !connection->closing && connection->kind == CONNECTION_SHORT;
-}
-
 // Connections of a kind. `near`: only those whose address begins with the same `len` bytes; `user`: only the user's.
 static size_t count_kind(const struct connections *connections, enum connection_kind kind,
                          const struct served_connection *near, size_t len, const char *user) {
@@ -31,16 +27,8 @@ static size_t count_kind(const struct connections *connections, enum connection_
     return count;
 }
 
-static size_t count_open(const struct connections *connections, const struct served_connection *of_address) {
-    size_t count = 0;
-    for (size_t i = 0; i < connections->count; i++)
-        count += is_short(&connections->list[i]) &&
-                 (!of_address || memcmp(connections->list[i].address, of_address->address, 16) == 0);
-    return count;
-}
-
 static int shut_down(struct served_connection *connection) {
-    connection->closing = true;
+    connection->kind = CONNECTION_CLOSING;
     return connection->fd;
 }
 
@@ -50,7 +38,8 @@ static int make_room(struct connections *connections) {
     size_t most = 0;
     for (size_t i = 0; i < connections->count; i++) {
         struct served_connection *connection = &connections->list[i];
-        size_t count = is_short(connection) ? count_open(connections, connection) : 0;
+        size_t count =
+            connection->kind == CONNECTION_SHORT ? count_kind(connections, CONNECTION_SHORT, connection, 16, NULL) : 0;
         if (count > most || (count > 0 && count == most && connection->since_ns < chosen->since_ns)) {
             chosen = connection;
             most = count;
@@ -61,9 +50,10 @@ static int make_room(struct connections *connections) {
 
 int connections_add(struct connections *connections, int fd, const struct sockaddr *address, int64_t now_ns) {
     size_t n_short = count_kind(connections, CONNECTION_SHORT, NULL, 0, NULL);
-    if (n_short >= CONNECTIONS_OPEN_MAX * 2 || connections->count == CONNECTIONS_MAX)
+    size_t n_closing = count_kind(connections, CONNECTION_CLOSING, NULL, 0, NULL);
+    if (n_short + n_closing >= CONNECTIONS_OPEN_MAX * 2 || connections->count == CONNECTIONS_MAX)
         return fd; // too many are still being closed
-    int away = count_open(connections, NULL) >= CONNECTIONS_OPEN_MAX ? make_room(connections) : -1;
+    int away = n_short >= CONNECTIONS_OPEN_MAX ? make_room(connections) : -1;
     struct served_connection *connection = &connections->list[connections->count++];
     *connection = (struct served_connection){.fd = fd, .since_ns = now_ns};
     connections_address(address, connection->address);
@@ -83,7 +73,7 @@ size_t connections_limit(enum connection_kind kind) {
 
 bool connections_extend(struct connections *connections, int fd, enum connection_kind kind) {
     struct served_connection *connection = find_connection(connections, fd);
-    if (!connection || connection->closing)
+    if (!connection || connection->kind == CONNECTION_CLOSING)
         return false;
     static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
     size_t len = memcmp(connection->address, mapped, sizeof mapped) == 0 ? 16 : 8;
@@ -109,7 +99,7 @@ bool connections_claim(struct connections *connections, int fd, const char *user
 
 void connections_served(struct connections *connections, int fd, int64_t now_ns) {
     struct served_connection *connection = find_connection(connections, fd);
-    if (!connection)
+    if (!connection || connection->kind == CONNECTION_CLOSING)
         return;
     connection->since_ns = now_ns;
     connection->kind = CONNECTION_SHORT;
@@ -125,7 +115,7 @@ void connections_remove(struct connections *connections, int fd) {
 int connections_expire(struct connections *connections, int64_t now_ns) {
     for (size_t i = 0; i < connections->count; i++) {
         struct served_connection *connection = &connections->list[i];
-        if (is_short(connection) && now_ns - connection->since_ns > CONNECTION_TIMEOUT_S * CLOCK_SECOND)
+        if (connection->kind == CONNECTION_SHORT && now_ns - connection->since_ns > CONNECTION_TIMEOUT_S * CLOCK_SECOND)
             return shut_down(connection);
     }
     return -1;

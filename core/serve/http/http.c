@@ -18,10 +18,6 @@
 #define ANSWERS_AT_ONCE 6                 // each may wait for the engine or an API server
 #define ANSWERS_WAITING 64
 
-static struct error *take_snapshot(void *ctx, struct host_snapshot *out) {
-    return host_snapshot(ctx, out);
-}
-
 static int64_t stalled_ns(void *host) {
     return host_stalled_ns(host);
 }
@@ -35,8 +31,8 @@ static struct error *find_endpoint(void *ctx, const char *cluster, struct endpoi
 }
 
 void http_source_init(struct http_source *source, struct host *host, const struct api_source *api) {
-    *source = (struct http_source){.snapshot = take_snapshot,
-                                   .free_snapshot = host_snapshot_free,
+    *source = (struct http_source){.snapshot = api->snapshot,
+                                   .free_snapshot = api->free_snapshot,
                                    .stalled_ns = stalled_ns,
                                    .api = api,
                                    .review = review_by_host,
@@ -49,7 +45,7 @@ static enum MHD_Result fail_now(struct MHD_Connection *connection, const char *p
     AUTO_BUFFER(body, WEB_BODY_MAX);
     bool api = text_has_prefix(path, "/api/");
     if (api)
-        api_failure(&body, code, NULL, text);
+        api_failure(&body, code, text);
     else
         buffer_printf(&body, "%s\n", text);
     return web_queue_text(connection, code, api ? WEB_JSON : WEB_TEXT, NULL, &body);

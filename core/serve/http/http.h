@@ -16,14 +16,14 @@ struct http_source {
     int64_t (*stalled_ns)(void *ctx); // see host_stalled_ns
     // All NULL: no paths below /api.
     const struct api_source *api;                                                                 // not owned
-    struct error *(*review)(void *ctx, const struct request *request, struct response *response); // see auth.h
+    struct error *(*review)(void *ctx, const struct request *request, struct response *response); // see access.h
     struct error *(*endpoint)(void *ctx, const char *cluster, struct endpoint **out);             // see host_endpoint
     void *ctx;
     int64_t patience_ns; // for a worker to list pods, and to open a log
-    int64_t review_ns;   // until a right is reviewed again, also that of a stream or session; 0: see auth.h, grants.h
+    int64_t review_ns;   // until a right is reviewed again, also that of a stream or session; 0: see access.h
 };
 #define HTTP_PATIENCE_NS (20 * CLOCK_SECOND)
-void http_source_init(struct http_source *source, struct host *host, const struct api_source *api);
+void http_source_init(struct http_source *source, struct host *host, const struct api_source *api); // api: of the host
 
 struct http_server;
 

@@ -59,7 +59,14 @@ void turnstile_leave(struct turnstile *turnstile);
 #define CONNECTIONS_OPEN_MAX ((size_t)32)
 #define CONNECTION_TIMEOUT_S 20 // for a request and the answer
 
-enum connection_kind { CONNECTION_SHORT, CONNECTION_LOGS, CONNECTION_EXEC, CONNECTION_WATCH, CONNECTION_REVIEW };
+enum connection_kind {
+    CONNECTION_SHORT,
+    CONNECTION_LOGS,
+    CONNECTION_EXEC,
+    CONNECTION_WATCH,
+    CONNECTION_REVIEW,
+    CONNECTION_CLOSING // a short one, after the shutdown of the socket
+};
 #define CONNECTIONS_LASTING ((size_t)64) // of each other kind
 // Wait for the review of their token; of one network at most half.
 #define CONNECTIONS_REVIEW CONNECTIONS_LASTING
@@ -70,7 +77,6 @@ struct served_connection {
     int fd;
     uint8_t address[16]; // IPv6, or mapped IPv4
     int64_t since_ns;    // accepted, or the last request was answered
-    bool closing;        // the socket was shut down
     const char *user;    // of a stream or a session; NULL: not counted
     enum connection_kind kind;
 };

@@ -2,7 +2,6 @@
 // The routes, and the answers to probes, Prometheus and browsers, which are made without waiting.
 #include "core/base/text.h"
 #include "core/serve/http/server.h"
-#include "core/serve/metrics/health.h"
 #include "core/serve/metrics/metrics.h"
 
 static unsigned put_failure(struct error *error, struct buffer *body) {

@@ -3,9 +3,7 @@
 // may wait for the engine, an API server or a worker.
 #pragma once
 
-#include "core/serve/access/auth.h"
-#include "core/serve/access/grants.h"
-#include "core/serve/access/new_tokens.h"
+#include "core/serve/access/access.h"
 #include "core/serve/http/http.h"
 #include "core/serve/http/net.h"
 #include "core/serve/ui/ui.h"

@@ -206,7 +206,7 @@ void web_fail(struct web_call *call, unsigned code, const char *format, ...) {
     AUTO_TEXT text = text_vformat(format, args);
     va_end(args);
     AUTO_BUFFER(body, WEB_BODY_MAX);
-    api_failure(&body, code, NULL, text ? text : "out of memory");
+    api_failure(&body, code, text ? text : "out of memory");
     web_answer(call, code, WEB_JSON, &body);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/cmd/exec/session.h"
+#include "core/cmd/main.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The record of a mirror: wide objects, overwritten records, and mirrors that are suspended in the worker.
-#include "core/engine/mirror/carry.h"
+#include "core/engine/mirror/mirror.h"
 #include "core/json/pointer.h"
 #include "core/kube/object/object.h"
 #include "tests/support/trains.h"

@@ -178,7 +178,6 @@ static void run_one(struct play *play, struct fence_lease *host, struct fence_ne
         struct response response = {
             .reason = REASON_UNKNOWN_OUTCOME, .message = strdup("no answer"), .retry_after_ns = -1};
         struct fence_news news;
-        fence_lease_sent(host, type);
         if (play->refuses && type != FENCE_READ) {
             response.reason = REASON_FORBIDDEN;
         } else if (!play->cut) {

@@ -421,7 +421,6 @@ static bool ask_once(struct play *play, enum fence_request *type, bool is_heard)
     *type = fence_lease_next(&play->host, of_host(play), &request, &at_ns);
     if (*type == FENCE_NONE)
         return false;
-    fence_lease_sent(&play->host, *type);
     serve(play, &request, &response);
     if (is_heard)
         fence_lease_answer(&play->host, &response, of_host(play), &play->news);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Namespaces whose workloads are placed.
+#include "core/engine/decide/decide.h"
 #include "core/engine/engine.h"
-#include "core/engine/placement/namespaces.h"
 
 #include "tests/unit/engine/stage.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What waits for a place in a cluster's window: who gets it next, what is sent then, and what is not.
-#include "core/engine/request/pacing.h"
+#include "core/engine/request/command.h"
 #include "event_play.h"
 
 #define HOST "wharf.dev/host"

@@ -93,7 +93,7 @@ static void the_choice_is_permitted_and_nothing_is_better(void **state) {
         int64_t next_ns = CLOCK_NEVER;
         bool asks = false;
         s.facts.asks = &asks;
-        size_t chosen = placement_choose(&s.facts, &next_ns);
+        size_t chosen = placement_choose(&s.facts, &next_ns, &(size_t){0});
         assert_true(asks);
         if (chosen && !may_get_it(&s, chosen))
             fail_msg("round %u: %zu may not be chosen", round, chosen);
@@ -138,7 +138,7 @@ static void weights_are_kept_over_time(void **state) {
                     total--;
                     break;
                 }
-        s.workers[placement_choose(&s.facts, &next_ns)].active++;
+        s.workers[placement_choose(&s.facts, &next_ns, &(size_t){0})].active++;
         total++;
     }
     for (size_t c = 1; c <= WORKERS; c++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The record of a mirror: records of this and earlier versions are read, and invalid ones are ignored.
-#include "core/engine/mirror/carry.h"
+#include "core/engine/mirror/mirror.h"
 #include "tests/unit/quoted.h"
 
 #include <stdio.h>

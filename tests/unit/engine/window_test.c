@@ -2,7 +2,7 @@
 // The window against simulated servers, on virtual time: what it settles at, and how fast.
 #include "core/base/clock.h"
 #include "core/base/text.h"
-#include "core/engine/request/pacing.h"
+#include "core/engine/request/command.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +84,7 @@ static void fill(struct bench *bench) {
         send(bench);
     for (size_t others = bench->server.n - bench->window.in_flight; others < bench->others; others++)
         request_of(bench, true);
-    window_was_full(&bench->window);
+    bench->window.full = true;
     assert_true(bench->window.in_flight <= WINDOW_MAX);
 }
 
@@ -296,7 +296,7 @@ static void an_overloaded_server_halves_the_window_once_a_round_trip(void **stat
             assert_true(samples < 20);
             double limit = window.limit;
             unsigned n = limit < 4 ? 4 : (unsigned)limit;
-            window_was_full(&window);
+            window.full = true;
             for (unsigned k = 0; k < n; k++)
                 window_sent(&window);
             answers(&window, WINDOW_ANSWERED, n, 10 * CLOCK_MS, now_ns += 10 * CLOCK_MS);
@@ -327,7 +327,7 @@ static void what_says_nothing_about_the_server_changes_nothing(void **state) {
     } cases[] = {{WINDOW_NOT_HEARD, 0}, {WINDOW_NOT_HEARD, CLOCK_SECOND}, {WINDOW_ANSWERED, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct window window = window_of(8, CLOCK_SECOND);
-        window_was_full(&window);
+        window.full = true;
         for (int round = 1; round < 100; round++) {
             answers(&window, cases[i].outcome, 8, cases[i].round_trip_ns, round * CLOCK_SECOND);
             assert_int_equal(window.in_flight, 0);
@@ -345,7 +345,7 @@ static void reads_and_writes_have_a_least_of_their_own(void **state) {
     int64_t now_ns = CLOCK_SECOND;
     struct window window = window_of(4, now_ns);
     for (int round = 0; round < 40; round++) {
-        window_was_full(&window);
+        window.full = true;
         for (int i = 0; i < 4; i++) {
             window_answered(&window, WINDOW_READ, WINDOW_ANSWERED, CLOCK_MS, now_ns += CLOCK_MS);
             window_answered(&window, WINDOW_WRITE, WINDOW_ANSWERED, 20 * CLOCK_MS, now_ns += CLOCK_MS);
@@ -425,7 +425,7 @@ static void whatever_is_answered_the_window_stays_in_its_bounds(void **state) {
                 window_sent(&window);
                 flying++;
             } else if (lot < 6) {
-                window_was_full(&window);
+                window.full = true;
             } else if (flying > 0 || lot == 9) { // one too many, too
                 window_answered(&window, (enum window_verb)random_below(&random, WINDOW_VERBS),
                                 random_below(&random, 4) ? WINDOW_ANSWERED

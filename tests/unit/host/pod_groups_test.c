@@ -19,7 +19,7 @@ struct stand {
     unsigned reports;
 };
 
-static void tell(void *ctx, const struct pod_report *report) {
+static void tell(void *ctx, const struct pod_note *report) {
     struct stand *stand = ctx;
     stand->reports++;
     buffer_printf(&stand->told, "%s %s%s %s;", report->mirror.uid, report->warning ? "" : "normal ", report->reason,

@@ -30,25 +30,18 @@ struct stage {
     struct buffer names, notes;
 };
 
-static void apply(void *ctx, struct worker_spec *specs, size_t count, enum removal removal) {
+static void apply(void *ctx, struct source_list *list, enum removal removal) {
     (void)removal;
     struct stage *stage = ctx;
     pthread_mutex_lock(&stage->mutex);
     buffer_reset(&stage->names);
-    for (size_t i = 0; i < count; i++)
-        buffer_printf(&stage->names, "%s;", specs[i].settings.name);
-    pthread_mutex_unlock(&stage->mutex);
-    worker_specs_free(specs, count);
-}
-
-static void tell(void *ctx, struct source_note *notes, size_t count) {
-    struct stage *stage = ctx;
-    pthread_mutex_lock(&stage->mutex);
     buffer_reset(&stage->notes);
-    for (size_t i = 0; i < count; i++)
-        buffer_printf(&stage->notes, "%s\n", notes[i].problem ? notes[i].problem : "good");
+    for (size_t i = 0; i < list->count; i++)
+        buffer_printf(&stage->names, "%s;", list->specs[i].settings.name);
+    for (size_t i = 0; i < list->n_notes; i++)
+        buffer_printf(&stage->notes, "%s\n", list->notes[i].problem ? list->notes[i].problem : "good");
     pthread_mutex_unlock(&stage->mutex);
-    source_notes_free(notes, count);
+    source_list_clear(list);
 }
 
 static void begin(struct stage *stage) {
@@ -58,7 +51,7 @@ static void begin(struct stage *stage) {
     buffer_init(&stage->names, 65536);
     buffer_init(&stage->notes, 65536);
     assert_non_null(mkdtemp(stage->directory));
-    assert_null(sources_new(&(struct sources_options){.apply = apply, .tell = tell, .ctx = stage}, &stage->sources));
+    assert_null(sources_new(&(struct sources_options){.apply = apply, .ctx = stage}, &stage->sources));
     sources_override(stage->sources, NULL);
     assert_null(folder_watcher_new(&stage->watcher));
 }

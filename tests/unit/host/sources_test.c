@@ -20,27 +20,30 @@ struct stage {
     unsigned calls;
 };
 
-static void apply(void *ctx, struct worker_spec *specs, size_t count, enum removal removal) {
+static void note_specs(struct stage *stage, const struct worker_spec *specs, size_t count) {
     static const char *const drains[] = {"", " finish", " move"};
-    struct stage *stage = ctx;
     buffer_reset(&stage->set);
     for (size_t i = 0; i < count; i++)
         buffer_printf(
             &stage->set, "%s=%s%s%s%s%s%s;", specs[i].settings.name, specs[i].origin_text,
             specs[i].cordoned ? " cordoned" : "", drains[specs[i].drain], specs[i].settings.recorded ? " (" : "",
             specs[i].settings.recorded ? specs[i].settings.recorded : "", specs[i].settings.recorded ? ")" : "");
-    stage->removal = removal;
-    stage->calls++;
-    worker_specs_free(specs, count);
 }
 
-static void tell(void *ctx, struct source_note *notes, size_t count) {
-    struct stage *stage = ctx;
+static void note_notes(struct stage *stage, const struct source_note *notes, size_t count) {
     buffer_reset(&stage->notes);
     for (size_t i = 0; i < count; i++)
         buffer_printf(&stage->notes, "%s %s: %s;", notes[i].origin_text, notes[i].name ? notes[i].name : "-",
                       notes[i].problem ? notes[i].problem : "good");
-    source_notes_free(notes, count);
+}
+
+static void apply(void *ctx, struct source_list *list, enum removal removal) {
+    struct stage *stage = ctx;
+    note_specs(stage, list->specs, list->count);
+    note_notes(stage, list->notes, list->n_notes);
+    stage->removal = removal;
+    stage->calls++;
+    source_list_clear(list);
 }
 
 static void begin(struct stage *stage) {
@@ -48,7 +51,7 @@ static void begin(struct stage *stage) {
     *stage = (struct stage){.calls = 0};
     buffer_init(&stage->set, 65536);
     buffer_init(&stage->notes, 65536);
-    struct sources_options options = {.apply = apply, .tell = tell, .ctx = stage};
+    struct sources_options options = {.apply = apply, .ctx = stage};
     assert_null(sources_new(&options, &stage->sources));
 }
 
@@ -69,7 +72,7 @@ static void set(struct stage *stage, enum worker_source source, const char *name
         specs[count].origin_text = text_format("%s%zu", from[source], count);
         at += len + (at[len] == ',');
     }
-    sources_set(stage->sources, source, specs, count, NULL, 0);
+    sources_set(stage->sources, source, (struct source_list){.specs = specs, .count = count});
 }
 
 static void known(struct stage *stage) {
@@ -115,7 +118,7 @@ static void offer_secrets(struct stage *stage, const char *a, const char *z) {
         offer(specs, &count, SOURCE_SECRET, "Secret a", a);
     if (z)
         offer(specs, &count, SOURCE_SECRET, "Secret z", z);
-    sources_set(stage->sources, SOURCE_SECRET, specs, count, NULL, 0);
+    sources_set(stage->sources, SOURCE_SECRET, (struct source_list){.specs = specs, .count = count});
 }
 
 static void record(struct stage *stage, const char *uid, const char *source) {
@@ -141,7 +144,7 @@ static void a_secret_does_not_take_the_name_of_a_worker_in_use(void **state) {
     struct worker_spec *specs = calloc(2, sizeof *specs);
     size_t count = 0;
     offer(specs, &count, SOURCE_CLUSTER_PROFILE, "ClusterProfile b", "2025-01-01T00:00:00Z");
-    sources_set(stage.sources, SOURCE_CLUSTER_PROFILE, specs, count, NULL, 0);
+    sources_set(stage.sources, SOURCE_CLUSTER_PROFILE, (struct source_list){.specs = specs, .count = count});
     assert_string_equal(stage.set.data, "w1=Secret a;");
     set(&stage, SOURCE_CONFIG, "w1"); // the operator's own word
     assert_string_equal(stage.set.data, "w1=config0;");

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/sources/sources.h"
-#include "core/host/sources/worker_objects.h"
 
 #include "core/base/clock.h"
 #include "core/base/text.h"

@@ -2,7 +2,7 @@
 // Who may have what, asked of a server over TCP.
 #include "core/base/text.h"
 #include "core/base/trust.h"
-#include "core/serve/access/new_tokens.h"
+#include "core/serve/access/access.h"
 #include "core/serve/http/http.h"
 #include "snapshot.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/serve/access/auth.h"
+#include "core/serve/access/access.h"
 
 #include "core/base/clock.h"
 #include "core/base/text.h"

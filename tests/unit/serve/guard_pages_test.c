@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/serve/metrics/health.h"
 #include "core/serve/metrics/metrics.h"
 
 #include <setjmp.h>

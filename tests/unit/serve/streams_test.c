@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams of a server over TCP: how many there may be, how they end, and that nothing else suffers.
 #include "core/base/text.h"
-#include "core/serve/access/grants.h"
+#include "core/serve/access/access.h"
 #include "core/serve/http/http.h"
 #include "core/serve/http/net.h"
 #include "snapshot.h"
