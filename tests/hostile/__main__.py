@@ -29,7 +29,7 @@ SLOW = {"costly-status", "costly-mirror"}  # their own Jobs wait
 ENDED = {"heavy-end"}  # whose Jobs must end in the management cluster, too
 # What must be reported in the log, /readyz or /metrics; the others show in the state of the cluster.
 REPORTED = {"million-orphans": r"orphan|held|paused", "vanishing": r"again and again|repeated|waits|waiting for",
-            "wide-status": r"larger than \d+ bytes", "large-status": r"status.*(not copied|too large)",
+            "wide-status": r"larger than \d+ bytes", "large-status": r"too large, so the host does not copy the status",
             "heavy-end": r"StatusTooLarge", "costly-status": r"StatusTooLarge",
             "heavy-statuses": r'wharf_worker_statuses_delayed{cluster="x\d"} 1',
             "errors": r"failed calling webhook", "hung": r"x\d.*(suspect|respond|answer|lost|unreachable)",

@@ -100,7 +100,7 @@ static struct error *count_left(struct leave *leave) {
     buffer_reset(&leave->left);
     leave->n_left = 0;
     leave->has_others = false;
-    for (size_t i = 0; i < adapters->n_kinds; i++)
+    for (size_t i = 0; adapters && i < adapters->n_kinds; i++)
         TRY(count_kind(leave, adapters->kinds[i]));
     return NULL;
 }

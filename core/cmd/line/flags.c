@@ -246,9 +246,9 @@ const char *flags_value(const struct call *call, const char *name) {
 
 int flags_word(const struct call *call, const char *name) {
     size_t index;
-    const char *const *words = flag_of(call, name, &index)->words;
-    for (int i = 0; call->values[index] && words[i]; i++)
-        if (call->values[index] == words[i])
+    const struct flag *flag = flag_of(call, name, &index);
+    for (int i = 0; flag && flag->words && call->values[index] && flag->words[i]; i++)
+        if (call->values[index] == flag->words[i])
             return i;
     return -1;
 }

@@ -191,9 +191,9 @@ static size_t write_key(char key[KEY_MAX], const char *namespace_, const char *n
     size_t namespace_len = strlen(namespace_), name_len = strlen(name), len = namespace_len + 1 + name_len;
     if (len >= KEY_MAX)
         return 0;
-    memcpy(key, namespace_, namespace_len);
+    text_copy(key, KEY_MAX, namespace_);
     key[namespace_len] = '/';
-    memcpy(key + namespace_len + 1, name, name_len + 1);
+    text_copy(key + namespace_len + 1, KEY_MAX - namespace_len - 1, name);
     return len;
 }
 

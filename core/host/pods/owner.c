@@ -63,7 +63,8 @@ static void forget_oldest(struct owner_chain *chain) {
     for (struct known *known; (known = map_next(&chain->known, &cursor));)
         if (!oldest || known->used < oldest->used)
             oldest = known;
-    forget(chain, oldest);
+    if (oldest)
+        forget(chain, oldest);
 }
 
 static void forget_all(struct owner_chain *chain, bool none_only) {

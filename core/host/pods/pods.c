@@ -20,7 +20,7 @@
 #define DEPTH 8                      // of owners
 #define KINDS 24                     // different kinds of owners to list
 #define REFERENCES 4                 // of one object
-#define TEXTS ((1 + REFERENCES) * 5)
+#define TEXTS ((size_t)(1 + REFERENCES) * 5)
 
 struct owned_object {                          // one block, see struct_copy_with_texts
     struct owner_ref self, owners[REFERENCES]; // without a uid: none

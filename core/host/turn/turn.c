@@ -72,9 +72,10 @@ static struct command_batch *batch_of(struct dispatch *dispatch, size_t cluster)
     struct command_batch **at = &dispatch->first;
     while (*at && (*at)->cluster < cluster)
         at = &(*at)->next;
-    if (*at && (*at)->cluster == cluster)
-        return *at;
-    struct command_batch *batch = calloc(1, sizeof *batch);
+    struct command_batch *batch = *at;
+    if (batch && batch->cluster == cluster)
+        return batch;
+    batch = calloc(1, sizeof *batch);
     if (batch) {
         *batch = (struct command_batch){.next = *at, .cluster = cluster};
         *at = batch;

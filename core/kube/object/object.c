@@ -105,6 +105,7 @@ struct error *object_parse(const char *text, size_t len, const char *api_version
 
 static struct error *make_stub(const char *text, size_t len, const struct object_limits *limits, const char *why,
                                struct object **out) {
+    // NOLINTBEGIN(bugprone-suspicious-missing-comma): two prefixes of keys
     static const char *const always[] = {"/apiVersion",
                                          "/kind",
                                          "/metadata/name",
@@ -117,12 +118,14 @@ static struct error *make_stub(const char *text, size_t len, const struct object
                                          "/metadata/labels/" OBJECT_OWN_PREFIX,
                                          "/metadata/annotations/" OBJECT_OWN_PREFIX,
                                          NULL};
+    // NOLINTEND(bugprone-suspicious-missing-comma)
     AUTO_TEXT reason = why ? strdup(why) : NULL;
     AUTO_TEXT stub = prune_text(text, len, always, limits->kept, STUB_VALUE_MAX, &len);
     if (!reason || !stub)
         return reason ? error_new(ERROR_INVALID, "invalid JSON") : error_no_memory();
     TRY(parse(&stub, len, limits, NULL, out));
-    (*out)->too_large = TAKE(reason);
+    if (*out)
+        (*out)->too_large = TAKE(reason);
     return NULL;
 }
 
@@ -160,7 +163,8 @@ static struct error *parse_bounded(const char *text, size_t len, const struct ob
 struct error *object_parse_bounded(const char *text, size_t len, const struct object_limits *limits,
                                    struct object **out) {
     TRY(parse_bounded(text, len, limits, out));
-    (*out)->size = len;
+    if (*out)
+        (*out)->size = len;
     return NULL;
 }
 

@@ -7,7 +7,7 @@
 #define TIMEOUT_MIN_S 300
 #define TIMEOUT_SPAN_S 301
 #define TIMEOUT_GRACE_NS (30 * CLOCK_SECOND)
-#define STALL_NS (3 * 60 * CLOCK_SECOND) // three bookmarks
+#define STALL_NS (3 * CLOCK_MINUTE) // three bookmarks
 #define SHORT_NS CLOCK_SECOND
 #define SHORT_STREAMS_MAX 3
 #define RESTLESS_NS (30 * CLOCK_SECOND) // streams that end sooner, one after the other,
