@@ -134,7 +134,7 @@ static void report_unknown_key(const struct config_value *value, const struct co
     const char *known[KEYS_MAX];
     size_t count = 0;
     AUTO_BUFFER(list, POINTER_MAX);
-    for (; fields[count].key && count < KEYS_MAX; count++) {
+    for (; count < KEYS_MAX && fields[count].key; count++) {
         known[count] = fields[count].key;
         buffer_printf(&list, "%s%s", count == 0 ? "" : ", ", known[count]);
     }
