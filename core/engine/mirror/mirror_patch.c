@@ -376,7 +376,8 @@ static wharf_result finish_patch(const struct mirror_context *context, struct ch
     }
     if (json_size(change->diff) == 0)
         return WHARF_OK;
-    bool as_seen = change->has_array || (was_suspended && json_size(change->diff) > 1);
+    size_t others = json_size(change->diff) - (json_get(change->diff, "metadata") ? 1 : 0);
+    bool as_seen = change->has_array || (was_suspended && others > 0);
     if (!mirror_set_precondition(change->diff, context->mirror, as_seen))
         return WHARF_RETRY;
     *patch = TAKE(change->diff);

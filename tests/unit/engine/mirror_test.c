@@ -290,6 +290,20 @@ static void what_is_taken_away_while_suspended_is_known_from_before(void **state
     assert_json(json_get(second, "spec"), "{'template':{'labels':null}}");
 }
 
+// The worker may have resumed the mirror since, and then rejects the change.
+static void a_change_that_needs_a_suspended_mirror_is_written_only_as_it_was_seen(void **state) {
+    (void)state;
+    AUTO_JSON workload = parsed(WORKLOAD);
+    AUTO_JSON mirror = mirror_of(workload);
+    set(workload, "/spec/suspend", "true");
+    AUTO_JSON first = ask(mirror_patch, workload, mirror, 2);
+    assert_null(json_path(first, "metadata", "resourceVersion", NULL));
+    assert_true(patch_apply(&mirror, first));
+    set(mirror, "/spec/template/labels/l", "'2'"); // by the worker: the record stays
+    AUTO_JSON second = ask(mirror_patch, workload, mirror, 2);
+    assert_json(second, "{'metadata':{'uid':'m-1','resourceVersion':'70'},'spec':{'template':{'labels':{'l':'1'}}}}");
+}
+
 static void marks_that_were_taken_off_are_put_back(void **state) {
     (void)state;
     static const char *const marks[] = {"/metadata/labels/wharf.dev~1origin", "/metadata/labels/wharf.dev~1uid",
@@ -410,6 +424,7 @@ int main(void) {
         cmocka_unit_test(what_the_workload_lost_is_taken_away_and_what_the_worker_added_stays),
         cmocka_unit_test(what_may_change_while_suspended_waits_for_it_and_goes_along_with_the_end_of_it),
         cmocka_unit_test(what_is_taken_away_while_suspended_is_known_from_before),
+        cmocka_unit_test(a_change_that_needs_a_suspended_mirror_is_written_only_as_it_was_seen),
         cmocka_unit_test(marks_that_were_taken_off_are_put_back),
         cmocka_unit_test(a_status_comes_back_without_what_belongs_to_the_worker),
         cmocka_unit_test(a_null_in_a_status_counts_as_absent),
