@@ -260,7 +260,8 @@ def a_kind_whose_api_lacks_managed_by_is_told(env):
         metric = 'wharf_kind_managed_by_missing{kind="oldthings.example.com"} 1'
         until(lambda: metric in env.host.fetch("/metrics")[1], "the metric", timeout=60)
         assert 'wharf_kind_managed_by_missing{kind="jobs.batch"} 0' in env.host.fetch("/metrics")[1]
-        assert env.host.logged("the kind is not handled: the API of the management cluster does not have the field /spec/managedBy")
+        line = "the kind is not handled: the API of the management cluster does not have the field /spec/managedBy"
+        until(lambda: env.host.logged(line), "the line in the log")
         checked = subprocess.run([env.host.wharf, "check", "--online", "--config", env.host.config], capture_output=True,
                                  text=True, timeout=120, check=False)
         assert checked.returncode == 1 and "has no field /spec/managedBy" in checked.stderr, checked.stderr
