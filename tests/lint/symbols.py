@@ -18,6 +18,7 @@ MIXED = {
     "core/base/utf8.o": {"text_json_clean", "text_show", "text_utf8_sequence", "text_utf8_valid", "text_visible",
                          "text_invisible"},
     "core/base/log.o": set(),
+    "core/kube/client/client.o": {"resource_path"},
 }
 # Who may use more of them: adapters write to the log, and the order of members in memory is not to be guessed.
 EXCEPTIONS = {
@@ -26,7 +27,8 @@ EXCEPTIONS = {
 }
 LIBC = set("""calloc free malloc realloc reallocarray qsort snprintf vsnprintf vasprintf errno_location explicit_bzero stack_chk_fail
 memchr memcmp memcpy memmem memmove mempcpy memset strchr strchrnul strcmp strcspn strdup strlen strncasecmp strncmp strndup strnlen
-sqrt strpbrk strrchr strspn strstr strtod strtoul strtoull abort""".split())
+sqrt strpbrk strrchr strspn strstr strtod strtoul strtoull abort bsearch
+popcountdi2""".split())
 CJSON = {"cJSON_InitHooks", "cJSON_free", "cJSON_malloc"}
 LINKER = {"_GLOBAL_OFFSET_TABLE_"}   # not of a function: with thread-local variables
 CRYPTO = re.compile(r"(CRYPTO_memcmp|EVP_MAC_\w+|OSSL_PARAM_construct_\w+)$")
