@@ -60,7 +60,7 @@ static void small_mirrors_do_not_count(void **state) {
     (void)state;
     struct play play;
     begin(&play);
-    char name[8];
+    char name[16];
     for (int i = 0; i < 20; i++) {
         snprintf(name, sizeof name, "m%d", i);
         play_seen(&play, 0, play_workload(name, "wharf.dev/host", "w1"));

@@ -192,12 +192,12 @@ static void set_heavy(struct stage *stage, const char *name, int count, int size
     assert_int_equal(stage_patch(stage, 1, name, "status", patch), 200);
 }
 
-static void name_liar(char name[16], int i) {
-    snprintf(name, 16, "liar-%d", i);
+static void name_liar(char name[24], int i) {
+    snprintf(name, 24, "liar-%d", i);
 }
 
 static void lie(struct stage *stage) {
-    char name[16];
+    char name[24];
     for (int i = 0; i < LIARS; i++) {
         name_liar(name, i);
         set_heavy(stage, name, (int)(stage->now.mono_ns / OFTEN_NS), 20000);
@@ -214,7 +214,7 @@ static void submit_to(struct stage *stage, const char *name, size_t worker) {
 
 // Workloads in w1, all of which change heavy statuses all the time, for a minute; *bytes are those that were written.
 static void start_liars(struct stage *stage, size_t *bytes) {
-    char name[16];
+    char name[24];
     *bytes = 0;
     stage_init(stage);
     stage->options.settings.status_bytes = BYTES;
@@ -274,7 +274,7 @@ static void first_statuses_are_bounded_as_well(void **state) {
     (void)state;
     struct stage stage;
     size_t bytes, copied = 0;
-    char name[16];
+    char name[24];
     start_liars(&stage, &bytes);
     size_t before = bytes;
     for (int i = 0; i < 40; i++) {
@@ -295,7 +295,7 @@ static void it_is_reported_once_and_the_newest_statuses_are_copied_later(void **
     (void)state;
     struct stage stage;
     size_t bytes;
-    char name[16];
+    char name[24];
     start_liars(&stage, &bytes);
     often(&stage, 2 * CLOCK_MINUTE, lie);
     assert_int_equal(stage.warnings, 1);

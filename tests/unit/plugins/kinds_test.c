@@ -142,7 +142,7 @@ static void list_adapters(struct table *table) {
     struct adapter_wanted *list = calloc((size_t)count, sizeof *list);
     for (int i = 0; i < count; i++) {
         char *name = strndup(entries[i]->d_name, strlen(entries[i]->d_name) - 3);
-        if (is_in_tree(name)) // and not what an earlier build left there
+        if (name && is_in_tree(name)) // and not what an earlier build left there
             list[table->n_wanted++] =
                 (struct adapter_wanted){.name = strdup(name),
                                         .file = text_format("%s/%s.so", table->adapter_folder, name),
