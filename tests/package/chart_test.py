@@ -87,7 +87,10 @@ class ChartTest(unittest.TestCase):
         wrong = ({"imagee": {}}, {"image": {"repository": ""}}, {"image": {"digest": "sha256:12"}}, {"image": {"tag": "a b"}},
                  {"image": {"pullPolicy": "Sometimes"}}, {"config": {"serve": {"address": "0.0.0.0:80"}}}, {"podLabels": {"a": {}}},
                  {"config": {"adapters": {"enabled": []}}}, {"config": {"controllerName": "wharf"}}, {"rbac": {"create": "yes"}},
-                 {"serviceMonitor": {"interval": "often"}}, {"replicas": "2"}, {"replicas": -1}, {"tolerations": {}})
+                 {"serviceMonitor": {"interval": "often"}}, {"replicas": "2"}, {"replicas": -1}, {"tolerations": {}},
+                 {"config": {"leaderElection": True}}, {"config": {"leaderElection": {"enabled": "false"}}}, {"config": None},
+                 *({name: None} for name in ("image", "rbac", "delegate", "networkPolicy", "podDisruptionBudget", "serviceMonitor",
+                                             "podMonitor")))
         for values in wrong:
             with self.assertRaises(chart.SchemaError, msg=values):
                 chart.render(TO_JSON, values)
@@ -140,3 +143,4 @@ class DelegateTest(unittest.TestCase):
         enabled = {"enabled": [{"name": "job"}, {"name": "generic"}, {"name": "kubeflow"}]}
         self.assertEqual(made(adapters=enabled), by_key(policies["job"] + policies["kubeflow"]))
         self.assertIn("'example.com/host'", str(made(controllerName="example.com/host")))
+        self.assertEqual(made(controllerName=None), made())
