@@ -19,6 +19,7 @@ from wait import until
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "package"))
 import cases  # noqa: E402,F401
 import chart  # noqa: E402
+import helm  # noqa: E402,F401
 import jail  # noqa: E402
 
 _ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"

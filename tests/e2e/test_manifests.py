@@ -108,7 +108,7 @@ class _Server:
             files[path] = next(thing["spec"]["versions"][0]["name"] for other, thing in things if other == text)
         for _, thing in things:
             group, _, version = thing["apiVersion"].partition("/")
-            plural = thing["kind"].lower() + "s"
+            plural = thing["kind"].lower() + ("es" if thing["kind"].endswith("s") else "s")
             path = f"{group}_{plural}" not in texts and version and not self._resource(thing) and _definition(group, plural)
             if path:
                 files[path] = version
