@@ -12,6 +12,7 @@ import sys
 import urllib.error
 import urllib.request
 
+import discovery
 from proc import free_port
 from skip import Skip
 from wait import until
@@ -40,6 +41,18 @@ def kubectl(env, verb, things, *flags):
     assert run.returncode == 0, run.stderr
     assert "Warning:" not in run.stderr, run.stderr
     return run.stdout.splitlines()
+
+
+def serves_policies(env):
+    """Whether the management cluster has MutatingAdmissionPolicies (Kubernetes 1.36)."""
+    policy = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingAdmissionPolicy"}
+    return discovery.resource_of(env.management, policy) is not None
+
+
+def managed_by(env, body):
+    """managedBy of this Job after a dry run of its creation."""
+    text = env.management.raw("POST", f"/apis/batch/v1/namespaces/{env.namespace}/jobs", body, query={"dryRun": "All"})
+    return json.loads(text)["spec"].get("managedBy")
 
 
 def token(client):

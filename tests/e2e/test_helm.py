@@ -2,21 +2,20 @@
 """The life of a release: each Helm of this machine installs, upgrades, rolls back and uninstalls the chart in a real API server,
 and a host runs with the objects of the release."""
 import contextlib
-import json
 import os
 import re
 import shutil
 import tempfile
 
+import discovery
 import installed
 import manifests
-from installed import chart, helm
-from jobs import job
+from installed import chart, helm, managed_by, serves_policies
+from jobs import MANAGED_BY, job
 from kube import ApiError
 from skip import Skip
 from wait import until
 
-_POLICIES = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies"
 _RIGHTS = "rbac-management.yaml"   # of the tests' own host; its names are those of the chart
 _UPGRADED = {"config": {"log": {"level": "debug"}, "mirrorRetention": "1s"}, "replicas": 3, "podAnnotations": {"a": "b"},
              "podDisruptionBudget": {"enabled": False}}
@@ -41,7 +40,7 @@ class _Release:
     def live(self, thing):
         """spec, data, rules and the like; None if there is no such object."""
         try:
-            found = self.admin.call("GET", _path(self.admin, thing))
+            found = self.admin.call("GET", discovery.path_of(self.admin, thing))
         except ApiError as error:
             assert error.code == 404, error
             return None
@@ -53,29 +52,11 @@ class _Release:
     def everything(self):
         """(kind, name) of each object in the namespace, and of each cluster-scoped one that names wharf."""
         found = set()
-        for version, resource in _resources(self.admin):
-            for item in self.admin.call("GET", f"{version}/{resource['name']}")["items"]:
-                meta = item["metadata"]
+        for kind, path in discovery.lists(self.admin):
+            for meta in (item["metadata"] for item in self.admin.call("GET", path)["items"] if kind != "Event"):
                 if meta.get("namespace") == self.namespace or "namespace" not in meta and "wharf" in meta["name"]:
-                    found.add((resource["kind"], meta["name"]))
+                    found.add((kind, meta["name"]))
         return found
-
-
-def _resources(admin):
-    """(path of the API version, resource) of what can be listed."""
-    groups = [group["preferredVersion"]["groupVersion"] for group in admin.call("GET", "/apis")["groups"]]
-    for version in ["/api/v1", *("/apis/" + group for group in groups)]:
-        for resource in admin.call("GET", version)["resources"]:
-            if {"list", "delete"} <= set(resource["verbs"]) and resource["kind"] != "Event":
-                yield version, resource
-
-
-def _path(admin, thing):
-    version = ("/apis/" if "/" in thing["apiVersion"] else "/api/") + thing["apiVersion"]
-    resource = next(each for each in admin.call("GET", version)["resources"]
-                    if each["kind"] == thing["kind"] and "/" not in each["name"])
-    within = f"/namespaces/{thing['metadata']['namespace']}" if resource["namespaced"] else ""
-    return f"{version}{within}/{resource['name']}/{thing['metadata']['name']}"
 
 
 @contextlib.contextmanager
@@ -106,14 +87,14 @@ def _next_version():
         yield copy
 
 
-def _documented(env):
+def _documented(delegates):
     """The arguments of `helm install` in docs/install.md."""
     with open(os.path.join(chart.ROOT, "docs", "install.md"), encoding="utf-8") as file:
-        words = re.search(r"^    helm (install .*)$", file.read(), re.MULTILINE).group(1).split()
-    with contextlib.suppress(ApiError):
-        env.management.raw("GET", _POLICIES)
-        return [os.path.join(chart.ROOT, word) if word.startswith("etc/") else word for word in words]
-    raise Skip("this API server has no MutatingAdmissionPolicy of v1")
+        line = re.search(r"^    helm (install .*)$", file.read(), re.MULTILINE).group(1)
+    policies = " --set delegate.enabled=true"
+    assert policies in line, line
+    return [os.path.join(chart.ROOT, word) if word.startswith("etc/") else word
+            for word in (line if delegates else line.replace(policies, "")).split()]
 
 
 def each_helm_installs_upgrades_rolls_back_and_uninstalls_the_chart(env):
@@ -138,9 +119,9 @@ def each_helm_installs_upgrades_rolls_back_and_uninstalls_the_chart(env):
 def _upgrade(release, newer, first):
     """A newer chart with other values, after a change of the image by hand."""
     container = {"name": "wharf", "image": "wharf:by-hand"}
-    release.admin.raw("PATCH", _path(release.admin, {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {
-        "name": "wharf", "namespace": release.namespace}}), {"spec": {"template": {"spec": {"containers": [container]}}}},
-        "application/strategic-merge-patch+json")
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "wharf", "namespace": release.namespace}}
+    release.admin.raw("PATCH", discovery.path_of(release.admin, deployment), {"spec": {"template": {"spec": {"containers": [container]}}}},
+                      "application/strategic-merge-patch+json")
     release.helm("upgrade", "wharf", newer, values=_UPGRADED)
     second = release.objects()
     assert all(second.values()), second
@@ -156,31 +137,33 @@ def _upgrade(release, newer, first):
 def the_host_of_a_release_runs_a_job_through_upgrade_rollback_and_reinstallation(env):
     installed.require()
     with _without_own_host(env), _next_version() as newer:
-        release, install = _Release(env, helm.programs()[0], chart.NAMESPACE), _documented(env)
-        worker, image = env.workers[0], installed.Image(env)
+        delegates = serves_policies(env)
+        release, install = _Release(env, helm.programs()[0], chart.NAMESPACE), _documented(delegates)
+        worker, image, manager = env.workers[0], installed.Image(env), None if delegates else MANAGED_BY
         before = release.everything()
         release.helm(*install)
         with image.run() as pod:
             env.management.create("secrets", chart.NAMESPACE, installed.worker_secret(worker))
-            _policy_acts(env)
-            env.submit(job("across", managed_by=None, hold="all"))
+            if delegates:
+                _until_delegated(env)
+            env.submit(job("across", manager, hold="all"))
             assert env.placed("across") == worker.name
             env.until_counts("across", ready=1)
-            release.helm("upgrade", "wharf", newer, "--set", "delegate.enabled=true", values=_UPGRADED)
+            release.helm("upgrade", "wharf", newer, "--reuse-values", values=_UPGRADED)
             pod.mount()
             until(lambda: "configuration reloaded" in pod.output(), "the configuration to be reloaded")
             assert pod.http("/readyz") == 200
         with image.run() as pod:   # the Deployment's new pod
-            _runs_a_job(env, "upgraded")
+            _runs_a_job(env, "upgraded", manager)
             assert pod.lines(level="debug"), "the configuration is not that of the upgrade"
         release.helm("rollback", "wharf", "1")
         with image.run() as pod:
-            _runs_a_job(env, "rolled-back")
+            _runs_a_job(env, "rolled-back", manager)
             assert not pod.lines(level="debug"), "the configuration is not that of the rollback"
             assert not pod.lines(level="error"), pod.lines(level="error")
             until(lambda: env.management.find("configmaps", chart.NAMESPACE, "wharf-workers"), "the worker to be recorded")
         release.helm("uninstall", "wharf")
-        left = release.everything() - before
+        left = release.everything() - (before - _OF_THE_HOST)
         assert {(kind, name) for kind, name in left if kind != "Lease"} == _OF_THE_HOST, left
         release.helm(*install)
         with image.run() as pod:
@@ -190,23 +173,20 @@ def the_host_of_a_release_runs_a_job_through_upgrade_rollback_and_reinstallation
             env.management.delete("jobs", env.namespace, "across")
             env.until_no_mirror("across")
             env.nothing_was_refused((401, 403, 422))
-        release.helm("uninstall", "wharf")
+            release.helm("uninstall", "wharf")   # takes the rights of a pod that runs
+        env.mark()
         for kind, name in _OF_THE_HOST:
             env.management.delete(kind.lower() + "s", chart.NAMESPACE, name)
 
 
-def _policy_acts(env):
-    """Jobs of the namespace are delegated by the chart's policy."""
+def _until_delegated(env):
+    """Waits until the chart's policy delegates Jobs of the test's namespace."""
     env.management.patch("namespaces", None, env.namespace, {"metadata": {"labels": {"wharf.dev/delegate": "true"}}})
-
-    def delegated():
-        text = env.management.raw("POST", f"/apis/batch/v1/namespaces/{env.namespace}/jobs", job("probe", managed_by=None), query={"dryRun": "All"})
-        return json.loads(text)["spec"].get("managedBy") == "wharf.dev/host"
-    until(delegated, "the policy to act")
+    until(lambda: managed_by(env, job("probe", managed_by=None)) == MANAGED_BY, "the policy to act")
 
 
-def _runs_a_job(env, name):
-    env.submit(job(name, managed_by=None))
+def _runs_a_job(env, name, manager):
+    env.submit(job(name, manager))
     env.until_finished(name)
     env.management.delete("jobs", env.namespace, name)
     env.until_no_mirror(name)

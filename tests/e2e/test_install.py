@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What people install: the kustomizations and the chart, as a real API server takes them."""
-import json
 import os
 import re
 
 import installed
-from installed import chart, kubectl, to_json
+from installed import chart, kubectl, managed_by, serves_policies, to_json
 from jobs import job
 from kube import ApiError
 from skip import Skip
 from wait import until
 
-_POLICIES = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies"
 _LABEL = "wharf.dev/delegate"
 
 
@@ -62,14 +60,12 @@ def jobs_in_a_labelled_namespace_are_delegated_by_the_policy(env):
     env.host.use()
     with open(os.path.join(chart.ROOT, "etc/overlays/components/delegate/job.yaml"), encoding="utf-8") as file:
         policy = chart.read_yaml(to_json(env), file.read())
-    try:
-        env.management.raw("GET", _POLICIES)
-    except ApiError as error:
-        raise Skip("this API server has no MutatingAdmissionPolicy of v1") from error
+    if not serves_policies(env):
+        raise Skip("this API server has no MutatingAdmissionPolicy of v1")
     kubectl(env, "apply", policy, "--server-side")
     try:
         env.management.patch("namespaces", None, env.namespace, {"metadata": {"labels": {_LABEL: "true"}}})
-        until(lambda: _managed(env, job("probe", managed_by=None)) == "wharf.dev/host", "the policy to act")
+        until(lambda: managed_by(env, job("probe", managed_by=None)) == "wharf.dev/host", "the policy to act")
         _exceptions(env)
         env.submit(job("plain", managed_by=None))
         assert env.job("plain")["spec"]["managedBy"] == "wharf.dev/host"
@@ -77,26 +73,20 @@ def jobs_in_a_labelled_namespace_are_delegated_by_the_policy(env):
         env.until_finished("plain")
         env.until_no_mirror("plain")
         env.management.patch("namespaces", None, env.namespace, {"metadata": {"labels": {_LABEL: None}}})
-        until(lambda: _managed(env, job("probe", managed_by=None)) is None, "the namespace to be as before")
+        until(lambda: managed_by(env, job("probe", managed_by=None)) is None, "the namespace to be as before")
     finally:
         kubectl(env, "delete", policy)
 
 
-def _managed(env, body):
-    """What managedBy is after a dry run of its creation."""
-    text = env.management.raw("POST", f"/apis/batch/v1/namespaces/{env.namespace}/jobs", body, query={"dryRun": "All"})
-    return json.loads(text)["spec"].get("managedBy")
-
-
 def _exceptions(env):
     own = "kubernetes.io/job-controller"
-    assert _managed(env, job("named", managed_by=own)) == own
-    assert _managed(env, job("excepted", managed_by=None, labels={_LABEL: "false"})) is None
-    assert _managed(env, job("labelled", managed_by=None, labels={_LABEL: "true"})) == "wharf.dev/host"
+    assert managed_by(env, job("named", managed_by=own)) == own
+    assert managed_by(env, job("excepted", managed_by=None, labels={_LABEL: "false"})) is None
+    assert managed_by(env, job("labelled", managed_by=None, labels={_LABEL: "true"})) == "wharf.dev/host"
     for kind, wanted in (("JobSet", None), ("CronJob", "wharf.dev/host")):
         owned = job("owned", managed_by=None)
         owned["metadata"]["ownerReferences"] = [{"apiVersion": "v1", "kind": kind, "name": "x", "uid": "u", "controller": True}]
-        assert _managed(env, owned) == wanted, kind
+        assert managed_by(env, owned) == wanted, kind
 
 
 def the_image_runs_with_what_the_base_installs_and_takes_a_worker_from_a_secret(env):

@@ -10,6 +10,7 @@ import tempfile
 import textwrap
 
 import crds
+import discovery
 import kube
 import kueue_server
 import servers
@@ -84,18 +85,7 @@ class _Server:
 
     def __init__(self, env, cluster):
         self.env, self.cluster, self.admin = env, cluster, cluster.admin
-        self.versions, self.namespaces, self.wrong, self.missing, self.found = {}, set(), [], set(), {}
-
-    def _resource(self, thing):
-        """What discovery says of its kind; None if the kind is not served."""
-        version = thing["apiVersion"]
-        if version not in self.versions:
-            try:
-                self.versions[version] = self.admin.call("GET", ("/apis/" if "/" in version else "/api/") + version)["resources"]
-            except kube.ApiError as error:
-                assert error.code == 404, error
-                return None
-        return next((each for each in self.versions[version] if each["kind"] == thing["kind"] and "/" not in each["name"]), None)
+        self.namespaces, self.wrong, self.missing, self.found = set(), [], set(), {}
 
     def define(self, things):
         """Installs the kinds of these objects: by the definitions among them, by their projects', or by those of tests/e2e/crds."""
@@ -109,24 +99,21 @@ class _Server:
         for _, thing in things:
             group, _, version = thing["apiVersion"].partition("/")
             plural = thing["kind"].lower() + ("es" if thing["kind"].endswith("s") else "s")
-            path = f"{group}_{plural}" not in texts and version and not self._resource(thing) and _definition(group, plural)
+            path = f"{group}_{plural}" not in texts and version and not discovery.resource_of(self.admin, thing) and _definition(group, plural)
             if path:
                 files[path] = version
         crds.install([self.admin], files)
 
     def send(self, where, text, thing):
-        resource = self._resource(thing)
-        if not resource:
+        path = discovery.path_of(self.admin, thing)
+        if not path:
             self.missing.add(f"{thing['kind']} of {thing['apiVersion']}")
             return
-        path = ("/apis/" if "/" in thing["apiVersion"] else "/api/") + thing["apiVersion"]
-        if resource["namespaced"]:
-            path += "/namespaces/" + self._namespace(thing)
-        path += "/" + resource["name"]
+        self._make_namespace(thing["metadata"].get("namespace", "default"))
         asked = {"dryRun": "All", "fieldValidation": "Strict"}
         try:
             if "name" in thing["metadata"]:
-                self.admin.raw("PATCH", f"{path}/{thing['metadata']['name']}", text.encode(), "application/apply-patch+yaml",
+                self.admin.raw("PATCH", path, text.encode(), "application/apply-patch+yaml",
                                query={**asked, "fieldManager": "e2e", "force": "true"})
             else:
                 self.admin.raw("POST", path, text.encode(), "application/yaml", query=asked)
@@ -136,12 +123,10 @@ class _Server:
         self.wrong += [f"{where}: {thing['kind']}: {warning}" for warning in warnings]
         self.found[where] = self.found.get(where, 0) + 1
 
-    def _namespace(self, thing):
-        name = thing["metadata"].get("namespace", "default")
+    def _make_namespace(self, name):
         if name not in self.namespaces and not self.admin.find("namespaces", None, name):
             self.admin.create("namespaces", None, {"metadata": {"name": name}})
         self.namespaces.add(name)
-        return name
 
 
 def _definition(group, plural):
@@ -159,7 +144,6 @@ def every_manifest_is_accepted_with_strict_validation(env):
         with servers.Clusters(env.clusters.assets, folder, workers=()) as clusters:
             server = _Server(env, clusters.management)
             server.define([(text, thing) for _, text, thing in parsed])
-            server.versions.clear()
             _strictness(server, next(thing for _, _, thing in parsed if thing["kind"] == "Deployment"))
             for where, text, thing in parsed:
                 server.send(where, text, thing)
