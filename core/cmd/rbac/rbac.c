@@ -70,8 +70,8 @@ static void print_name(struct buffer *out, const char *before, const char *name,
 
 // `namespace_` NULL: none.
 static void print_first(struct buffer *out, const char *kind, const char *name, const char *namespace_) {
-    buffer_printf(out, "apiVersion: %s\nkind: %s\nmetadata:\n",
-                  strcmp(kind, "ServiceAccount") == 0 ? "v1" : API "/v1", kind);
+    buffer_printf(out, "apiVersion: %s\nkind: %s\nmetadata:\n", strcmp(kind, "ServiceAccount") == 0 ? "v1" : API "/v1",
+                  kind);
     print_name(out, "  name: ", name, "\n");
     if (namespace_)
         print_name(out, "  namespace: ", namespace_, "\n");
