@@ -21,4 +21,7 @@ struct error *yaml_parse_all(const char *name, const char *text, size_t len, str
 // Prints a value as block-style YAML; strings are quoted where necessary. False when out of memory.
 bool yaml_print(const struct json *value, struct buffer *out);
 
+// Whether the plain scalar is a string for every YAML parser: "no", "12" and "1:30" are not. Says nothing about syntax.
+bool yaml_is_string(const char *plain);
+
 void yaml_cleanup(struct yaml *yaml); // frees the value; also for __attribute__((cleanup))

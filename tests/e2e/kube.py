@@ -116,6 +116,7 @@ class Client:
         try:
             connection.request(method, path, body, headers)
             answer = connection.getresponse()
+            self.local.warnings = answer.headers.get_all("Warning") or []
             return answer.status, answer.read()
         except (OSError, http.client.HTTPException) as error:
             connection.close()
@@ -147,6 +148,10 @@ class Client:
         if not 200 <= code < 300:
             raise ApiError(method, path, code, answer)
         return answer
+
+    def warnings(self):
+        """Those of the last answer to this thread."""
+        return self.local.warnings
 
     def call(self, method, path, body=None, **more):
         return json.loads(self.raw(method, path, body, **more))

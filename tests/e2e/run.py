@@ -28,6 +28,8 @@ MODULES = (
     "test_operate",
     "test_placement",
     "test_install",
+    "test_helm",
+    "test_manifests",
     "test_life",
     "test_pod_events",
     "test_change",

@@ -190,6 +190,17 @@ class Rights(unittest.TestCase):
         self.assertEqual({item["metadata"].get("namespace") for item in items}, {None, "elsewhere"})
         self.assertNotIn("wharf-system", json.dumps(items))
 
+    def test_a_name_that_reads_as_another_type_stays_a_name(self):
+        for name in ("no", "y", "42", "1e3", "0x1f", "2026-11-26"):
+            for cluster in ("management", "worker", "guard"):
+                items = rbac(cluster, "-n", name, "--account", name, "--user", name, "--namespaced", name)
+                found = {part.get(member) for item in items for part in (item["metadata"], *item.get("subjects", ()), item.get("roleRef", {}))
+                         for member in ("name", "namespace")} - {None}
+                self.assertTrue(found and all(isinstance(each, str) for each in found), found)
+                self.assertIn(name, found)
+        found = rights(rbac("management", "--config", self.config("seal: {secret: {name: '42'}}\nserve: {address: 127.0.0.1:9440}\n")))
+        self.assertLessEqual(expect("in wharf-system get secrets 42"), found)
+
     def test_roles_are_named_after_the_account(self):
         for cluster, expected in (("management", MANAGEMENT), ("worker", WORKER)):
             items = rbac(cluster, "--account", "b")

@@ -9,6 +9,7 @@ import unittest
 
 from place import ADAPTERS, TO_JSON, WHARF
 from chart_test import *  # noqa: F401,F403
+from helm_test import *  # noqa: F401,F403
 from unit_test import *  # noqa: F401,F403
 
 if sys.argv[2:3] == ["all"]:

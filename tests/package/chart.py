@@ -8,15 +8,13 @@ import shutil
 import subprocess
 import tempfile
 
-from template import Chart
+import helm
+from helm import Refused, SchemaError
+from template import Chart, TemplateError
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 FOLDER = os.path.join(ROOT, "etc", "helm", "wharf")
 NAMESPACE = "wharf-system"
-
-
-class SchemaError(Exception):
-    pass
 
 
 def kubectl():
@@ -92,15 +90,53 @@ def validate(schema, value, path="values"):
             raise SchemaError(f"the schema says {word!r}, which this test does not know")
 
 
-def render(to_json, changes=None):
-    """The objects that `helm template wharf etc/helm/wharf --namespace wharf-system` makes with these values."""
+def read_config(to_json, thing):
+    """The object; the YAML in a ConfigMap is read."""
+    if thing["kind"] != "ConfigMap":
+        return thing
+    return {**thing, "data": {name: read_yaml(to_json, text) for name, text in thing["data"].items()}}
+
+
+def _interpret(to_json, values):
     files = read_files(FOLDER)
     about = read_yaml(to_json, files["Chart.yaml"])[0]
-    values = merge(read_yaml(to_json, files["values.yaml"])[0], changes or {})
+    values = merge(read_yaml(to_json, files["values.yaml"])[0], values)
     validate(json.loads(files["values.schema.json"]), values)
     known = {name[0].upper() + name[1:]: value for name, value in about.items()}
-    texts = Chart(files, values, known, NAMESPACE).render()
+    try:
+        texts = Chart(files, values, known, NAMESPACE).render()
+    except TemplateError as error:
+        raise Refused(error) from error
     return [document for path, text in texts.items() if path.endswith(".yaml") for document in read_yaml(to_json, text)]
+
+
+def _same(to_json, things, others):
+    """Whether these are the same objects; in a ConfigMap, the YAML may be written in another way."""
+    return [read_config(to_json, thing) for thing in things] == [read_config(to_json, thing) for thing in others]
+
+
+def _outcome(renderer):
+    """The objects, or why the values are refused."""
+    try:
+        return sorted(renderer(), key=key), None
+    except Refused as refused:
+        return [], refused
+
+
+def render(to_json, values=None):
+    """The objects that `helm template wharf etc/helm/wharf --namespace wharf-system` makes with these values. Each Helm of this
+    machine and the interpreter of template.py, which stands in where there is no Helm, have to agree."""
+    values = values or {}
+    outcomes = {"the interpreter": _outcome(lambda: _interpret(to_json, values))}
+    for program in helm.programs():
+        outcomes[helm.name(program)] = _outcome(lambda: read_yaml(to_json, helm.template(program, FOLDER, NAMESPACE, values)))
+    name, (things, refused) = outcomes.popitem()
+    for other, (their_things, their_refusal) in outcomes.items():
+        assert type(refused) is type(their_refusal), f"{values}: {name}: {refused}; {other}: {their_refusal}"
+        assert _same(to_json, things, their_things), f"{values}: {name} and {other} make different objects"
+    if refused:
+        raise refused
+    return things
 
 
 def kustomize(to_json, folder):

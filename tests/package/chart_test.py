@@ -6,6 +6,7 @@ import re
 import subprocess
 import unittest
 
+import cases
 import chart
 from chart import ROOT, key
 from place import ADAPTERS, TO_JSON, WHARF
@@ -20,12 +21,11 @@ def plain(thing):
     thing = copy.deepcopy(thing)
     labels = thing["metadata"].pop("labels", {})
     thing["metadata"]["labels"] = {name: value for name, value in labels.items() if name not in HELM_LABELS}
-    if thing["kind"] == "ConfigMap":
-        thing["data"] = {name: chart.read_yaml(TO_JSON, text) for name, text in thing["data"].items()}
-    return thing
+    return chart.read_config(TO_JSON, thing)
 
 
 def by_key(things):
+    things = list(things)
     found = {key(thing): plain(thing) for thing in things}
     assert len(found) == len(things), "an object is there twice"
     return found
@@ -52,20 +52,11 @@ class ChartTest(unittest.TestCase):
             self.assertEqual(theirs, {name: ours[name] for name in theirs})
 
     def test_switches_leave_objects_out(self):
-        names = {key(thing)[0] for thing in chart.render(TO_JSON, {
-            "rbac": {"create": False}, "networkPolicy": {"enabled": False}, "podDisruptionBudget": {"enabled": False}})}
+        names = {key(thing)[0] for thing in chart.render(TO_JSON, cases.FEW)}
         self.assertEqual(names, {"ConfigMap", "Deployment", "Service"})
 
     def test_values_reach_their_places(self):
-        things = by_key(chart.render(TO_JSON, {
-            "image": {"repository": "registry.example.internal/wharf", "digest": "sha256:" + "0" * 64, "pullPolicy": "Always",
-                      "pullSecrets": [{"name": "registry"}]},
-            "config": {"namespace": "x", "log": {"level": "debug"}, "workersFrom": None},
-            "networkPolicy": {"from": [{"ipBlock": {"cidr": "10.0.0.10/32"}}]},
-            "extraVolumes": [{"name": "plugins", "emptyDir": {}}], "extraVolumeMounts": [{"name": "plugins", "mountPath": "/opt/plugins"}],
-            "initContainers": [{"name": "copy", "image": "plugins"}], "extraEnv": [{"name": "A", "value": "b"}],
-            "podAnnotations": {"a/b": "c"}, "podLabels": {"d": "e"}, "nodeSelector": {"f": "g"}, "tolerations": [{"operator": "Exists"}],
-            "affinity": {"nodeAffinity": {}}, "priorityClassName": "high"}))
+        things = by_key(chart.render(TO_JSON, cases.PLACES))
         template = things["Deployment", chart.NAMESPACE, "wharf"]["spec"]["template"]
         pod, container = template["spec"], template["spec"]["containers"][0]
         self.assertEqual(container["image"], "registry.example.internal/wharf@sha256:" + "0" * 64)
@@ -89,14 +80,17 @@ class ChartTest(unittest.TestCase):
         for off in (None, {"enabled": False}):
             one = deployment(replicas=1, config={"leaderElection": off})
             self.assertEqual((one["replicas"], one["strategy"]), (1, {"type": "Recreate"}))
-            with self.assertRaisesRegex(TemplateError, "expected config.leaderElection.enabled: true"):
+            with self.assertRaisesRegex(chart.Refused, "expected config.leaderElection.enabled: true"):
                 deployment(config={"leaderElection": off})
 
     def test_the_schema_refuses_what_is_no_value(self):
         wrong = ({"imagee": {}}, {"image": {"repository": ""}}, {"image": {"digest": "sha256:12"}}, {"image": {"tag": "a b"}},
                  {"image": {"pullPolicy": "Sometimes"}}, {"config": {"serve": {"address": "0.0.0.0:80"}}}, {"podLabels": {"a": {}}},
                  {"config": {"adapters": {"enabled": []}}}, {"config": {"controllerName": "wharf"}}, {"rbac": {"create": "yes"}},
-                 {"serviceMonitor": {"interval": "often"}}, {"replicas": "2"}, {"replicas": -1}, {"tolerations": {}})
+                 {"serviceMonitor": {"interval": "often"}}, {"replicas": "2"}, {"replicas": -1}, {"tolerations": {}},
+                 {"config": {"leaderElection": True}}, {"config": {"leaderElection": {"enabled": "false"}}}, {"config": None},
+                 *({name: None} for name in ("image", "rbac", "delegate", "networkPolicy", "podDisruptionBudget", "serviceMonitor",
+                                             "podMonitor")))
         for values in wrong:
             with self.assertRaises(chart.SchemaError, msg=values):
                 chart.render(TO_JSON, values)
@@ -144,8 +138,9 @@ class DelegateTest(unittest.TestCase):
     def test_the_chart_makes_those_of_the_enabled_adapters(self):
         def made(**config):
             things = chart.render(TO_JSON, {"delegate": {"enabled": True}, "config": config})
-            return [thing for thing in things if thing["kind"].startswith("MutatingAdmissionPolicy")]
+            return by_key(thing for thing in things if thing["kind"].startswith("MutatingAdmissionPolicy"))
         policies = self.policies()
         enabled = {"enabled": [{"name": "job"}, {"name": "generic"}, {"name": "kubeflow"}]}
-        self.assertEqual(made(adapters=enabled), policies["job"] + policies["kubeflow"])
+        self.assertEqual(made(adapters=enabled), by_key(policies["job"] + policies["kubeflow"]))
         self.assertIn("'example.com/host'", str(made(controllerName="example.com/host")))
+        self.assertEqual(made(controllerName=None), made())

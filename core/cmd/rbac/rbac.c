@@ -62,12 +62,19 @@ void rbac_role_name(const struct rbac_options *options, enum right_scope scope, 
                                    : "-worker");
 }
 
+// `name` is a DNS name: only its type can need quotes, as in a namespace 42 or no.
+static void print_name(struct buffer *out, const char *before, const char *name, const char *after) {
+    const char *quote = yaml_is_string(name) ? "" : "\"";
+    buffer_printf(out, "%s%s%s%s%s", before, quote, name, quote, after);
+}
+
 // `namespace_` NULL: none.
 static void print_first(struct buffer *out, const char *kind, const char *name, const char *namespace_) {
-    buffer_printf(out, "apiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n",
-                  strcmp(kind, "ServiceAccount") == 0 ? "v1" : API "/v1", kind, name);
+    buffer_printf(out, "apiVersion: %s\nkind: %s\nmetadata:\n", strcmp(kind, "ServiceAccount") == 0 ? "v1" : API "/v1",
+                  kind);
+    print_name(out, "  name: ", name, "\n");
     if (namespace_)
-        buffer_printf(out, "  namespace: %s\n", namespace_);
+        print_name(out, "  namespace: ", namespace_, "\n");
 }
 
 static void print_head(struct buffer *out, const char *kind, const char *name, const char *namespace_) {
@@ -81,7 +88,7 @@ static void print_right(struct buffer *out, const struct right *right) {
     buffer_printf(out, "- apiGroups: [%s]\n  resources: [%s]\n", *right->group != '\0' ? right->group : "\"\"",
                   right->resources);
     if (right->name)
-        buffer_printf(out, "  resourceNames: [%s]\n", right->name);
+        print_name(out, "  resourceNames: [", right->name, "]\n");
     buffer_printf(out, "  verbs: [%s]\n", right->verbs);
 }
 
@@ -89,12 +96,12 @@ static void print_binding(struct buffer *out, const struct rbac_options *options
                           const char *namespace_) {
     const char *kind = namespace_ ? "Role" : "ClusterRole";
     print_head(out, namespace_ ? "RoleBinding" : "ClusterRoleBinding", role, namespace_);
-    buffer_printf(out,
-                  "roleRef:\n  apiGroup: " API "\n  kind: %s\n  name: %s\nsubjects:\n- kind: ServiceAccount\n  name: "
-                  "%s\n  namespace: %s\n",
-                  kind, role, account, options->namespace_);
+    buffer_printf(out, "roleRef:\n  apiGroup: " API "\n  kind: %s\n", kind);
+    print_name(out, "  name: ", role, "\nsubjects:\n- kind: ServiceAccount\n");
+    print_name(out, "  name: ", account, "\n");
+    print_name(out, "  namespace: ", options->namespace_, "\n");
     if (options->user && strcmp(account, options->account) == 0)
-        buffer_printf(out, "- apiGroup: " API "\n  kind: User\n  name: %s\n", options->user);
+        print_name(out, "- apiGroup: " API "\n  kind: User\n  name: ", options->user, "\n");
 }
 
 // A role with the rights of two scopes and the binding, or nothing without rights.

@@ -15,10 +15,10 @@ static bool looks_like_time(const char *text) {
     return *text >= '0' && *text <= '9' && text[strspn(text, "0123456789:.-+ TtZz")] == '\0';
 }
 
-static bool reads_as_other(const char *text, size_t len) {
+bool yaml_is_string(const char *plain) {
     AUTO_BUFFER(token, SIZE_MAX / 4);
-    return scalar_resolve(text, len, &token) != SCALAR_STRING || token.failed || looks_like_time(text) ||
-           strcmp(text, "<<") == 0 || strcmp(text, "=") == 0;
+    return scalar_resolve(plain, strlen(plain), &token) == SCALAR_STRING && !token.failed && !looks_like_time(plain) &&
+           strcmp(plain, "<<") != 0 && strcmp(plain, "=") != 0;
 }
 
 // Text with line breaks that a literal block would not preserve.
@@ -28,7 +28,7 @@ static bool has_odd_breaks(const char *text) {
 }
 
 static yaml_scalar_style_t style_of(const char *text, size_t len, bool is_key) {
-    if (memchr(text, '\0', len) || reads_as_other(text, len))
+    if (memchr(text, '\0', len) || !yaml_is_string(text))
         return YAML_DOUBLE_QUOTED_SCALAR_STYLE;
     if (strpbrk(text, "\n\r\xC2\xE2") && has_odd_breaks(text))
         return YAML_DOUBLE_QUOTED_SCALAR_STYLE;
