@@ -20,6 +20,9 @@ struct kind {
     const struct adapter *adapter; // NULL for a kind made by kind_check alone
     char *managed_by;              // the value of managedBy that this host manages
     bool hybrid;                   // new ones are placed although a controller of the management cluster runs them, too
+    // Some versions of the kind's controller ignore managedBy. A field (see schema_find) that the API has only in later
+    // versions; "": none has; NULL: no such version is known.
+    const char *doubted_until;
     char *plural_group;            // "jobs.batch" ("pods" for the core group): label wharf.dev/kind, metrics
     void *lists[KIND_LISTS];       // copies that abi points to
 };
@@ -90,6 +93,7 @@ void adapters_free_newer(struct adapters *adapters, const struct adapters *kept)
 struct error *kind_check(const wharf_kind *given, const char *managed_by, const char *controller_name,
                          struct kind **out);
 void kind_free(struct kind *kind);
+const char *kind_doubted_until(const struct kind *kind); // see kind
 bool kind_list_has(const char *const *list, const char *text); // of a list that ends with NULL; NULL: no
 
 // The checks of a file that come before dlopen: absolute, a regular file and no symlink; the file and every folder

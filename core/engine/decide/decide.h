@@ -164,6 +164,7 @@ struct decide_facts {
     bool startup_grace_is_over; // the wait for unsettled workers is over
     int64_t also_run_until_ns;  // no first attempt before: a controller in the management cluster runs workloads of the
                                 // kind too
+    int64_t probation_until_ns; // no first attempt before: signs of such a controller may come
     int64_t status_at_ns;       // no status before: the status subresource of the kind fails
     int64_t changes_at_ns;      // no status and no further attempt before, see status.h
     int64_t bytes_at_ns;        // no status before: statuses of the worker take too much space
@@ -240,6 +241,7 @@ enum waiting {
     WAITING_UNGUARDED,
     WAITING_RESUME,
     WAITING_ALSO_RUN,
+    WAITING_PROBATION,
     WAITING_CHANGES,
     WAITING_BYTES,
     WAITINGS

@@ -88,6 +88,13 @@ struct action decide_if_writable(const struct decide_facts *f, struct action wri
     return write;
 }
 
+bool decide_waits_for_rival(const struct decide_facts *f, struct action *action) {
+    bool also_run = f->also_run_until_ns > f->now_ns;
+    *action = also_run ? action_wait_until(f->also_run_until_ns, WAITING_ALSO_RUN, 0)
+                       : action_wait_until(f->probation_until_ns, WAITING_PROBATION, 0);
+    return also_run || f->probation_until_ns > f->now_ns;
+}
+
 struct action decide_place(const struct decide_facts *f, size_t cluster, uint32_t attempt, const char *why) {
     if (attempt > 1 && f->changes_at_ns > f->now_ns)
         return action_wait_until(f->changes_at_ns, WAITING_CHANGES, 0);

@@ -269,8 +269,9 @@ static struct action leave_worker(const struct decide_facts *f, const struct mir
 // requests this worker.
 static struct action create_unproven(const struct decide_facts *f, const struct mirror_facts *m, struct action create) {
     int64_t next_ns = CLOCK_NEVER;
-    if (f->also_run_until_ns > f->now_ns)
-        return action_wait_until(f->also_run_until_ns, WAITING_ALSO_RUN, 0);
+    struct action wait;
+    if (decide_waits_for_rival(f, &wait))
+        return wait;
     return placement_permits(f, create.cluster, &next_ns) ? create : leave_worker(f, m, next_ns);
 }
 
