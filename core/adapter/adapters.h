@@ -12,6 +12,10 @@
 #define KIND_LISTS 6
 #define ADAPTER_FILE_MAX ((size_t)256 << 20)
 
+// While a controller of the management cluster also runs delegated workloads of the kind: new ones wait, or not; and
+// HYBRID_SUSPEND: new ones wait, and the controller keeps those placed already (status/yield.c).
+enum hybrid { HYBRID_REFUSE, HYBRID_ALLOW, HYBRID_SUSPEND };
+
 // One kind, ready for use. Lives as long as the process.
 struct kind {
     wharf_kind abi;          // the adapter's data, with zero for fields that are newer than the adapter; lists have
@@ -19,7 +23,7 @@ struct kind {
     const wharf_kind *given; // the adapter's own struct, which wharf_call.kind points to
     const struct adapter *adapter; // NULL for a kind made by kind_check alone
     char *managed_by;              // the value of managedBy that this host manages
-    bool hybrid;                   // new ones are placed although a controller of the management cluster runs them, too
+    enum hybrid hybrid;
     // Some versions of the kind's controller ignore managedBy. A field (see schema_find) that the API has only in later
     // versions; "": none has; NULL: no such version is known.
     const char *doubted_until;
@@ -41,7 +45,7 @@ struct adapter {      // begins with ADAPTER_TEXTS texts, in the same block
     const struct kind **kinds;
     size_t n_kinds;
     size_t n_inherited;    // the first ones belong to the adapter that this one replaced in a newer table
-    bool hybrid;           // as in the configuration
+    enum hybrid hybrid;    // as in the configuration
     struct json *settings; // the same
 };
 
@@ -60,7 +64,7 @@ struct adapter_wanted {
     bool file_given;             // named by an absolute path; else it must be in the directory
     const char *sha256;          // 64 hex digits; NULL: any
     const char *managed_by;      // NULL: the adapter's default
-    bool hybrid;                 // see kind
+    enum hybrid hybrid;
     const struct json *settings; // an object
     size_t line;                 // of the configuration, for messages; 0: none
 };

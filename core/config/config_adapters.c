@@ -39,10 +39,11 @@ static const struct config_field adapter_fields[] = {
      .expected = "64 hexadecimal digits, as sha256sum prints them", .check = lower_sha256},
     {"managedBy", config_read_text, AT(managed_by),
      .help = "Instead of the adapter's default. One of the kind's closed set, if any."},
-    {"hybrid", config_read_switch, AT(hybrid),
-     .help = "Default refuse. Whether new workloads of its kinds are placed while a controller in the management "
-             "cluster runs delegated ones too (Event AlsoRunHere).",
-     CONFIG_WORDS({"refuse", false}, {"allow", true})},
+    {"hybrid", config_read_word, AT(hybrid),
+     .help = "Default refuse. While a controller in the management cluster also runs delegated workloads (Event "
+             "AlsoRunHere): refuse places no new ones, suspend also suspends mirrors of workloads that run there, and "
+             "allow places all.",
+     CONFIG_WORDS({"refuse", HYBRID_REFUSE}, {"suspend", HYBRID_SUSPEND}, {"allow", HYBRID_ALLOW})},
     {"settings", config_read_object, AT(settings),
      .help = "Passed to the adapter; see the adapter's documentation (docs/generic.md)."},
     {.key = NULL},

@@ -103,6 +103,8 @@ struct workload_facts {
     bool check_rejected : 1; // an admission check rejected the workload for good
     bool ended : 1;          // finished, with the final status of the mirror or of this host
     bool foreign_end : 1;    // finished, according to another writer, while the mirror ran
+    bool yields : 1;         // to a controller of the management cluster, see yield.c; also sets `suspended`
+    bool yield_unsure : 1;   // perhaps: no status until the writer is known, and the host resumes no mirror
     bool end_untold : 1;     // the report of the end waits for certainty, see status.h
 };
 

@@ -127,7 +127,8 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
         later_ns = decide_request_at_ns(m);
     }
     // A guard without this host's heartbeat would suspend the mirror again.
-    bool stopped = m->fenced && !shard_is_in(f->workers[m->cluster].resumes, f->shard);
+    bool stopped = (m->fenced && !shard_is_in(f->workers[m->cluster].resumes, f->shard)) ||
+                   (m->suspended && f->workload->yield_unsure);
     if (m->update_due && !m->too_large && !stopped && !m->busy && !m->being_deleted &&
         decide_is_usable(f, m->cluster)) {
         later_ns = clock_later(decide_request_at_ns(m), m->update_at_ns);

@@ -209,7 +209,7 @@ static void read_workload(struct engine *engine, struct entry *entry, const stru
     w->generation = object_generation(object);
     w->facts.being_deleted = object_is_being_deleted(object);
     bool was_suspended = w->facts.suspended;
-    w->facts.suspended = phase_suspend_asked(&engine->kinds[entry->kind]->abi, object);
+    w->facts.suspended = w->facts.yields || phase_suspend_asked(&engine->kinds[entry->kind]->abi, object);
     if (was_suspended && !w->facts.suspended)
         unstarted_resumed(engine, entry);
     bool was_unknown = had && w->facts.cluster == DECIDE_UNKNOWN_CLUSTER;

@@ -28,12 +28,9 @@ static void before(struct engine *engine, struct entry *entry) {
 
 static void facts(const struct engine *engine, const struct entry *entry, struct decide_facts *facts) {
     const struct probation *probation = probation_of(engine, entry->kind);
-    bool trusted = probation->settled || engine->kinds[entry->kind]->hybrid;
+    bool trusted = probation->settled || engine->kinds[entry->kind]->hybrid == HYBRID_ALLOW;
     facts->probation_until_ns = trusted ? 0 : probation->until_ns;
 }
 
-const struct part part_probation = {.name = "probation",
-                                    .events = PART_EVENT(EVENT_FIELD),
-                                    .event = event,
-                                    .before = before,
-                                    .facts = facts};
+const struct part part_probation = {
+    .name = "probation", .events = PART_EVENT(EVENT_FIELD), .event = event, .before = before, .facts = facts};

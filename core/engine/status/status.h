@@ -105,6 +105,12 @@ void rival_retried(struct engine *engine, struct entry *entry); // an operator h
 // The writer or the object that shows that a controller runs the workload in the management cluster. False: none.
 bool rival_describe(const struct entry *entry, char out[RIVAL_TEXT]);
 
+// hybrid: suspend, see yield.c.
+bool yield_is_wanted(const struct engine *engine, const struct entry *entry);
+void yield_set(struct engine *engine, struct entry *entry, bool yields);
+// The workload that the mirror is to equal, if not `workload` itself: NULL. Out of memory: NULL, too.
+struct json *yield_workload(const struct engine *engine, const struct entry *entry, const struct json *workload);
+
 // The last writers of an object by managedFields, which the host does not store and reads on demand: managers and the
 // times of the last writes (RFC 3339, comparable as text). The texts live as long as the object; "" and NULL if none.
 struct writers {

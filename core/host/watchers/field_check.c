@@ -66,16 +66,16 @@ static void read_document(struct field_check *check, size_t kind, const struct h
     bool answered = result->outcome == HTTP_ANSWERED && result->status == 200;
     enum schema_answer answer =
         answered ? schema_find(result->body, result->body_len, &wanted, abi->managed_by) : SCHEMA_UNKNOWN;
-    bool settled = answered && until && *until &&
-                   schema_find(result->body, result->body_len, &wanted, until) == SCHEMA_HAS;
+    bool settled =
+        answered && until && *until && schema_find(result->body, result->body_len, &wanted, until) == SCHEMA_HAS;
     if (answer != SCHEMA_UNKNOWN)
         checked->lacks = answer == SCHEMA_LACKS;
     bool heard = result->outcome == HTTP_ANSWERED && result->status < 500 && result->status != 429;
     checked->due_ns = !heard ? check->now_ns + FAILED_NS : checked->lacks ? check->now_ns + MISSING_NS : CLOCK_NEVER;
     if (answer != SCHEMA_UNKNOWN)
-        cluster_post(check->base.scope,
-                     &(struct engine_event){
-                         .type = EVENT_FIELD, .kind = kind, .field = {.lacks = checked->lacks, .settled = settled}});
+        cluster_post(check->base.scope, &(struct engine_event){.type = EVENT_FIELD,
+                                                               .kind = kind,
+                                                               .field = {.lacks = checked->lacks, .settled = settled}});
 }
 
 static void on_done(void *ctx, const struct http_result *result) {
