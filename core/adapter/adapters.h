@@ -27,18 +27,23 @@ struct kind {
     // Some versions of the kind's controller ignore managedBy. A field (see schema_find) that the API has only in later
     // versions; "": none has; NULL: no such version is known.
     const char *doubted_until;
-    char *plural_group;            // "jobs.batch" ("pods" for the core group): label wharf.dev/kind, metrics
-    void *lists[KIND_LISTS];       // copies that abi points to
+    struct owned_objects { // made by the kind's controller, as in the configuration; `plural` NULL: none
+        const char *group, *version, *plural;
+        char *memory;
+    } owned;
+    char *plural_group;      // "jobs.batch" ("pods" for the core group): label wharf.dev/kind, metrics
+    void *lists[KIND_LISTS]; // copies that abi points to
 };
 
-#define ADAPTER_TEXTS 5
+#define ADAPTER_TEXTS 6
 
 struct adapter {      // begins with ADAPTER_TEXTS texts, in the same block
     const char *name; // from the module
     const char *file; // absolute, symlinks resolved
     const char *version;
-    const char *named;      // as in the configuration, see adapter_wanted
-    const char *managed_by; // the same; "": the adapter's default
+    const char *named;         // as in the configuration, see adapter_wanted
+    const char *managed_by;    // the same; "": the adapter's default
+    const char *owned_objects; // the same; "": none
     char sha256[65];
     uint32_t abi_major, abi_minor;
     void *handle; // of dlopen; never closed
@@ -60,10 +65,11 @@ struct adapters {
 // An adapter to load.
 struct adapter_wanted {
     const char *name;
-    const char *file;            // absolute
-    bool file_given;             // named by an absolute path; else it must be in the directory
-    const char *sha256;          // 64 hex digits; NULL: any
-    const char *managed_by;      // NULL: the adapter's default
+    const char *file;          // absolute
+    bool file_given;           // named by an absolute path; else it must be in the directory
+    const char *sha256;        // 64 hex digits; NULL: any
+    const char *managed_by;    // NULL: the adapter's default
+    const char *owned_objects; // NULL: none
     enum hybrid hybrid;
     const struct json *settings; // an object
     size_t line;                 // of the configuration, for messages; 0: none
@@ -97,7 +103,8 @@ void adapters_free_newer(struct adapters *adapters, const struct adapters *kept)
 struct error *kind_check(const wharf_kind *given, const char *managed_by, const char *controller_name,
                          struct kind **out);
 void kind_free(struct kind *kind);
-const char *kind_doubted_until(const struct kind *kind); // see kind
+const char *kind_doubted_until(const struct kind *kind);       // see kind
+bool kind_set_owned(struct kind *kind, const char *objects);   // "v1/pods", "batch/v1/jobs", ""; false: out of memory
 bool kind_list_has(const char *const *list, const char *text); // of a list that ends with NULL; NULL: no
 
 // The checks of a file that come before dlopen: absolute, a regular file and no symlink; the file and every folder

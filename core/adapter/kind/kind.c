@@ -132,6 +132,7 @@ void kind_free(struct kind *kind) {
     for (size_t i = 0; i < KIND_LISTS; i++)
         free(kind->lists[i]);
     free(kind->managed_by);
+    free(kind->owned.memory);
     free(kind->plural_group);
     free(kind);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kinds with a controller that may ignore managedBy although the API has the field. docs/kinds.md, "Least versions".
+// The kind's own controller in the management cluster: whether it may ignore managedBy although the API has the field
+// (docs/kinds.md, "Least versions"), and the objects that it makes.
 #include "core/adapter/adapters.h"
 #include "core/base/text.h"
 
@@ -21,4 +22,19 @@ const char *kind_doubted_until(const struct kind *kind) {
             return doubted[i].until;
     // A label or an annotation of this host's configuration: the kind's own controller does not know it.
     return text_has_prefix(kind->abi.managed_by, "/metadata/") ? "" : NULL;
+}
+
+bool kind_set_owned(struct kind *kind, const char *objects) {
+    struct owned_objects *owned = &kind->owned;
+    char *plural = *objects && (owned->memory = strdup(objects)) ? strrchr(owned->memory, '/') : NULL;
+    if (!plural)
+        return !*objects;
+    *plural++ = '\0';
+    char *slash = strchr(owned->memory, '/');
+    if (slash)
+        *slash++ = '\0';
+    owned->plural = plural;
+    owned->version = slash ? slash : owned->memory;
+    owned->group = slash ? owned->memory : "";
+    return true;
 }

@@ -285,7 +285,7 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
 static void seen_workload(struct engine *engine, size_t kind, struct object *object) {
     const struct kind *k = engine->kinds[kind];
     const char *uid = object_uid(object->value);
-    rival_seen(engine, object->value);
+    rival_seen(engine, object->value, NULL);
     const char *space = object_namespace(object->value), *name = object_name(object->value);
     const char *manager = json_string(pointer_find(object->value, k->abi.managed_by));
     bool ours = text_equal(manager, k->managed_by) && strlen(uid) < STORE_UID_MAX;

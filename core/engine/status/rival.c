@@ -333,7 +333,7 @@ static struct entry *owner_of(const struct engine *engine, const struct json *ob
     return NULL;
 }
 
-void rival_seen(struct engine *engine, const struct json *object) {
+void rival_seen(struct engine *engine, const struct json *object, const char *resource) {
     struct entry *entry = owner_of(engine, object);
     if (!entry || entry->workload->facts.being_deleted || object_is_being_deleted(object) ||
         (entry->workload->facts.finished && !is_disputed(entry)))
@@ -341,8 +341,8 @@ void rival_seen(struct engine *engine, const struct json *object) {
     struct rival *rival = rival_of(entry);
     if (!rival)
         return;
-    snprintf(rival->object, sizeof rival->object, "%.60s %.130s", json_string_or(json_get(object, "kind"), "object"),
-             object_name(object));
+    snprintf(rival->object, sizeof rival->object, "%.60s %.130s",
+             resource ? resource : json_string_or(json_get(object, "kind"), "object"), object_name(object));
     mark_run(engine, entry);
     report_run(engine, entry);
 }
@@ -555,9 +555,11 @@ static void facts(const struct engine *engine, const struct entry *entry, struct
 static void answered(struct engine *engine, struct entry *entry, struct request_in_flight *request,
                      struct response *response) {
     entry->lookups--;
-    if (!entry->workload->facts.exists)
+    if (!entry->workload->facts.exists && request->source != WRITER_OWNED)
         return;
-    if (request->source == WRITER_STATUS)
+    if (request->source == WRITER_OWNED)
+        probation_answered(engine, entry, response);
+    else if (request->source == WRITER_STATUS)
         writer_answered(engine, entry, request, response);
     else
         repeat_writer_answered(engine, entry, request, response);

@@ -94,7 +94,8 @@ struct rival {
 };
 
 // A watch of the management cluster shows an object of a kind: the owner may be a delegated workload.
-void rival_seen(struct engine *engine, const struct json *object);
+// `resource`: "pods"; NULL: as in the object.
+void rival_seen(struct engine *engine, const struct json *object, const char *resource);
 // After the workload's new version; `had`: there was an earlier version.
 void rival_observed(struct engine *engine, struct entry *entry, bool had);
 // The status became final. False while the mirror runs: the host reports the end once certain.
@@ -120,8 +121,10 @@ struct writers {
 
 enum writer_question {
     WRITER_REPEATS, // which writer keeps reverting a write
-    WRITER_STATUS   // which writer wrote the status
+    WRITER_STATUS,  // which writer wrote the status
+    WRITER_OWNED    // not about writers: the objects that a controller made, see probation.c
 };
+void probation_answered(struct engine *engine, struct entry *entry, const struct response *response);
 
 // `status`: of the status; else of all other fields. `subresource`: the kind has one for the status.
 struct writers writer_read(const struct json *object, bool status, bool subresource);

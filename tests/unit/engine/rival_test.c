@@ -410,6 +410,74 @@ static void a_suspended_workload_shows_no_signs(void **state) {
     stage_end(&stage);
 }
 
+static void begin_with_pods(struct stage *stage) {
+    stage_init(stage);
+    assert_true(kind_set_owned(stage->kind, "v1/pods"));
+    stage_start(stage);
+    stage_submit(stage, "a", "");
+    stage_run(stage, 9 * CLOCK_SECOND);
+    assert_int_equal(stage_where(stage, "a"), 0);
+    assert_int_equal(stage->sent[0][VERB_RAW_GET], 0);
+}
+
+static void make_pod(struct stage *stage, const char *owner) {
+    AUTO_TEXT text = text_format(
+        "{'metadata':{'name':'%s-x7','namespace':'default','ownerReferences':[{'apiVersion':'batch/v1','kind':'Job',"
+        "'name':'%s','uid':'%s','controller':true}]},'spec':{'containers':[{'name':'c','image':'i'}]}}",
+        owner, owner, object_uid(stage_job(stage, 0, owner)));
+    AUTO_JSON pod = harness_json(text);
+    assert_int_equal(world_apply(stage->clusters[0], "", "pods", pod, stage->now.wall_ns), 201);
+}
+
+static void a_pod_prevents_the_first_placement(void **state) {
+    (void)state;
+    struct stage stage;
+    begin_with_pods(&stage);
+    make_pod(&stage, "a");
+    stage_run(&stage, 60 * CLOCK_MINUTE);
+    assert_int_equal(stage_where(&stage, "a"), 0);
+    assert_int_equal(stage_told(&stage, "it made pods a-x7"), 1);
+    assert_int_equal(stage.sent[0][VERB_RAW_GET], 1);
+    stage_end(&stage);
+}
+
+static void pods_are_listed_once(void **state) {
+    (void)state;
+    struct stage stage;
+    begin_with_pods(&stage);
+    stage_run(&stage, 2 * CLOCK_SECOND);
+    assert_int_not_equal(stage_where(&stage, "a"), 0);
+    stage_submit(&stage, "b", "");
+    stage_run(&stage, CLOCK_SECOND);
+    assert_int_not_equal(stage_where(&stage, "b"), 0);
+    assert_int_equal(stage.sent[0][VERB_RAW_GET], 1);
+    stage_end(&stage);
+}
+
+static int answer_to_lists;
+
+static int meddle_with_lists(struct stage *stage, const struct command *command) {
+    (void)stage;
+    return command->request.verb == VERB_RAW_GET ? answer_to_lists : STAGE_PASS;
+}
+
+static void pods_that_cannot_be_listed_delay_nothing_for_long(void **state) {
+    (void)state;
+    struct stage stage;
+    begin_with_pods(&stage);
+    stage.meddle = meddle_with_lists;
+    answer_to_lists = 503;
+    stage_run(&stage, 10 * CLOCK_SECOND);
+    assert_int_equal(stage_where(&stage, "a"), 0);
+    assert_true(stage.sent[0][VERB_RAW_GET] < 15);
+    answer_to_lists = 403;
+    unsigned warnings = stage.warnings;
+    stage_run(&stage, 2 * CLOCK_SECOND);
+    assert_int_equal(stage.warnings, warnings + 1);
+    assert_int_not_equal(stage_where(&stage, "a"), 0);
+    stage_end(&stage);
+}
+
 static void a_later_api_ends_the_wait(void **state) {
     (void)state;
     struct stage stage;
@@ -442,6 +510,9 @@ int main(void) {
         cmocka_unit_test(a_sign_before_the_first_placement_prevents_it),
         cmocka_unit_test(a_suspended_workload_shows_no_signs),
         cmocka_unit_test(a_later_api_ends_the_wait),
+        cmocka_unit_test(a_pod_prevents_the_first_placement),
+        cmocka_unit_test(pods_are_listed_once),
+        cmocka_unit_test(pods_that_cannot_be_listed_delay_nothing_for_long),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
 }
