@@ -17,6 +17,12 @@ static struct probation *probation_of(const struct engine *engine, size_t kind) 
     return &cluster_watch(engine, ENGINE_MANAGEMENT, kind)->probation;
 }
 
+static bool is_doubted(const struct engine *engine, const struct entry *entry) {
+    const struct kind *kind = engine->kinds[entry->kind];
+    return (kind->doubted_until || kind->owned.plural) && kind->hybrid != HYBRID_ALLOW &&
+           !probation_of(engine, entry->kind)->settled;
+}
+
 static void event(struct engine *engine, struct engine_event *event) {
     struct probation *probation = probation_of(engine, event->kind);
     probation->settled = event->field.settled;
@@ -40,14 +46,12 @@ static void ask(struct engine *engine, struct entry *entry, struct probation *pr
 
 static void before(struct engine *engine, struct entry *entry) {
     const struct workload_facts *w = &entry->workload->facts;
-    const struct kind *kind = engine->kinds[entry->kind];
     struct probation *probation = probation_of(engine, entry->kind);
-    if (!w->exists || w->attempt > 0 || w->suspended || w->finished || w->being_deleted ||
-        (!kind->doubted_until && !kind->owned.plural))
+    if (!is_doubted(engine, entry) || !w->exists || w->attempt > 0 || w->suspended || w->finished || w->being_deleted)
         return;
     if (!probation->until_ns)
         probation->until_ns = engine->now.mono_ns + PROBATION_NS;
-    else if (kind->owned.plural && !probation->asked && !probation->settled &&
+    else if (engine->kinds[entry->kind]->owned.plural && !probation->asked &&
              probation->until_ns <= engine->now.mono_ns)
         ask(engine, entry, probation);
 }
@@ -72,11 +76,12 @@ void probation_answered(struct engine *engine, struct entry *entry, const struct
 }
 
 static void facts(const struct engine *engine, const struct entry *entry, struct decide_facts *facts) {
-    const struct kind *kind = engine->kinds[entry->kind];
     const struct probation *probation = probation_of(engine, entry->kind);
-    bool asks = probation->until_ns && kind->owned.plural && !probation->answered;
-    int64_t until_ns = asks ? clock_later(probation->until_ns, engine->now.mono_ns + AGAIN_NS) : probation->until_ns;
-    facts->probation_until_ns = probation->settled || kind->hybrid == HYBRID_ALLOW ? 0 : until_ns;
+    if (!is_doubted(engine, entry))
+        return;
+    bool asks = probation->until_ns && engine->kinds[entry->kind]->owned.plural && !probation->answered;
+    facts->probation_until_ns =
+        asks ? clock_later(probation->until_ns, engine->now.mono_ns + AGAIN_NS) : probation->until_ns;
 }
 
 const struct part part_probation = {
