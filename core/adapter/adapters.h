@@ -13,7 +13,7 @@
 #define ADAPTER_FILE_MAX ((size_t)256 << 20)
 
 // While a controller of the management cluster also runs delegated workloads of the kind: new ones wait, or not; and
-// HYBRID_SUSPEND: new ones wait, and the controller keeps those placed already (status/yield.c).
+// HYBRID_SUSPEND: new ones wait, and the controller keeps those placed already (core/engine/status/yield.c).
 enum hybrid { HYBRID_REFUSE, HYBRID_ALLOW, HYBRID_SUSPEND };
 
 // One kind, ready for use. Lives as long as the process.

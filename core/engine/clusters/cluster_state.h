@@ -20,7 +20,7 @@ struct watch_state { // one kind in one cluster
         uint64_t space;   // hash of the namespace of the first
         bool everywhere;  // others were in another namespace
     } also_run;
-    struct probation {        // management: of a kind with doubted_until or owned objects, see status/probation.c
+    struct probation { // management: of a kind with doubted_until or owned objects, see core/engine/status/probation.c
         int64_t until_ns;     // 0: no workload yet
         bool asked, answered; // for the owned objects
         bool settled;         // the API has the field doubted_until

@@ -83,7 +83,8 @@ static void check_rivals(struct visit *visit, const struct kind *kind, const cha
          item = json_next(item)) {
         struct writers writers = writer_read(item, true, !(abi->flags & WHARF_KIND_NO_STATUS_SUBRESOURCE));
         bool delegated = text_equal(json_string(pointer_find(item, abi->managed_by)), kind->managed_by);
-        if (kind->hybrid == HYBRID_ALLOW || !delegated || !writers.other || strcmp(writers.other_at, writers.recorded_at) < 0)
+        if (kind->hybrid == HYBRID_ALLOW || !delegated || !writers.other ||
+            strcmp(writers.other_at, writers.recorded_at) < 0)
             continue;
         problems_add(&visit->warnings,
                      "%s (%s): %s wrote the status of %s %s/%s although it is delegated: a controller here seems to "

@@ -21,7 +21,10 @@ struct stand {
 static void take(void *ctx, struct engine_event *event) {
     struct stand *stand = ctx;
     assert_int_equal(event->type, EVENT_FIELD);
-    buffer_printf(&stand->told, "%zu %s;", event->kind, event->field.lacks ? "lacks" : event->field.settled ? "settled" : "has");
+    buffer_printf(&stand->told, "%zu %s;", event->kind,
+                  event->field.lacks     ? "lacks"
+                  : event->field.settled ? "settled"
+                                         : "has");
 }
 
 static void begin_list(struct stand *stand, size_t kind, const char *version) {
