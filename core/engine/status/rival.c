@@ -460,7 +460,7 @@ static void check(struct engine *engine, struct entry *entry, const struct actio
     const struct rival *rival = entry->workload->status.rival;
     bool suspected = rival && (rival->suspected || rival->twin);
     struct mirror *placed = w->finished && !w->ended ? facts_placed_mirror(entry) : NULL;
-    if (placed && w->yields && placed->facts.suspended)
+    if (placed && w->yields && placed->facts.suspended && !placed->facts.busy)
         end_yielding(engine, entry, placed);
     else if (placed && placed->facts.finished)
         settle_end(engine, entry, placed);
@@ -525,7 +525,7 @@ static void writer_answered(struct engine *engine, struct entry *entry, const st
     bool twin = rival->twin;
     if (w->yield_unsure)
         queue_entry(engine, entry);
-    w->yield_unsure = false;
+    w->yield_unsure &= w->finished && !w->ended && !facts_placed_mirror(entry); // the mirror is not seen yet
     rival->suspected = rival->twin = false;
     bool subresource = !(engine->kinds[entry->kind]->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE);
     struct writers writers = writer_read(response->value, true, subresource);
