@@ -12,6 +12,10 @@
 #define KIND_LISTS 6
 #define ADAPTER_FILE_MAX ((size_t)256 << 20)
 
+// While a controller of the management cluster also runs delegated workloads of the kind: new ones wait, or not; and
+// HYBRID_SUSPEND: new ones wait, and the controller keeps those placed already (core/engine/status/yield.c).
+enum hybrid { HYBRID_REFUSE, HYBRID_ALLOW, HYBRID_SUSPEND };
+
 // One kind, ready for use. Lives as long as the process.
 struct kind {
     wharf_kind abi;          // the adapter's data, with zero for fields that are newer than the adapter; lists have
@@ -19,26 +23,34 @@ struct kind {
     const wharf_kind *given; // the adapter's own struct, which wharf_call.kind points to
     const struct adapter *adapter; // NULL for a kind made by kind_check alone
     char *managed_by;              // the value of managedBy that this host manages
-    bool hybrid;                   // new ones are placed although a controller of the management cluster runs them, too
-    char *plural_group;            // "jobs.batch" ("pods" for the core group): label wharf.dev/kind, metrics
-    void *lists[KIND_LISTS];       // copies that abi points to
+    enum hybrid hybrid;
+    // Some versions of the kind's controller ignore managedBy. A field (see schema_find) that the API has only in later
+    // versions; "": none has; NULL: no such version is known.
+    const char *doubted_until;
+    struct owned_objects { // made by the kind's controller, as in the configuration; `plural` NULL: none
+        const char *group, *version, *plural;
+        char *memory;
+    } owned;
+    char *plural_group;      // "jobs.batch" ("pods" for the core group): label wharf.dev/kind, metrics
+    void *lists[KIND_LISTS]; // copies that abi points to
 };
 
-#define ADAPTER_TEXTS 5
+#define ADAPTER_TEXTS 6
 
 struct adapter {      // begins with ADAPTER_TEXTS texts, in the same block
     const char *name; // from the module
     const char *file; // absolute, symlinks resolved
     const char *version;
-    const char *named;      // as in the configuration, see adapter_wanted
-    const char *managed_by; // the same; "": the adapter's default
+    const char *named;         // as in the configuration, see adapter_wanted
+    const char *managed_by;    // the same; "": the adapter's default
+    const char *owned_objects; // the same; "": none
     char sha256[65];
     uint32_t abi_major, abi_minor;
     void *handle; // of dlopen; never closed
     const struct kind **kinds;
     size_t n_kinds;
     size_t n_inherited;    // the first ones belong to the adapter that this one replaced in a newer table
-    bool hybrid;           // as in the configuration
+    enum hybrid hybrid;    // as in the configuration
     struct json *settings; // the same
 };
 
@@ -53,11 +65,12 @@ struct adapters {
 // An adapter to load.
 struct adapter_wanted {
     const char *name;
-    const char *file;            // absolute
-    bool file_given;             // named by an absolute path; else it must be in the directory
-    const char *sha256;          // 64 hex digits; NULL: any
-    const char *managed_by;      // NULL: the adapter's default
-    bool hybrid;                 // see kind
+    const char *file;          // absolute
+    bool file_given;           // named by an absolute path; else it must be in the directory
+    const char *sha256;        // 64 hex digits; NULL: any
+    const char *managed_by;    // NULL: the adapter's default
+    const char *owned_objects; // NULL: none
+    enum hybrid hybrid;
     const struct json *settings; // an object
     size_t line;                 // of the configuration, for messages; 0: none
 };
@@ -90,6 +103,8 @@ void adapters_free_newer(struct adapters *adapters, const struct adapters *kept)
 struct error *kind_check(const wharf_kind *given, const char *managed_by, const char *controller_name,
                          struct kind **out);
 void kind_free(struct kind *kind);
+const char *kind_doubted_until(const struct kind *kind);       // see kind
+bool kind_set_owned(struct kind *kind, const char *objects);   // "v1/pods", "batch/v1/jobs", ""; false: out of memory
 bool kind_list_has(const char *const *list, const char *text); // of a list that ends with NULL; NULL: no
 
 // The checks of a file that come before dlopen: absolute, a regular file and no symlink; the file and every folder

@@ -24,6 +24,18 @@ static bool is_sha256(const char *text) {
     return strlen(text) == SHA256_HEX && strspn(text, "0123456789abcdefABCDEF") == SHA256_HEX;
 }
 
+// "v1/pods", "batch/v1/jobs".
+static bool is_resource(const char *text) {
+    size_t slashes = 0;
+    for (const char *c = text; *c; c++) {
+        bool slash = *c == '/';
+        if (slash ? c == text || c[1] == '/' || c[1] == '\0' : !strchr("abcdefghijklmnopqrstuvwxyz0123456789.-", *c))
+            return false;
+        slashes += slash;
+    }
+    return slashes == 1 || slashes == 2;
+}
+
 static bool lower_sha256(const struct config_value *value) {
     for (char *c = *(char **)value->target; *c; c++)
         *c = *c >= 'A' && *c <= 'F' ? (char)(*c - 'A' + 'a') : *c;
@@ -39,10 +51,16 @@ static const struct config_field adapter_fields[] = {
      .expected = "64 hexadecimal digits, as sha256sum prints them", .check = lower_sha256},
     {"managedBy", config_read_text, AT(managed_by),
      .help = "Instead of the adapter's default. One of the kind's closed set, if any."},
-    {"hybrid", config_read_switch, AT(hybrid),
-     .help = "Default refuse. Whether new workloads of its kinds are placed while a controller in the management "
-             "cluster runs delegated ones too (Event AlsoRunHere).",
-     CONFIG_WORDS({"refuse", false}, {"allow", true})},
+    {"hybrid", config_read_word, AT(hybrid),
+     .help = "Default refuse. While a controller in the management cluster also runs delegated workloads (Event "
+             "AlsoRunHere): refuse places no new ones, suspend also suspends mirrors of workloads that run there, and "
+             "allow places all.",
+     CONFIG_WORDS({"refuse", HYBRID_REFUSE}, {"suspend", HYBRID_SUSPEND}, {"allow", HYBRID_ALLOW})},
+    {"ownedObjects", config_read_text, AT(owned_objects),
+     .help = "Default none. Objects that the kind's controller makes for a workload, like v1/pods. Before the first "
+             "workload of a kind is placed, the host waits 10 s and lists their metadata: an object of a delegated "
+             "workload shows a controller that ignores managedBy.",
+     .is_valid = is_resource, .expected = "an API version and a resource, like v1/pods or batch/v1/jobs"},
     {"settings", config_read_object, AT(settings),
      .help = "Passed to the adapter; see the adapter's documentation (docs/generic.md)."},
     {.key = NULL},

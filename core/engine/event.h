@@ -112,7 +112,10 @@ struct engine_event {
             const char *problem; // or NULL
             struct nodes *nodes; // KNOWN: taken by the engine
         } capacity;              // CAPACITY
-        bool lacks;              // FIELD
+        struct {
+            bool lacks;
+            bool settled;        // the API has the field kind.doubted_until
+        } field;                 // FIELD
         struct fence_news fence; // FENCE
     };
 };

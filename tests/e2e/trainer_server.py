@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real Trainer of a version that ignores managedBy, for the management cluster: its process, without its webhooks. It is
-found in WHARF_CONTROLLERS (default /usr/local/wharf-controllers) as `trainer-2.2.1`. JobSets have no controller: tests write
+found in WHARF_CONTROLLERS (default /usr/local/wharf-controllers) as `trainer-2.2.1`, the program itself or a folder with
+`manager` or one other program in it. JobSets have no controller: tests write
 their statuses."""
 import json
 import os
@@ -10,6 +11,7 @@ import crds
 import kube
 from proc import Process, free_port
 from skip import Skip
+from wait import until
 
 _NAME = "trainer-2.2.1"
 RUNTIME = {
@@ -33,12 +35,23 @@ def create_runtime(clients):
             client.create("clustertrainingruntimes", None, RUNTIME)
 
 
+def _program():
+    folder = os.environ.get("WHARF_CONTROLLERS", "/usr/local/wharf-controllers")
+    path = os.path.join(folder, _NAME)
+    inside = [os.path.join(path, name) for name in sorted(os.listdir(path))] if os.path.isdir(path) else [path]
+    found = [each for each in inside if os.path.isfile(each) and os.access(each, os.X_OK)]
+    named = [each for each in found if os.path.basename(each) == "manager"] or found
+    if len(named) != 1:
+        raise Skip(f"no {_NAME} in {folder}, or several programs in its folder")
+    return named[0]
+
+
 class Trainer:
+    """Acts on TrainJobs once it is entered."""
+
     def __init__(self, cluster):
-        folder = os.environ.get("WHARF_CONTROLLERS", "/usr/local/wharf-controllers")
-        program = os.path.join(folder, _NAME)
-        if not os.path.isfile(program) or not os.access(program, os.X_OK):
-            raise Skip(f"no {_NAME} in {folder}")
+        program = _program()
+        self.client = cluster.admin
         own = cluster.path(f"trainer-{free_port()}")
         # The certificate of its webhook's server is looked for below TMPDIR.
         certificates = os.path.join(own, "k8s-webhook-server", "serving-certs")
@@ -60,6 +73,16 @@ class Trainer:
 
     def __enter__(self):
         self.process.start()
+        probe = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": {"name": "probe"},
+                 "spec": {"runtimeRef": {"name": RUNTIME["metadata"]["name"]}}}
+        self.client.create("trainjobs", "default", probe)
+        try:
+            until(lambda: self.client.find("jobsets", "default", "probe"), "Trainer to make a JobSet")
+        except BaseException:
+            self.process.terminate()
+            raise
+        finally:
+            self.client.delete("trainjobs", "default", "probe")
         return self
 
     def __exit__(self, *_):

@@ -108,6 +108,31 @@ class Online(cli_test.Case):
         self.assertEqual(code, 1)
         self.assert_says(err, "management (", "its API of things.example.com/v1 has no field /spec/managedBy", ": 1 problem")
 
+    def test_an_api_of_a_version_whose_controller_runs_what_is_delegated_is_told(self):
+        path = ("runtimePatches", "*", "trainingRuntimeSpec", "template", "spec", "replicatedJobs", "*", "template", "spec",
+                "template", "spec")
+
+        def openapi(field):
+            schema = {"type": "object", "properties": {field: {"type": "integer"}}}
+            for name in reversed(path):
+                schema = ({"type": "array", "items": schema} if name == "*" else
+                          {"type": "object", "properties": {name: schema}})
+            schema["properties"]["managedBy"] = {"type": "string"}
+            return {"/openapi/v3/apis/trainer.kubeflow.org/v1alpha1": {"components": {"schemas": {"TrainJob": {
+                "properties": {"spec": schema}, "x-kubernetes-group-version-kind": [
+                    {"group": "trainer.kubeflow.org", "version": "v1alpha1", "kind": "TrainJob"}]}}}}}
+        served = {"/apis/trainer.kubeflow.org/v1alpha1": ["trainjobs", "trainjobs/status"]}
+        self.serve("w1", resources=served)
+        for field, found in (("hostname", True), ("terminationGracePeriodSeconds", False)):
+            self.serve("mgmt", resources=served, openapi=openapi(field))
+            self.write_config(adapters=())
+            with open(self.config, "a", encoding="utf-8") as file:
+                file.write("  - {name: trainjob, file: %s}\n" % os.path.join(cli_test.BUILD, "adapters", "trainjob.so"))
+            code, _, err = self.check()
+            self.assertEqual(code, 0, err)
+            self.assertEqual("trainjobs.trainer.kubeflow.org/v1alpha1 is of a version whose controller runs delegated" in err,
+                             found, err)
+
     def test_a_controller_that_runs_what_is_delegated_is_told(self):
         def thing(manager, subresource, managed_by="wharf.dev/host"):
             return {"metadata": {"name": "a", "namespace": "default", "uid": "u", "resourceVersion": "5", "managedFields": [

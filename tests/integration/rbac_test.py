@@ -113,6 +113,19 @@ class Rights(unittest.TestCase):
         self.assertLessEqual(seen, rights(rbac("worker", "--config", asked)))
         self.assertFalse(expect("everywhere list,watch nodes") & rights(rbac("worker", "--config", self.config(""))))
 
+    def test_objects_that_controllers_make_are_listed_only_if_the_configuration_names_them(self):
+        path = self.config("")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        for named, right in (("v1/pods", "everywhere list pods"), ("batch/v1/jobs", "everywhere list jobs.batch")):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text.replace("{name: job}", "{name: kubeflow, ownedObjects: %s}" % named))
+            found = rights(rbac("management", "--config", path))
+            self.assertLessEqual(expect(right), found)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text.replace("{name: job}", "{name: kubeflow}"))
+            self.assertEqual(found - rights(rbac("management", "--config", path)), expect(right))
+
     def test_what_is_between_mirrors_and_pods_is_read_where_it_is_no_mirror_itself(self):
         def between(*arguments):
             return {right for right in rights(rbac("worker", "--adapters-enabled", *arguments))

@@ -100,9 +100,10 @@ static char *workload_missing(struct trial *trial, size_t kind, const struct jso
     if (!phase_is_final(phase) && !mirror_of(trial, kind, job) &&
         (is_given_up(trial, job) || is_tried_in_turn(trial, job)))
         return NULL;
-    // Before it was placed, a status was written that this host did not write.
+    // Before it was placed, a status was written that this host did not write; or the host yields.
     const struct tracked_workload *tracked = rules_workload(trial, rules_text(job, "metadata", NULL, "uid"));
-    if (!phase_is_final(phase) && tracked && tracked->also_run && mirror_attempt(job) == 0)
+    if (!phase_is_final(phase) && tracked && tracked->also_run &&
+        (mirror_attempt(job) == 0 || trial->engine_kinds[kind]->hybrid == HYBRID_SUSPEND))
         return NULL;
     if (!phase_is_final(phase) && is_denied(trial, kind, job))
         return was_told(trial, job) ? NULL : text_format("the namespace of %s is denied, and no Event says so", name);
@@ -190,6 +191,8 @@ static char *mirror_missing(struct trial *trial, size_t cluster, size_t kind, co
         trial_object(trial, ENGINE_MANAGEMENT, kind, rules_text(mirror, "metadata", NULL, "namespace"), name);
     const struct tracked_workload *tracked = rules_workload(trial, rules_text(job, "metadata", NULL, "uid"));
     if (tracked->tampered || trial->plan.stripping)
+        return NULL;
+    if (trial->engine_kinds[kind]->hybrid == HYBRID_SUSPEND && tracked->also_run)
         return NULL;
     const struct sim_kind *sim = trial->kinds[kind];
     const wharf_kind *abi = &sim->kind->abi;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/simulation/rivals.h"
 
+#include "core/adapter/phase.h"
+
 #include "tests/simulation/rules.h"
 
 #include <stdio.h>
@@ -86,7 +88,9 @@ void rivals_check(struct trial *trial, size_t kind, const struct json *workload,
         !sim_finished(trial->kinds[kind], workload) || !trial_is_ours(trial, kind, workload) ||
         *rules_text(workload, "metadata", NULL, "deletionTimestamp") ||
         strcmp(rules_text(workload, "metadata", NULL, "uid"), job->uid) != 0 ||
-        mirror_attempt(workload) != mirror_attempt(object) || is_withdrawn(trial, job, object))
+        mirror_attempt(workload) != mirror_attempt(object) || is_withdrawn(trial, job, object) ||
+        (trial->engine_kinds[kind]->hybrid == HYBRID_SUSPEND &&
+         phase_suspend_asked(&trial->engine_kinds[kind]->abi, object)))
         return;
     trial_fail(trial, "rule 10: the mirror of %s is deleted while it runs, for another writer's final status",
                job->name);

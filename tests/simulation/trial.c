@@ -120,8 +120,10 @@ static void choose_kinds(struct trial *trial) {
         if (trial_kind(trial, kind->kind->abi.group, kind->kind->abi.plural) == trial->n_kinds)
             trial->kinds[trial->n_kinds++] = kind;
     }
-    for (size_t k = 0; k < trial->n_kinds; k++)
+    for (size_t k = 0; k < trial->n_kinds; k++) {
         trial->engine_kinds[k] = trial->kinds[k]->kind;
+        trial->engine_kinds[k]->hybrid = trial->seed % 15 == 7 ? HYBRID_SUSPEND : HYBRID_REFUSE; // with rivals
+    }
 }
 
 // In a quarter of the trials with several kinds the last one is added at any time. SIM_KINDS: in all of them.

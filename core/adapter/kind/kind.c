@@ -98,7 +98,10 @@ static struct error *check(struct kind *kind, const char *managed_by, const char
     TRY(kind_check_changes(abi));
     kind->managed_by = strdup(value);
     kind->plural_group = abi->group[0] == '\0' ? strdup(abi->plural) : text_format("%s.%s", abi->plural, abi->group);
-    return kind->managed_by && kind->plural_group ? NULL : error_no_memory();
+    if (!kind->managed_by || !kind->plural_group)
+        return error_no_memory();
+    kind->doubted_until = kind_doubted_until(kind);
+    return NULL;
 }
 
 struct error *kind_check(const wharf_kind *given, const char *managed_by, const char *controller_name,
@@ -129,6 +132,7 @@ void kind_free(struct kind *kind) {
     for (size_t i = 0; i < KIND_LISTS; i++)
         free(kind->lists[i]);
     free(kind->managed_by);
+    free(kind->owned.memory);
     free(kind->plural_group);
     free(kind);
 }

@@ -196,6 +196,8 @@ static struct error *take_kinds(struct loading *loading, const wharf_kind *const
         kind->adapter = adapter;
         kind->hybrid = loading->wanted->hybrid;
         adapter->kinds[adapter->n_kinds++] = kind;
+        if (!kind_set_owned(kind, adapter->owned_objects))
+            return error_no_memory();
     }
     return NULL;
 }
@@ -254,6 +256,7 @@ static struct error *load_file(struct loading *loading, struct adapter_file *fil
                               .version = module.version,
                               .named = wanted->name,
                               .managed_by = wanted->managed_by ? wanted->managed_by : "",
+                              .owned_objects = wanted->owned_objects ? wanted->owned_objects : "",
                               .abi_major = module.abi_major,
                               .abi_minor = module.abi_minor,
                               .handle = handle,

@@ -149,6 +149,8 @@ static const char *find_difference(const struct adapter *adapter, const struct a
         return "another managedBy";
     if (adapter->hybrid != wanted->hybrid)
         return "another hybrid";
+    if (strcmp(adapter->owned_objects, wanted->owned_objects ? wanted->owned_objects : "") != 0)
+        return "other ownedObjects";
     bool same = json_equal(adapter->settings, wanted->settings) || only_adds_kinds(adapter->settings, wanted->settings);
     return same ? NULL : "other settings";
 }

@@ -20,6 +20,11 @@ struct watch_state { // one kind in one cluster
         uint64_t space;   // hash of the namespace of the first
         bool everywhere;  // others were in another namespace
     } also_run;
+    struct probation { // management: of a kind with doubted_until or owned objects, see core/engine/status/probation.c
+        int64_t until_ns;     // 0: no workload yet
+        bool asked, answered; // for the owned objects
+        bool settled;         // the API has the field doubted_until
+    } probation;
     int64_t status_at_ns;      // earliest write of a status
     int64_t suspect_until_ns;  // management: until then, absent workloads do not count as deleted
     uint32_t restorations;     // how often the resourceVersions went backwards

@@ -178,9 +178,9 @@ static struct action for_workload(const struct decide_facts *f, size_t stale_pen
         return decide_final_status(f);
     if (w->suspended)
         return decide_queued(f, decide_status(f, "suspended"));
-    struct action result = f->also_run_until_ns > f->now_ns
-                               ? action_wait_until(f->also_run_until_ns, WAITING_ALSO_RUN, 0)
-                               : placement_move(f, "new");
+    struct action result;
+    if (!decide_waits_for_rival(f, &result))
+        result = placement_move(f, "new");
     // A workload without a placement may still need a status.
     if (result.type != ACTION_PLACE && result.type != ACTION_GIVE_UP && decide_status_is_due(f)) {
         struct action copy = decide_status(f, result.why);

@@ -103,6 +103,8 @@ struct workload_facts {
     bool check_rejected : 1; // an admission check rejected the workload for good
     bool ended : 1;          // finished, with the final status of the mirror or of this host
     bool foreign_end : 1;    // finished, according to another writer, while the mirror ran
+    bool yields : 1;         // to a controller of the management cluster, see yield.c; also sets `suspended`
+    bool yield_unsure : 1;   // perhaps: no status until the writer is known, and the host resumes no mirror
     bool end_untold : 1;     // the report of the end waits for certainty, see status.h
 };
 
@@ -164,6 +166,7 @@ struct decide_facts {
     bool startup_grace_is_over; // the wait for unsettled workers is over
     int64_t also_run_until_ns;  // no first attempt before: a controller in the management cluster runs workloads of the
                                 // kind too
+    int64_t probation_until_ns; // no first attempt before: signs of such a controller may come
     int64_t status_at_ns;       // no status before: the status subresource of the kind fails
     int64_t changes_at_ns;      // no status and no further attempt before, see status.h
     int64_t bytes_at_ns;        // no status before: statuses of the worker take too much space
@@ -240,6 +243,7 @@ enum waiting {
     WAITING_UNGUARDED,
     WAITING_RESUME,
     WAITING_ALSO_RUN,
+    WAITING_PROBATION,
     WAITING_CHANGES,
     WAITING_BYTES,
     WAITINGS

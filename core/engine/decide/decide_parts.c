@@ -88,6 +88,13 @@ struct action decide_if_writable(const struct decide_facts *f, struct action wri
     return write;
 }
 
+bool decide_waits_for_rival(const struct decide_facts *f, struct action *action) {
+    bool also_run = f->also_run_until_ns > f->now_ns;
+    *action = also_run ? action_wait_until(f->also_run_until_ns, WAITING_ALSO_RUN, 0)
+                       : action_wait_until(f->probation_until_ns, WAITING_PROBATION, 0);
+    return also_run || f->probation_until_ns > f->now_ns;
+}
+
 struct action decide_place(const struct decide_facts *f, size_t cluster, uint32_t attempt, const char *why) {
     if (attempt > 1 && f->changes_at_ns > f->now_ns)
         return action_wait_until(f->changes_at_ns, WAITING_CHANGES, 0);
@@ -95,10 +102,17 @@ struct action decide_place(const struct decide_facts *f, size_t cluster, uint32_
         f, (struct action){.type = ACTION_PLACE, .cluster = cluster, .attempt = attempt, .why = why});
 }
 
+// Of a workload that yields: the worker rejects the suspension of the mirror.
+static bool runs_on(const struct decide_facts *f, const struct mirror_facts *m) {
+    return m && !m->suspended && !m->busy && m->update_due && m->update_at_ns > f->now_ns;
+}
+
 bool decide_status_is_due(const struct decide_facts *f) {
     const struct workload_facts *w = f->workload;
     const struct mirror_facts *followed = decide_followed(f);
     if (followed && followed->name_only) // read the status first
+        return false;
+    if (w->yield_unsure || (w->yields && !runs_on(f, followed)))
         return false;
     return w->status_due || (w->status_held && w->statuses.at_ns <= f->now_ns);
 }

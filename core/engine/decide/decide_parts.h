@@ -20,6 +20,8 @@ bool decide_is_there(const struct decide_facts *f, const struct mirror_facts *m)
 // Removes the host's finalizer at the resourceVersion seen.
 struct action decide_release(const struct mirror_facts *m, const char *why);
 bool decide_may_release(const struct decide_facts *f, const struct mirror_facts *m);
+// Whether a new workload waits for a controller in the management cluster that runs workloads of the kind, or may.
+bool decide_waits_for_rival(const struct decide_facts *f, struct action *action);
 struct action decide_place(const struct decide_facts *f, size_t cluster, uint32_t attempt, const char *why);
 // `write` to the workload, or the reason to wait. Rule 5: one request in flight.
 struct action decide_if_writable(const struct decide_facts *f, struct action write);

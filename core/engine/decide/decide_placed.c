@@ -127,7 +127,8 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
         later_ns = decide_request_at_ns(m);
     }
     // A guard without this host's heartbeat would suspend the mirror again.
-    bool stopped = m->fenced && !shard_is_in(f->workers[m->cluster].resumes, f->shard);
+    bool stopped = (m->fenced && !shard_is_in(f->workers[m->cluster].resumes, f->shard)) ||
+                   (m->suspended && f->workload->yield_unsure);
     if (m->update_due && !m->too_large && !stopped && !m->busy && !m->being_deleted &&
         decide_is_usable(f, m->cluster)) {
         later_ns = clock_later(decide_request_at_ns(m), m->update_at_ns);
@@ -269,8 +270,9 @@ static struct action leave_worker(const struct decide_facts *f, const struct mir
 // requests this worker.
 static struct action create_unproven(const struct decide_facts *f, const struct mirror_facts *m, struct action create) {
     int64_t next_ns = CLOCK_NEVER;
-    if (f->also_run_until_ns > f->now_ns)
-        return action_wait_until(f->also_run_until_ns, WAITING_ALSO_RUN, 0);
+    struct action wait;
+    if (decide_waits_for_rival(f, &wait))
+        return wait;
     return placement_permits(f, create.cluster, &next_ns) ? create : leave_worker(f, m, next_ns);
 }
 

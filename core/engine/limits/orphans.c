@@ -354,7 +354,7 @@ static void see_oversized_mirror(struct engine *engine, size_t cluster, size_t k
 static void on_event(struct engine *engine, struct engine_event *event) {
     size_t cluster = event->cluster, kind = event->kind;
     if (event->type == EVENT_FIELD)
-        pause_set_field(engine, kind, event->lacks);
+        pause_set_field(engine, kind, event->field.lacks);
     if (event->type == EVENT_LISTED) {
         pause_listed(engine, cluster, kind);
         suspect_empty_list(engine, cluster, kind);

@@ -195,6 +195,9 @@ bool act_update(struct engine *engine, struct entry *entry, struct mirror *mirro
     AUTO_JSON patch = NULL;
     mirror->carry = CARRY_UNKNOWN;
     context.record = &record;
+    AUTO_JSON yielding = yield_workload(engine, entry, context.workload);
+    if (yielding)
+        context.workload = yielding;
     wharf_result result = context.workload && context.mirror ? mirror_patch(&context, &patch) : WHARF_RETRY;
     if (call_succeeded(engine, entry, result, &call, "CarryChange", &mirror->denials, &mirror->facts.update_at_ns))
         call_report_message(engine, entry, &call, "CarryChange");

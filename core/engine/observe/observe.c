@@ -209,7 +209,7 @@ static void read_workload(struct engine *engine, struct entry *entry, const stru
     w->generation = object_generation(object);
     w->facts.being_deleted = object_is_being_deleted(object);
     bool was_suspended = w->facts.suspended;
-    w->facts.suspended = phase_suspend_asked(&engine->kinds[entry->kind]->abi, object);
+    w->facts.suspended = w->facts.yields || phase_suspend_asked(&engine->kinds[entry->kind]->abi, object);
     if (was_suspended && !w->facts.suspended)
         unstarted_resumed(engine, entry);
     bool was_unknown = had && w->facts.cluster == DECIDE_UNKNOWN_CLUSTER;
@@ -285,7 +285,7 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
 static void seen_workload(struct engine *engine, size_t kind, struct object *object) {
     const struct kind *k = engine->kinds[kind];
     const char *uid = object_uid(object->value);
-    rival_seen(engine, object->value);
+    rival_seen(engine, object->value, NULL);
     const char *space = object_namespace(object->value), *name = object_name(object->value);
     const char *manager = json_string(pointer_find(object->value, k->abi.managed_by));
     bool ours = text_equal(manager, k->managed_by) && strlen(uid) < STORE_UID_MAX;

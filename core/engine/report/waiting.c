@@ -68,6 +68,9 @@ static const struct {
                           "a controller in the management cluster also runs delegated workloads of the kind "
                           "(Events AlsoRunHere): stop that controller for delegated workloads, or set "
                           "hybrid: allow for the kind"},
+    [WAITING_PROBATION] = {"probation",
+                           "some versions of the kind's controller ignore managedBy: the first workload waits 10 s for "
+                           "a sign of such a controller in the management cluster"},
     [WAITING_CHANGES] = {"status-changes", "the status changes more than once a second; the host copies the newest "
                                            "status within 30 s, the final status at once"},
     [WAITING_BYTES] = {"status-bytes", "the statuses of the worker take more space in the management cluster than "

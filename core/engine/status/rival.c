@@ -217,7 +217,7 @@ static void add_sign(const struct engine *engine, const struct entry *entry) {
 // When the host may place a new workload; 0: now.
 static int64_t signs_until_ns(const struct engine *engine, const struct entry *entry) {
     const struct rival *rival = entry->workload->status.rival;
-    if (engine->kinds[entry->kind]->hybrid)
+    if (engine->kinds[entry->kind]->hybrid == HYBRID_ALLOW)
         return 0;
     if (rival && (rival->runs || rival->suspected) && entry->workload->facts.attempt == 0)
         return clock_after(engine->now.mono_ns, AGAIN_NS);
@@ -251,7 +251,14 @@ static void mark_run(struct engine *engine, struct entry *entry) {
     add_sign(engine, entry);
     engine->stats.kinds[entry->kind].also_run += !rival->runs;
     rival->runs = true;
+    if (yield_is_wanted(engine, entry))
+        yield_set(engine, entry, true);
     queue_entry(engine, entry);
+}
+
+static void suspect_writer(struct engine *engine, struct entry *entry) {
+    suspect(entry, false);
+    entry->workload->facts.yield_unsure = yield_is_wanted(engine, entry);
 }
 
 // A status that is neither known nor of a write in flight. A write with an unknown outcome may explain the status, and
@@ -262,12 +269,12 @@ static void judge_status(struct engine *engine, struct entry *entry, uint32_t ha
         return;
     w->status.status_seen = hash;
     w->status.status_is_own = false;
-    if (w->unsure || w->facts.suspended || w->facts.finished || !shard_is_held(engine, entry))
+    if (w->unsure || (w->facts.suspended && !w->facts.yields) || w->facts.finished || !shard_is_held(engine, entry))
         return;
     if (w->status.rival && w->status.rival->runs)
         mark_run(engine, entry);
     else
-        suspect(entry, false);
+        suspect_writer(engine, entry);
 }
 
 static void unmark(struct engine *engine, struct entry *entry) {
@@ -278,14 +285,14 @@ static void unmark(struct engine *engine, struct entry *entry) {
     entry->workload->status.rival = NULL;
 }
 
-// An unplaced workload that runs here would run twice: it waits for the end here, a deletion, or a retry.
+// An unplaced or suspended workload that runs here would run twice: it waits for the end here, a deletion, or a retry.
 static void unmark_if_rested(struct engine *engine, struct entry *entry) {
     const struct rival *rival = entry->workload->status.rival;
     const struct workload_facts *w = &entry->workload->facts;
     if (!rival->runs)
         return;
     int64_t rested_ns = clock_after(rival->seen_ns, RIVAL_REST_NS);
-    if (w->finished ? !is_disputed(entry) : w->attempt > 0 && rested_ns <= engine->now.mono_ns)
+    if (w->finished ? !is_disputed(entry) : w->attempt > 0 && !w->yields && rested_ns <= engine->now.mono_ns)
         unmark(engine, entry);
     else if (rested_ns > engine->now.mono_ns)
         queue_wake(engine, entry, rested_ns);
@@ -294,6 +301,7 @@ static void unmark_if_rested(struct engine *engine, struct entry *entry) {
 static void report_run(struct engine *engine, struct entry *entry) {
     struct rival *rival = entry->workload->status.rival;
     const struct kind *kind = engine->kinds[entry->kind];
+    bool allowed = kind->hybrid == HYBRID_ALLOW;
     if (rival->told)
         return;
     rival->told = true;
@@ -301,9 +309,10 @@ static void report_run(struct engine *engine, struct entry *entry) {
                  "a controller in the management cluster runs the delegated workload too: %s%s; %s%s%s",
                  *rival->object ? "it made " : "the writer of the status is ",
                  *rival->object ? rival->object : rival->who,
-                 kind->hybrid ? "the configuration permits this for "
-                              : "stop that controller for delegated objects: new workloads of ",
-                 kind->plural_group, kind->hybrid ? "" : " wait until then");
+                 allowed                         ? "the configuration permits this for "
+                 : entry->workload->facts.yields ? "the host suspends the mirror, and new workloads of "
+                                                 : "stop that controller for delegated objects: new workloads of ",
+                 kind->plural_group, allowed ? "" : " wait until then");
 }
 
 // The delegated workload that controls an object in the management cluster.
@@ -324,7 +333,7 @@ static struct entry *owner_of(const struct engine *engine, const struct json *ob
     return NULL;
 }
 
-void rival_seen(struct engine *engine, const struct json *object) {
+void rival_seen(struct engine *engine, const struct json *object, const char *resource) {
     struct entry *entry = owner_of(engine, object);
     if (!entry || entry->workload->facts.being_deleted || object_is_being_deleted(object) ||
         (entry->workload->facts.finished && !is_disputed(entry)))
@@ -332,8 +341,8 @@ void rival_seen(struct engine *engine, const struct json *object) {
     struct rival *rival = rival_of(entry);
     if (!rival)
         return;
-    snprintf(rival->object, sizeof rival->object, "%.60s %.130s", json_string_or(json_get(object, "kind"), "object"),
-             object_name(object));
+    snprintf(rival->object, sizeof rival->object, "%.60s %.130s",
+             resource ? resource : json_string_or(json_get(object, "kind"), "object"), object_name(object));
     mark_run(engine, entry);
     report_run(engine, entry);
 }
@@ -346,8 +355,9 @@ void rival_observed(struct engine *engine, struct entry *entry, bool had) {
         return;
     }
     w->status.status_seen = hash;
-    if (hash && w->facts.attempt == 0 && !w->facts.suspended && w->phase == WHARF_ACTIVE)
-        suspect(entry, false);
+    bool unplaced = w->facts.attempt == 0 && !w->facts.suspended && w->phase == WHARF_ACTIVE;
+    if (hash && (unplaced || yield_is_wanted(engine, entry)))
+        suspect_writer(engine, entry);
 }
 
 void rival_status_answered(struct entry *entry, const struct json *object) {
@@ -429,6 +439,17 @@ static void judge_end(struct engine *engine, struct entry *entry) {
     report_end(engine, entry, &entry->workload->doc);
 }
 
+// The controller of the management cluster has run the workload to its end. The mirror is suspended.
+static void end_yielding(struct engine *engine, struct entry *entry, struct mirror *mirror) {
+    struct workload_facts *w = &entry->workload->facts;
+    w->ended = true;
+    w->foreign_end = w->end_untold = false;
+    report_event(engine, entry, true, "AlsoRunHere", "CopyStatus",
+                 "finished in the management cluster; the host deletes the suspended mirror in %s",
+                 engine->clusters[mirror->facts.cluster].name);
+    queue_entry(engine, entry);
+}
+
 static void check(struct engine *engine, struct entry *entry, const struct action *action) {
     (void)action;
     struct workload_facts *w = &entry->workload->facts;
@@ -439,7 +460,9 @@ static void check(struct engine *engine, struct entry *entry, const struct actio
     const struct rival *rival = entry->workload->status.rival;
     bool suspected = rival && (rival->suspected || rival->twin);
     struct mirror *placed = w->finished && !w->ended ? facts_placed_mirror(entry) : NULL;
-    if (placed && placed->facts.finished)
+    if (placed && w->yields && placed->facts.suspended && !placed->facts.busy)
+        end_yielding(engine, entry, placed);
+    else if (placed && placed->facts.finished)
         settle_end(engine, entry, placed);
     else if (placed ? !w->foreign_end && !placed->facts.unsure : suspected)
         ask(engine, entry);
@@ -500,6 +523,9 @@ static void writer_answered(struct engine *engine, struct entry *entry, const st
     if (response->reason != REASON_OK || strcmp(object_uid(response->value), entry->workload->uid) != 0)
         return;
     bool twin = rival->twin;
+    if (w->yield_unsure)
+        queue_entry(engine, entry);
+    w->yield_unsure &= w->finished && !w->ended && !facts_placed_mirror(entry); // the mirror is not seen yet
     rival->suspected = rival->twin = false;
     bool subresource = !(engine->kinds[entry->kind]->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE);
     struct writers writers = writer_read(response->value, true, subresource);
@@ -518,6 +544,7 @@ static void writer_answered(struct engine *engine, struct entry *entry, const st
 
 void rival_retried(struct engine *engine, struct entry *entry) {
     unmark(engine, entry);
+    yield_set(engine, entry, false);
     *signs_of(engine, entry) = (struct also_run){.until_ns = 0};
 }
 
@@ -528,9 +555,11 @@ static void facts(const struct engine *engine, const struct entry *entry, struct
 static void answered(struct engine *engine, struct entry *entry, struct request_in_flight *request,
                      struct response *response) {
     entry->lookups--;
-    if (!entry->workload->facts.exists)
+    if (!entry->workload->facts.exists && request->source != WRITER_OWNED)
         return;
-    if (request->source == WRITER_STATUS)
+    if (request->source == WRITER_OWNED)
+        probation_answered(engine, entry, response);
+    else if (request->source == WRITER_STATUS)
         writer_answered(engine, entry, request, response);
     else
         repeat_writer_answered(engine, entry, request, response);

@@ -94,7 +94,8 @@ struct rival {
 };
 
 // A watch of the management cluster shows an object of a kind: the owner may be a delegated workload.
-void rival_seen(struct engine *engine, const struct json *object);
+// `resource`: "pods"; NULL: as in the object.
+void rival_seen(struct engine *engine, const struct json *object, const char *resource);
 // After the workload's new version; `had`: there was an earlier version.
 void rival_observed(struct engine *engine, struct entry *entry, bool had);
 // The status became final. False while the mirror runs: the host reports the end once certain.
@@ -105,6 +106,12 @@ void rival_retried(struct engine *engine, struct entry *entry); // an operator h
 // The writer or the object that shows that a controller runs the workload in the management cluster. False: none.
 bool rival_describe(const struct entry *entry, char out[RIVAL_TEXT]);
 
+// hybrid: suspend, see yield.c.
+bool yield_is_wanted(const struct engine *engine, const struct entry *entry);
+void yield_set(struct engine *engine, struct entry *entry, bool yields);
+// The workload that the mirror is to equal, if not `workload` itself: NULL. Out of memory: NULL, too.
+struct json *yield_workload(const struct engine *engine, const struct entry *entry, const struct json *workload);
+
 // The last writers of an object by managedFields, which the host does not store and reads on demand: managers and the
 // times of the last writes (RFC 3339, comparable as text). The texts live as long as the object; "" and NULL if none.
 struct writers {
@@ -114,8 +121,10 @@ struct writers {
 
 enum writer_question {
     WRITER_REPEATS, // which writer keeps reverting a write
-    WRITER_STATUS   // which writer wrote the status
+    WRITER_STATUS,  // which writer wrote the status
+    WRITER_OWNED    // not about writers: the objects that a controller made, see probation.c
 };
+void probation_answered(struct engine *engine, struct entry *entry, const struct response *response);
 
 // `status`: of the status; else of all other fields. `subresource`: the kind has one for the status.
 struct writers writer_read(const struct json *object, bool status, bool subresource);

@@ -53,6 +53,12 @@ static void check_field(struct visit *visit, const struct kind *kind, const char
             "its API of %s/%s has no field %s: the server drops the field, so such objects run in the management "
             "cluster itself; expected a later version (docs/kinds.md)",
             kind->plural_group, version, abi->managed_by);
+    else if (kind->doubted_until && *kind->doubted_until && kind->hybrid != HYBRID_ALLOW &&
+             schema_find(text, len, &wanted, kind->doubted_until) == SCHEMA_LACKS)
+        problems_add(&visit->warnings,
+                     "%s (%s): its API of %s/%s is of a version whose controller runs delegated objects, too: have no "
+                     "such controller here, or upgrade the API and the controller (docs/kinds.md)",
+                     visit->name, visit->server, kind->plural_group, version);
     else if (answer == SCHEMA_HAS && is_gated(visit, abi))
         problems_add(
             &visit->warnings,
@@ -77,7 +83,8 @@ static void check_rivals(struct visit *visit, const struct kind *kind, const cha
          item = json_next(item)) {
         struct writers writers = writer_read(item, true, !(abi->flags & WHARF_KIND_NO_STATUS_SUBRESOURCE));
         bool delegated = text_equal(json_string(pointer_find(item, abi->managed_by)), kind->managed_by);
-        if (kind->hybrid || !delegated || !writers.other || strcmp(writers.other_at, writers.recorded_at) < 0)
+        if (kind->hybrid == HYBRID_ALLOW || !delegated || !writers.other ||
+            strcmp(writers.other_at, writers.recorded_at) < 0)
             continue;
         problems_add(&visit->warnings,
                      "%s (%s): %s wrote the status of %s %s/%s although it is delegated: a controller here seems to "

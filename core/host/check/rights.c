@@ -31,7 +31,8 @@ enum subject {
     FIXED,
     KINDS,
     KINDS_AND_STATUS,
-    OWNERS
+    OWNERS,
+    OWNED
 }; // of a rule: its own resources, or the resources of the enabled kinds
 enum named { ANY, KUBE_SYSTEM, SEAL_SECRET, WORKERS_MAP, ACCOUNT };
 
@@ -68,6 +69,8 @@ static const struct rule rules[] = {
     {MANAGEMENT, 0, RIGHT_WORK, OF_KINDS, "patch",
      "Annotations and labels that record where a workload was placed, and its status.", ANY, KINDS_AND_STATUS, "patch",
      0},
+    {MANAGEMENT, 0, RIGHT_WORK, OF_KINDS, "list",
+     "Objects that a controller here makes for delegated workloads (ownedObjects).", ANY, OWNED, "list", 0},
     {WORKER, 0, RIGHT_WORK, OF_KINDS, "create, patch, delete", "The mirrors.", ANY, KINDS, "create, patch, delete", 0},
     {RIGHTS_OF_GUARD, 0, RIGHT_WORK, OF_KINDS, "patch, delete",
      "Mirrors that are suspended or deleted when their host is lost.", ANY, KINDS, UNCHECKED},
@@ -259,6 +262,20 @@ static void add_owners(struct rights_table *table, const char *verbs) {
     }
 }
 
+static void add_owned(struct rights_table *table, struct right right) {
+    const struct rights_wanted *wanted = table->wanted;
+    for (size_t i = 0; i < wanted->n_kinds; i++) {
+        const struct owned_objects *owned = &wanted->kinds[i]->owned;
+        bool known = !owned->plural;
+        for (size_t k = 0; k < i && !known; k++)
+            known = text_equal(wanted->kinds[k]->owned.plural, owned->plural) &&
+                    text_equal(wanted->kinds[k]->owned.group, owned->group);
+        right.group = owned->group;
+        if (!known)
+            add_right(table, &right, owned->plural);
+    }
+}
+
 // Tables ----------------------------------------------------------------------------------------------------------
 
 static bool shares_with_kueue(const struct rights_wanted *wanted) {
@@ -293,6 +310,8 @@ static void add_rule(struct rights_table *table, const struct rule *rule, const 
                                 .name = names[rule->name]};
     if (rule->subject == OWNERS)
         add_owners(table, verbs);
+    else if (rule->subject == OWNED)
+        add_owned(table, right);
     else if (rule->subject == FIXED)
         add_right(table, &right, rule->resources);
     else

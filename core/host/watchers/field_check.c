@@ -2,7 +2,7 @@
 // Checks that the management cluster knows the field managedBy of each kind: an API server with an older version of the
 // kind drops the field from every object, and the workload runs in the management cluster as if not delegated. The
 // watcher reads the server's OpenAPI v3 document a moment after a list has begun, and every few minutes while the field
-// is missing.
+// is missing. The same document shows whether the API is of a version with a controller that heeds the field.
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/host/watchers/watcher.h"
@@ -11,7 +11,7 @@
 #define BODY_MAX ((size_t)16 << 20)
 #define TIMEOUT_NS (30 * CLOCK_SECOND)
 #define FAILED_NS CLOCK_MINUTE        // after a request without an answer
-#define DELAY_NS (5 * CLOCK_SECOND)   // lists come first
+#define DELAY_NS (5 * CLOCK_SECOND)   // lists come first, unless the first workload waits for the answer
 #define MISSING_NS (5 * CLOCK_MINUTE) // while the field is missing
 
 struct checked {         // one kind
@@ -60,18 +60,22 @@ static bool is_of_document(const struct field_check *check, size_t kind) {
 
 static void read_document(struct field_check *check, size_t kind, const struct http_result *result) {
     const wharf_kind *abi = &check->base.scope->settings.kinds[kind]->abi;
+    const char *until = check->base.scope->settings.kinds[kind]->doubted_until;
     struct checked *checked = &check->kinds[kind];
     struct schema_kind wanted = {abi->group, checked->version, abi->kind};
-    enum schema_answer answer = result->outcome == HTTP_ANSWERED && result->status == 200
-                                    ? schema_find(result->body, result->body_len, &wanted, abi->managed_by)
-                                    : SCHEMA_UNKNOWN;
+    bool answered = result->outcome == HTTP_ANSWERED && result->status == 200;
+    enum schema_answer answer =
+        answered ? schema_find(result->body, result->body_len, &wanted, abi->managed_by) : SCHEMA_UNKNOWN;
+    bool settled =
+        answered && until && *until && schema_find(result->body, result->body_len, &wanted, until) == SCHEMA_HAS;
     if (answer != SCHEMA_UNKNOWN)
         checked->lacks = answer == SCHEMA_LACKS;
     bool heard = result->outcome == HTTP_ANSWERED && result->status < 500 && result->status != 429;
     checked->due_ns = !heard ? check->now_ns + FAILED_NS : checked->lacks ? check->now_ns + MISSING_NS : CLOCK_NEVER;
     if (answer != SCHEMA_UNKNOWN)
-        cluster_post(check->base.scope,
-                     &(struct engine_event){.type = EVENT_FIELD, .kind = kind, .lacks = checked->lacks});
+        cluster_post(check->base.scope, &(struct engine_event){.type = EVENT_FIELD,
+                                                               .kind = kind,
+                                                               .field = {.lacks = checked->lacks, .settled = settled}});
 }
 
 static void on_done(void *ctx, const struct http_result *result) {
@@ -103,7 +107,7 @@ static int64_t step(void *state, struct moment now) {
         if (!checked->version)
             continue;
         if (checked->due_ns == 0)
-            checked->due_ns = now.mono_ns + DELAY_NS;
+            checked->due_ns = now.mono_ns + (check->base.scope->settings.kinds[k]->doubted_until ? 0 : DELAY_NS);
         if (checked->due_ns <= now.mono_ns)
             ask(check, k);
         else

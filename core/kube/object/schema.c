@@ -93,10 +93,11 @@ enum schema_answer schema_find(const char *text, size_t len, const struct schema
         schema = resolve(schemas, schema);
         if (is_empty(schema))
             return SCHEMA_UNKNOWN;
-        if (takes_anything(schema))
-            return SCHEMA_HAS;
         size_t step = strcspn(++pointer, "/");
-        schema = member_of(member(schema, "properties"), pointer, step);
+        struct schema_part items = member(schema, "items");
+        if (is_empty(items) && takes_anything(schema))
+            return SCHEMA_HAS;
+        schema = is_empty(items) ? member_of(member(schema, "properties"), pointer, step) : items;
         if (is_empty(schema))
             return SCHEMA_LACKS;
         pointer += step;

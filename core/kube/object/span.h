@@ -54,7 +54,8 @@ struct schema_kind {
     const char *group, *version, *kind; // "batch", "v1", "Job"
 };
 
-// `pointer`: "/spec/managedBy". Searches the plain text: a tree would need many times the memory.
+// `pointer`: "/spec/managedBy"; a "*" stands for the items of an array. Searches the plain text: a tree would need many
+// times the memory.
 enum schema_answer schema_find(const char *text, size_t len, const struct schema_kind *kind, const char *pointer);
 
 // "/openapi/v3/apis/batch/v1"; NULL when out of memory. free()

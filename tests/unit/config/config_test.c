@@ -118,7 +118,7 @@ static void every_key_is_read(void **state) {
              "adapters:\n  directory: libs\n  enabled:\n  - name: job\n"
              "  - {name: acme, file: /opt/acme/acme.so, managedBy: acme.example/x, settings: {depth: [1, two]},\n"
              "     sha256: \"ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef0123456789\"}\n"
-             "  - {name: old, file: v1/old.so}\n"
+             "  - {name: old, file: v1/old.so, hybrid: suspend, ownedObjects: batch/v1/jobs}\n"
              "serve: {address: \"[::1]:9440\", socket: run/w.sock, socketGroup: ops}\ncreateNamespaces: "
              "true\nmirrorFinalizer: true\nkueue: "
              "carry\nworkerLostTimeout: "
@@ -148,6 +148,9 @@ static void every_key_is_read(void **state) {
     assert_string_equal(json_string(json_at(json_get(config->adapters[1].settings, "depth"), 1)), "two");
     assert_path(config->adapters[2].file, "libs/v1/old.so");
     assert_false(config->adapters[2].file_given);
+    assert_int_equal(config->adapters[2].hybrid, HYBRID_SUSPEND);
+    assert_string_equal(config->adapters[2].owned_objects, "batch/v1/jobs");
+    assert_int_equal(config->adapters[1].hybrid, HYBRID_REFUSE);
     assert_string_equal(config->serve.address, "[::1]:9440");
     assert_path(config->serve.socket, "run/w.sock");
     assert_string_equal(config->serve.group, "ops");
@@ -315,6 +318,15 @@ static const struct {
     {HEAD WORKERS "adapters: {enabled: [{name: job, sha256: abc}]}\n", 5, {"sha256", "\"abc\"", "64"}},
     {HEAD WORKERS "adapters: {enabled: [{name: job, file: ../job.so}]}\n", 5, {"\"../job.so\"", "absolute"}},
     {HEAD WORKERS "adapters: {enabled: [{name: job, managedBy: 3}]}\n", 5, {"managedBy", "found 3"}},
+    {HEAD WORKERS "adapters: {enabled: [{name: job, hybrid: yes please}]}\n",
+     5,
+     {"hybrid", "refuse, suspend or allow"}},
+    {HEAD WORKERS "adapters: {enabled: [{name: job, ownedObjects: pods}]}\n",
+     5,
+     {"ownedObjects", "\"pods\"", "v1/pods"}},
+    {HEAD WORKERS "adapters: {enabled: [{name: job, ownedObjects: batch//jobs}]}\n", 5, {"\"batch//jobs\""}},
+    {HEAD WORKERS "adapters: {enabled: [{name: job, ownedObjects: v1/pods/}]}\n", 5, {"\"v1/pods/\""}},
+    {HEAD WORKERS "adapters: {enabled: [{name: job, ownedObjects: \"v1/pods?a\"}]}\n", 5, {"\"v1/pods?a\""}},
     {GOOD "serve: {}\n", 6, {"serve", "neither address nor socket", "required"}},
     {GOOD "serve: {address: localhost}\n", 6, {"serve.address", "\"localhost\""}},
     {GOOD "serve: {address: \"127.0.0.1\"}\n", 6, {"serve.address"}},

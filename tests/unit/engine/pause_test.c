@@ -242,7 +242,7 @@ static void a_kind_without_a_status_subresource_is_not_written_to_again_and_agai
 }
 
 static void tell_field(struct play *play, bool lacks) {
-    play_tell(play, (struct engine_event){.type = EVENT_FIELD, .lacks = lacks});
+    play_tell(play, (struct engine_event){.type = EVENT_FIELD, .field.lacks = lacks});
     play_wait(play, CLOCK_SECOND);
 }
 

@@ -152,12 +152,12 @@ static const char *placed_in(struct stage *stage, const char *space, const char 
     return object_annotation(world_object(stage->clusters[0], "batch", "jobs", space, name), MARK_CLUSTER);
 }
 
-static void submit_in(struct stage *stage, const char *space, const char *name) {
+static void submit_in(struct stage *stage, const char *space, const char *name, const char *spec) {
     AUTO_TEXT text =
-        text_format("{'metadata':{'name':'%s','namespace':'%s'},'spec':{'managedBy':'wharf.dev/"
+        text_format("{'metadata':{'name':'%s','namespace':'%s'},'spec':{%s'managedBy':'wharf.dev/"
                     "host','parallelism':1,'completions':1,"
                     "'template':{'spec':{'restartPolicy':'Never','containers':[{'name':'c','image':'i'}]}}}}",
-                    name, space);
+                    name, space, spec);
     AUTO_JSON job = harness_json(text);
     assert_int_equal(world_apply(stage->clusters[0], "batch", "jobs", job, stage->now.wall_ns), 201);
     stage_run(stage, CLOCK_SECOND);
@@ -170,15 +170,15 @@ static void signs_in_one_namespace_do_not_hold_up_another(void **state) {
     start_one(&stage);
     stage_patch(&stage, 0, "a", "status", "{'status':{'active':5}}");
     stage_run(&stage, CLOCK_SECOND);
-    submit_in(&stage, "default", "b");
-    submit_in(&stage, "kube-public", "c");
+    submit_in(&stage, "default", "b", "");
+    submit_in(&stage, "kube-public", "c", "");
     assert_null(placed_in(&stage, "default", "b"));
     assert_non_null(placed_in(&stage, "kube-public", "c"));
     // In two of them: it is the controller.
     world_patch(stage.clusters[0], "batch", "jobs", "kube-public", "c", "status", "{\"status\":{\"active\":5}}",
                 stage.now.wall_ns);
     stage_run(&stage, CLOCK_SECOND);
-    submit_in(&stage, "kube-node-lease", "d");
+    submit_in(&stage, "kube-node-lease", "d", "");
     assert_null(placed_in(&stage, "kube-node-lease", "d"));
     stage_run(&stage, 11 * CLOCK_MINUTE);
     assert_non_null(placed_in(&stage, "default", "b"));
@@ -190,7 +190,7 @@ static void it_is_permitted_by_the_configuration(void **state) {
     (void)state;
     struct stage stage;
     start_one(&stage);
-    stage.kind->hybrid = true;
+    stage.kind->hybrid = HYBRID_ALLOW;
     stage_patch(&stage, 0, "a", "status", "{'status':{'active':5}}");
     stage_run(&stage, CLOCK_SECOND);
     stage_submit(&stage, "b", "");
@@ -275,6 +275,219 @@ static void this_hosts_own_writes_raise_no_suspicion(void **state) {
     stage_end(&stage);
 }
 
+static bool is_suspended(struct stage *stage) {
+    return json_bool(pointer_find(stage_job(stage, 1, "a"), "/spec/suspend"), false);
+}
+
+static int64_t active_here(struct stage *stage) {
+    return json_int64(pointer_find(stage_job(stage, 0, "a"), "/status/active"), 0);
+}
+
+// hybrid: suspend; a controller in the management cluster runs "a", too.
+static void start_yielding(struct stage *stage) {
+    start_one(stage);
+    stage->kind->hybrid = HYBRID_SUSPEND;
+    stage_patch(stage, 0, "a", "status", "{'status':{'active':5}}");
+    stage_run(stage, CLOCK_SECOND);
+    assert_true(is_suspended(stage));
+    assert_int_equal(stage_told(stage, "the host suspends the mirror"), 1);
+    assert_int_equal(stage_told(stage, "SuspendedInWorker"), 0);
+    // The mirror's controller follows.
+    stage_patch(stage, 1, "a", "status",
+                "{'status':{'active':0,'ready':0,'conditions':[{'type':'Suspended','status':'True'}]}}");
+    stage_run(stage, 60 * CLOCK_MINUTE);
+    assert_true(is_suspended(stage));
+    assert_int_equal(active_here(stage), 5);
+}
+
+static void it_keeps_a_workload_that_the_host_yields(void **state) {
+    (void)state;
+    struct stage stage;
+    start_yielding(&stage);
+    stage_patch(&stage, 0, "a", "status", "{'status':{'active':4}}");
+    stage_run(&stage, CLOCK_SECOND);
+    stage_submit(&stage, "b", "");
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_int_equal(stage_where(&stage, "b"), 0);
+    fails(&stage, 0);
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_null(stage_job(&stage, 1, "a"));
+    assert_int_equal(stage_told(&stage, "finished in the management cluster"), 1);
+    assert_int_equal(stage_attempt(&stage, "a"), 1);
+    assert_int_equal(stage.sent[1][VERB_CREATE] + stage.sent[2][VERB_CREATE], 1);
+    stage_end(&stage);
+}
+
+static void a_restarted_host_still_yields_it(void **state) {
+    (void)state;
+    struct stage stage;
+    start_yielding(&stage);
+    unsigned patches = stage.sent[1][VERB_MERGE_PATCH];
+    stage_restart(&stage);
+    stage_run(&stage, 60 * CLOCK_MINUTE);
+    assert_true(is_suspended(&stage));
+    assert_int_equal(active_here(&stage), 5);
+    assert_int_equal(stage.sent[1][VERB_MERGE_PATCH], patches);
+    stage_end(&stage);
+}
+
+static void a_retry_resumes_a_yielded_mirror(void **state) {
+    (void)state;
+    struct stage stage;
+    start_yielding(&stage);
+    stage_patch(&stage, 0, "a", NULL, "{'metadata':{'annotations':{'wharf.dev/retry':'now'}}}");
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_false(is_suspended(&stage));
+    stage_runs(&stage, 1, "a");
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_int_equal(active_here(&stage), 1);
+    stage_completes(&stage, 1, "a");
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_true(stage_finished(&stage, "a"));
+    stage_end(&stage);
+}
+
+// A final status is the first sign: the mirror goes on until it is suspended.
+static void a_final_status_ends_a_mirror_that_yields(void **state) {
+    (void)state;
+    struct stage stage;
+    start_one(&stage);
+    stage.kind->hybrid = HYBRID_SUSPEND;
+    fails(&stage, 0);
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_null(stage_job(&stage, 1, "a"));
+    assert_int_equal(stage_told(&stage, "finished in the management cluster"), 1);
+    stage_end(&stage);
+}
+
+static void start_doubted(struct stage *stage) {
+    stage_init(stage);
+    stage->kind->doubted_until = "";
+    stage_start(stage);
+    stage_run(stage, CLOCK_MINUTE);
+    stage_submit(stage, "a", "");
+    stage_run(stage, 9 * CLOCK_SECOND);
+    assert_int_equal(stage_where(stage, "a"), 0);
+}
+
+static void the_first_workload_waits_for_signs(void **state) {
+    (void)state;
+    struct stage stage;
+    start_doubted(&stage);
+    stage_run(&stage, 2 * CLOCK_SECOND);
+    assert_int_not_equal(stage_where(&stage, "a"), 0);
+    stage_submit(&stage, "b", "");
+    stage_run(&stage, CLOCK_SECOND);
+    assert_int_not_equal(stage_where(&stage, "b"), 0);
+    assert_int_equal(stage.sent[0][VERB_RAW_GET], 0);
+    stage_end(&stage);
+}
+
+static void a_sign_before_the_first_placement_prevents_it(void **state) {
+    (void)state;
+    struct stage stage;
+    start_doubted(&stage);
+    stage_patch(&stage, 0, "a", "status", "{'status':{'active':1}}");
+    stage_run(&stage, 60 * CLOCK_MINUTE);
+    assert_int_equal(stage_where(&stage, "a"), 0);
+    assert_int_equal(stage_told(&stage, "the writer of the status is client"), 1);
+    stage_end(&stage);
+}
+
+static void a_suspended_workload_shows_no_signs(void **state) {
+    (void)state;
+    struct stage stage;
+    stage_init(&stage);
+    stage.kind->doubted_until = "";
+    stage_start(&stage);
+    submit_in(&stage, "default", "a", "'suspend':true,");
+    stage_run(&stage, CLOCK_MINUTE);
+    stage_patch(&stage, 0, "a", NULL, "{'spec':{'suspend':false}}");
+    stage_run(&stage, 9 * CLOCK_SECOND);
+    assert_int_equal(stage_where(&stage, "a"), 0);
+    stage_run(&stage, 2 * CLOCK_SECOND);
+    assert_int_not_equal(stage_where(&stage, "a"), 0);
+    stage_end(&stage);
+}
+
+static void begin_with_pods(struct stage *stage) {
+    stage_init(stage);
+    assert_true(kind_set_owned(stage->kind, "v1/pods"));
+    stage_start(stage);
+    stage_submit(stage, "a", "");
+    stage_run(stage, 9 * CLOCK_SECOND);
+    assert_int_equal(stage_where(stage, "a"), 0);
+    assert_int_equal(stage->sent[0][VERB_RAW_GET], 0);
+}
+
+static void make_pod(struct stage *stage, const char *owner) {
+    AUTO_TEXT text = text_format(
+        "{'metadata':{'name':'%s-x7','namespace':'default','ownerReferences':[{'apiVersion':'batch/v1','kind':'Job',"
+        "'name':'%s','uid':'%s','controller':true}]},'spec':{'containers':[{'name':'c','image':'i'}]}}",
+        owner, owner, object_uid(stage_job(stage, 0, owner)));
+    AUTO_JSON pod = harness_json(text);
+    assert_int_equal(world_apply(stage->clusters[0], "", "pods", pod, stage->now.wall_ns), 201);
+}
+
+static void a_pod_prevents_the_first_placement(void **state) {
+    (void)state;
+    struct stage stage;
+    begin_with_pods(&stage);
+    make_pod(&stage, "a");
+    stage_run(&stage, 60 * CLOCK_MINUTE);
+    assert_int_equal(stage_where(&stage, "a"), 0);
+    assert_int_equal(stage_told(&stage, "it made pods a-x7"), 1);
+    assert_int_equal(stage.sent[0][VERB_RAW_GET], 1);
+    stage_end(&stage);
+}
+
+static void pods_are_listed_once(void **state) {
+    (void)state;
+    struct stage stage;
+    begin_with_pods(&stage);
+    stage_run(&stage, 2 * CLOCK_SECOND);
+    assert_int_not_equal(stage_where(&stage, "a"), 0);
+    stage_submit(&stage, "b", "");
+    stage_run(&stage, CLOCK_SECOND);
+    assert_int_not_equal(stage_where(&stage, "b"), 0);
+    assert_int_equal(stage.sent[0][VERB_RAW_GET], 1);
+    stage_end(&stage);
+}
+
+static int answer_to_lists;
+
+static int meddle_with_lists(struct stage *stage, const struct command *command) {
+    (void)stage;
+    return command->request.verb == VERB_RAW_GET ? answer_to_lists : STAGE_PASS;
+}
+
+static void pods_that_cannot_be_listed_delay_nothing_for_long(void **state) {
+    (void)state;
+    struct stage stage;
+    begin_with_pods(&stage);
+    stage.meddle = meddle_with_lists;
+    answer_to_lists = 503;
+    stage_run(&stage, 10 * CLOCK_SECOND);
+    assert_int_equal(stage_where(&stage, "a"), 0);
+    assert_true(stage.sent[0][VERB_RAW_GET] < 15);
+    answer_to_lists = 403;
+    unsigned warnings = stage.warnings;
+    stage_run(&stage, 2 * CLOCK_SECOND);
+    assert_int_equal(stage.warnings, warnings + 1);
+    assert_int_not_equal(stage_where(&stage, "a"), 0);
+    stage_end(&stage);
+}
+
+static void a_later_api_ends_the_wait(void **state) {
+    (void)state;
+    struct stage stage;
+    start_doubted(&stage);
+    stage_step(&stage, &(struct engine_event){.type = EVENT_FIELD, .field.settled = true});
+    stage_run(&stage, CLOCK_SECOND / 2);
+    assert_int_not_equal(stage_where(&stage, "a"), 0);
+    stage_end(&stage);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(anothers_final_status_does_not_end_a_running_mirror),
@@ -289,6 +502,17 @@ int main(void) {
         cmocka_unit_test(an_object_that_was_made_from_it_is_noticed),
         cmocka_unit_test(what_runs_already_is_not_placed),
         cmocka_unit_test(this_hosts_own_writes_raise_no_suspicion),
+        cmocka_unit_test(it_keeps_a_workload_that_the_host_yields),
+        cmocka_unit_test(a_restarted_host_still_yields_it),
+        cmocka_unit_test(a_retry_resumes_a_yielded_mirror),
+        cmocka_unit_test(a_final_status_ends_a_mirror_that_yields),
+        cmocka_unit_test(the_first_workload_waits_for_signs),
+        cmocka_unit_test(a_sign_before_the_first_placement_prevents_it),
+        cmocka_unit_test(a_suspended_workload_shows_no_signs),
+        cmocka_unit_test(a_later_api_ends_the_wait),
+        cmocka_unit_test(a_pod_prevents_the_first_placement),
+        cmocka_unit_test(pods_are_listed_once),
+        cmocka_unit_test(pods_that_cannot_be_listed_delay_nothing_for_long),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
 }

@@ -21,7 +21,10 @@ struct stand {
 static void take(void *ctx, struct engine_event *event) {
     struct stand *stand = ctx;
     assert_int_equal(event->type, EVENT_FIELD);
-    buffer_printf(&stand->told, "%zu %s;", event->kind, event->lacks ? "lacks" : "has");
+    buffer_printf(&stand->told, "%zu %s;", event->kind,
+                  event->field.lacks     ? "lacks"
+                  : event->field.settled ? "settled"
+                                         : "has");
 }
 
 static void begin_list(struct stand *stand, size_t kind, const char *version) {
@@ -70,6 +73,29 @@ static void a_field_that_is_there_is_asked_for_once_for_each_list(void **state) 
     end(&stand, "0 has;");
 }
 
+// Of a kind with versions that ignore managedBy, the first workload may wait for the answer.
+static void a_later_version_of_the_api_is_noticed_at_once(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand);
+    struct kind *kind = stand.scope.settings.kinds[0];
+    fake_answer(&stand.fake, 1, 200, DOCUMENT("managedBy"));
+    kind->doubted_until = "/spec/later";
+    begin_list(&stand, 0, "v1");
+    pass(&stand, 0);
+    assert_int_equal(stand.fake.count, 2);
+    fake_answer(&stand.fake, 2, 200, DOCUMENT("managedBy"));
+    begin_list(&stand, 0, "v1");
+    pass(&stand, 0);
+    fake_answer(&stand.fake, 3, 200, DOCUMENT("managedBy\":{},\"later"));
+    kind->doubted_until = "";
+    begin_list(&stand, 0, "v1");
+    pass(&stand, 0);
+    fake_answer(&stand.fake, 4, 200, DOCUMENT("managedBy\":{},\"later"));
+    kind->doubted_until = NULL;
+    end(&stand, "0 has;0 has;0 settled;0 has;");
+}
+
 static void a_field_that_is_missing_is_asked_for_until_it_is_there(void **state) {
     (void)state;
     struct stand stand;
@@ -109,6 +135,7 @@ static void a_server_that_does_not_say_is_not_asked_again_soon(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_field_that_is_there_is_asked_for_once_for_each_list),
+        cmocka_unit_test(a_later_version_of_the_api_is_noticed_at_once),
         cmocka_unit_test(a_field_that_is_missing_is_asked_for_until_it_is_there),
         cmocka_unit_test(a_server_that_does_not_say_is_not_asked_again_soon),
     };

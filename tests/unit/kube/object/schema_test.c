@@ -22,7 +22,9 @@
                      "Ref") "},"                                                                                       \
                             "'com.example.Spec':{'properties':{'managedBy':{'type':'string'},'runPolicy':{'$ref':"     \
                             "'#/components/schemas/com.example.Policy'}}},"                                            \
-                            "'com.example.Policy':{'properties':{'suspend':{}}},"                                      \
+                            "'com.example.Policy':{'properties':{'suspend':{},'rules':{'type':'array','items':"        \
+                            "{'$ref':'#/components/schemas/com.example.Rule'}}}},"                                     \
+                            "'com.example.Rule':{'properties':{'name':{}}},"                                           \
                             "'com.example.Old':{'properties':{'spec':{'properties':{'suspend':{'description':'"        \
                             "managedBy'}}}}," GVK(                                                                     \
                                 "Old") "},"                                                                            \
@@ -62,6 +64,8 @@ static void a_field_is_found_through_references(void **state) {
         {"Ref", "/spec/managedBy", SCHEMA_HAS},
         {"Ref", "/spec/runPolicy/suspend", SCHEMA_HAS},
         {"Ref", "/spec/runPolicy/managedBy", SCHEMA_LACKS},
+        {"Ref", "/spec/runPolicy/rules/*/name", SCHEMA_HAS},
+        {"Ref", "/spec/runPolicy/rules/*/managedBy", SCHEMA_LACKS},
         {"Old", "/spec/managedBy", SCHEMA_LACKS},
         {"Old", "/spec/suspend", SCHEMA_HAS},
         {"Old", "/metadata/labels/managed-by", SCHEMA_HAS},
