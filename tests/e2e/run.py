@@ -19,6 +19,7 @@ ROOT = os.path.normpath(os.path.join(HERE, "..", ".."))
 sys.path.insert(0, HERE)
 
 import servers  # noqa: E402
+from assets import Assets  # noqa: E402
 from env import Env  # noqa: E402
 from skip import Skip  # noqa: E402
 
@@ -41,6 +42,7 @@ MODULES = (
     "test_hostile",
     "test_back",
     "test_guards",
+    "test_versions",
     "test_workers",
     "test_credentials",
     "test_kinds",
@@ -123,9 +125,15 @@ def restore(env):
         print(indent(f"could not clean up after it: {error!r}"))
 
 
+def gates(assets):
+    """In Kubernetes 1.37 a Job has spec.scheduling only with these. The first worker has the defaults."""
+    return {name: "GenericWorkload=true,WorkloadWithJob=true" for name in ("management", "w2")
+            if assets.version(name) >= (1, 37)}
+
+
 def run_all(options, tests, folder, results):
-    with servers.Clusters(options.assets, folder) as clusters:
-        print(f"{len(clusters.all)} clusters ready after {clusters.took:.1f} s, in {folder}", flush=True)
+    with servers.Clusters(options.assets, folder, gates=gates(options.assets)) as clusters:
+        print(f"{clusters.versions()}: ready after {clusters.took:.1f} s, in {folder}", flush=True)
         env = Env(clusters, folder, options.wharf, options.adapters)
         env.selected = {test.__name__ for _, test in tests}
         try:
@@ -158,7 +166,11 @@ def parse_arguments():
     parser.add_argument("--keep", action="store_true", help="leave the clusters running at the end, until Ctrl-C")
     parser.add_argument("--list", action="store_true", help="only print the tests' sentences")
     parser.add_argument("--build", default=os.path.join(ROOT, "build"), help="the folder with wharf and adapters/")
+    parser.add_argument("--management", metavar="FOLDER", help="servers of the management cluster, of another version")
+    parser.add_argument("--workers", metavar="FOLDER[,FOLDER]", help="servers of the workers: of all, or of the first and "
+                        "of the others")
     options = parser.parse_args()
+    options.assets = Assets(options.management, options.workers.split(",") if options.workers else ())
     options.wharf = os.path.join(options.build, "wharf")
     options.adapters = os.path.join(options.build, "adapters")
     return options
@@ -174,9 +186,9 @@ def main():
     if options.list:
         print("\n".join(sentence for sentence, _ in tests))
         return 0
-    options.assets, looked, missing = servers.find_assets()
-    if not options.assets:
-        print(f"e2e skipped: no {', '.join(missing)} in {looked} (set KUBEBUILDER_ASSETS)")
+    missing = options.assets.missing()
+    if missing:
+        print(f"e2e skipped: {missing}")
         print("0 passed, 0 failed, 1 skipped")
         return 0
     if not os.access(options.wharf, os.X_OK):

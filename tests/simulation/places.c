@@ -60,7 +60,9 @@ struct placement_options places_options(const struct trial *trial) {
     bool places = trial->plan.places;
     struct placement_options options = {.otherwise = {.policy = places ? policy_of(trial) : PLACEMENT_LEAST_ACTIVE,
                                                       .worker_selector = places ? SELECTED : NULL,
-                                                      .require_fields = trial->plan.fields,
+                                                      .require_fields = trial->plan.fields && draw(trial, 402, 2)
+                                                                            ? REQUIRE_ALL
+                                                                            : REQUIRE_SCHEDULING,
                                                       .wait_when_lost = trial->plan.wait,
                                                       .pending_timeout_ns = trial->plan.pending_timeout_ns,
                                                       .give_up_after_ns = trial->plan.give_up_after_ns}};

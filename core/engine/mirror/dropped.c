@@ -117,31 +117,28 @@ static void compare(struct dropped_search *search, const struct json *sent, cons
         compare_members(search, sent, stored, &below);
 }
 
-static size_t find(struct dropped_search search, const struct json *sent, const struct json *stored) {
+size_t dropped_find(const struct kind *kind, bool only_scheduling, const struct json *sent, const struct json *stored,
+                    struct buffer *out) {
+    struct dropped_search search = {.kind = kind, .only_scheduling = only_scheduling, .out = out};
     const struct json *spec = json_get(sent, "spec"), *kept = json_get(stored, "spec");
     if (spec && kept)
         compare(&search, spec, kept, &(struct dropped_at){.above = NULL});
-    if (search.out && search.found > DROPPED_NAMED)
-        buffer_printf(search.out, ", and %zu more", search.found - DROPPED_NAMED);
+    if (out && search.found > DROPPED_NAMED)
+        buffer_printf(out, ", and %zu more", search.found - DROPPED_NAMED);
     return search.found;
-}
-
-size_t dropped_find(const struct kind *kind, const struct json *sent, const struct json *stored, struct buffer *out) {
-    return find((struct dropped_search){.kind = kind, .out = out}, sent, stored);
 }
 
 size_t dropped_of(struct engine *engine, struct entry *entry, const struct json *stored, bool only_scheduling,
                   struct buffer *out) {
     const struct kind *kind = engine->kinds[entry->kind];
     const struct json *workload = doc_tree(&engine->store, &entry->workload->doc);
-    if (!workload || dropped_find(kind, workload, stored, NULL) == 0)
+    if (!workload || dropped_find(kind, only_scheduling, workload, stored, NULL) == 0)
         return 0;
     AUTO_CALL call;
     AUTO_JSON sent = NULL;
     struct mirror_context context = call_begin_for_mirror(engine, entry, NULL, WHARF_MIRROR_NONE, &call);
-    if (!context.workload || mirror_make(&context, &sent) != WHARF_OK)
-        return 0;
-    return find((struct dropped_search){.only_scheduling = only_scheduling, .out = out}, sent, stored);
+    bool made = context.workload && mirror_make(&context, &sent) == WHARF_OK;
+    return made ? dropped_find(NULL, only_scheduling, sent, stored, out) : 0;
 }
 
 enum require_fields dropped_required(const struct engine *engine, const struct entry *entry) {

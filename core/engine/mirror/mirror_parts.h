@@ -33,13 +33,6 @@ void marks_adopt(struct entry *entry, struct mirror *mirror, uint32_t attempt);
 // absent fields count, not added or changed ones. No mirror runs without a field that placement.requireFields names:
 // the host tries the create first without storing (dryRun). By default these are the fields that change the scheduling,
 // and the host tries each combination of them once, until the watch ends.
-#define DROPPED_NAMED 5      // fields named in a message
-#define DROPPED_TEXT_MAX 900 // bytes of the message
-
-// Appends "/spec/failurePolicy, /spec/a, and 2 more": the fields of `sent` that `stored` lacks. Servers may drop empty
-// values (null, false, 0, "", {}, []). The host compares items of lists by name, or by position in lists of equal
-// length. `kind` not NULL: removed fields of the kind do not count. `out` may be NULL. Returns the number of fields.
-size_t dropped_find(const struct kind *kind, const struct json *sent, const struct json *stored, struct buffer *out);
 
 // The number of fields that the server drops if it has stored, or would store, the mirror like this; 0 also if unknown.
 // Makes the mirror anew only if the server may have dropped some.
@@ -51,15 +44,6 @@ enum require_fields dropped_required(const struct engine *engine, const struct e
 bool dropped_must_try(struct engine *engine, const struct entry *entry, const struct mirror *mirror);
 // The worker has stored the mirror, with all required fields or without `some`.
 void dropped_note(struct engine *engine, const struct entry *entry, const struct mirror *mirror, bool some);
-
-// Fields that change the scheduling. `in`: the name of the object with the field, or of its list; NULL: the spec.
-bool scheduling_is_named(const char *name, const char *in);
-// A server may leave out this value, of such a field or of one below. An empty object has a meaning (`gang: {}`).
-bool scheduling_is_unset(const char *name, const struct json *value);
-// Whether the value contains such a field. `depth` is 0.
-bool scheduling_is_below(const struct json *value, const char *name, int depth);
-// A hash of the names of such fields and of all fields below, without values; 0: the workload has none.
-uint64_t scheduling_fingerprint(const struct kind *kind, const struct json *workload);
 
 // A suspended mirror of a workload that is to run, if the worker did not suspend the mirror: the host did, or fails to
 // resume the mirror. The workload waits for that (WAITING_RESUME): `wharf explain` says so, and an Event if the wait

@@ -2,7 +2,8 @@
 // Fields that change how the pods of a workload are scheduled, of any kind: they have the same names wherever a kind
 // contains a pod's spec. The names of the newest are from the Job of Kubernetes 1.37 (spec.scheduling) and the pods of
 // 1.36 (schedulingGroup) and 1.35 (workloadRef); schedulingPolicy is the one of Kubeflow's runPolicy.
-#include "core/engine/mirror/mirror_parts.h"
+#include "core/base/text.h"
+#include "core/engine/mirror/mirror.h"
 
 #define DEPTH_MAX 64
 #define MIX UINT64_C(0x9e3779b97f4a7c15)
