@@ -5,8 +5,7 @@
 #define POLICIES                                                                                                       \
     CONFIG_WORDS({"leastActive", PLACEMENT_LEAST_ACTIVE}, {"ordered", PLACEMENT_ORDERED},                              \
                  {"weighted", PLACEMENT_WEIGHTED}, {"binPack", PLACEMENT_BIN_PACK})
-#define REQUIRED                                                                                                       \
-    CONFIG_WORDS({"scheduling", REQUIRE_SCHEDULING}, {"true", REQUIRE_ALL}, {"false", REQUIRE_NONE})
+#define REQUIRED CONFIG_WORDS({"scheduling", REQUIRE_SCHEDULING}, {"true", REQUIRE_ALL}, {"false", REQUIRE_NONE})
 #define LOWER "abcdefghijklmnopqrstuvwxyz0123456789-*"
 #define RULE(member) offsetof(struct placement_rule, member)
 

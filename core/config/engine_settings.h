@@ -29,9 +29,9 @@ struct placement_rule {
     enum placement_policy policy;
     const char *worker_selector; // NULL: all
     enum require_fields require_fields;
-    bool wait_when_lost;         // onWorkerLost: wait
-    int64_t pending_timeout_ns;  // 0: no limit
-    int64_t give_up_after_ns;    // 0: never
+    bool wait_when_lost;        // onWorkerLost: wait
+    int64_t pending_timeout_ns; // 0: no limit
+    int64_t give_up_after_ns;   // 0: never
 };
 
 struct placement_options {

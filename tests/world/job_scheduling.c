@@ -32,7 +32,8 @@ void job_check_scheduling(const struct json *spec, struct field_problems *proble
 static bool check_presence(const struct json *now, const struct json *old, const char *path,
                            struct field_problems *problems) {
     if (!now != !old)
-        problem_invalid(problems, path, now, now ? "field cannot be set once created" : "field cannot be cleared once set");
+        problem_invalid(problems, path, now,
+                        now ? "field cannot be set once created" : "field cannot be cleared once set");
     return now && old;
 }
 

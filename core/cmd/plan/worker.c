@@ -200,8 +200,8 @@ static void report_dropped(struct dry_run_trial *trial) {
     const struct placement_options *placement = &trial->object->plan->config->engine.placement;
     enum require_fields required = placement->otherwise.require_fields;
     AUTO_BUFFER(fields, DROPPED_TEXT_MAX);
-    if (required == REQUIRE_NONE || dropped_find(NULL, required == REQUIRE_SCHEDULING, trial->object->mirror,
-                                                 trial->response.value, &fields) == 0)
+    if (required == REQUIRE_NONE ||
+        dropped_find(NULL, required == REQUIRE_SCHEDULING, trial->object->mirror, trial->response.value, &fields) == 0)
         return;
     plan_comment(&trial->object->lines, "%s does not keep %s, which requireFields asks for: another worker is tried%s",
                  trial->name, fields.data ? fields.data : "fields",

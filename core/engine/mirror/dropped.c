@@ -180,10 +180,8 @@ static void on_state(struct engine *engine, struct engine_event *event) {
     engine->clusters[event->cluster].mirror = (struct kept_fields){0};
 }
 
-const struct part part_dropped = {.name = "dropped fields",
-                                  .before = answer_check_dropped,
-                                  .events = PART_EVENT(EVENT_STATE),
-                                  .event = on_state};
+const struct part part_dropped = {
+    .name = "dropped fields", .before = answer_check_dropped, .events = PART_EVENT(EVENT_STATE), .event = on_state};
 
 const char *marks_lost(struct engine *engine, const struct entry *entry, struct mirror *mirror, uint32_t attempt,
                        bool sealed) {

@@ -302,8 +302,8 @@ bool carry_immutable_differs(const wharf_kind *kind, const struct json *workload
 
 // Appends "/spec/failurePolicy, /spec/a, and 2 more": the fields of `sent` that `stored` lacks. Servers may drop empty
 // values (null, false, 0, "", {}, []). The host compares items of lists by name, or by position in lists of equal
-// length. `kind` not NULL: removed fields of the kind do not count. `only_scheduling`: others do not count either. `out` may be
-// NULL. Returns the number of fields.
+// length. `kind` not NULL: removed fields of the kind do not count. `only_scheduling`: others do not count either.
+// `out` may be NULL. Returns the number of fields.
 size_t dropped_find(const struct kind *kind, bool only_scheduling, const struct json *sent, const struct json *stored,
                     struct buffer *out);
 

@@ -13,19 +13,11 @@
 static const struct {
     const char *name, *in;
 } fields[] = {
-    {"affinity", NULL},
-    {"claims", "resources"},
-    {"nodeName", NULL},
-    {"nodeSelector", NULL},
-    {"priorityClassName", NULL},
-    {"resourceClaims", NULL},
+    {"affinity", NULL},         {"claims", "resources"},     {"nodeName", NULL},
+    {"nodeSelector", NULL},     {"priorityClassName", NULL}, {"resourceClaims", NULL},
     {"resources", "spec"}, // of a pod
-    {"scheduling", NULL},
-    {"schedulingGates", NULL},
-    {"schedulingGroup", NULL},
-    {"schedulingPolicy", NULL},
-    {"tolerations", NULL},
-    {"topologySpreadConstraints", NULL},
+    {"scheduling", NULL},       {"schedulingGates", NULL},   {"schedulingGroup", NULL},
+    {"schedulingPolicy", NULL}, {"tolerations", NULL},       {"topologySpreadConstraints", NULL},
     {"workloadRef", NULL},
 };
 

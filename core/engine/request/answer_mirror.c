@@ -442,4 +442,3 @@ void answer_of_mirror(struct engine *engine, struct entry *entry, struct request
     // The host reads a possibly suspended mirror before another patch overwrites its record.
     mirror->facts.unsure |= request->stops && !done && !answer_certainly_not_done(response->reason);
 }
-

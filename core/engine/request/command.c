@@ -55,7 +55,7 @@ static bool fill_command(struct command *command, const struct engine *engine, c
         .name = update_string(&at, name, strlen(name)),
         .body = request->body ? update_string(&at, request->body, request->body_len) : NULL,
         .body_len = request->body_len,
-        .dry_run = request->type != REQUEST_TRIAL                         ? DRY_RUN_NO
+        .dry_run = request->type != REQUEST_TRIAL                   ? DRY_RUN_NO
                    : dropped_required(engine, entry) == REQUIRE_ALL ? DRY_RUN_STRICT
                                                                     : DRY_RUN,
     };

@@ -207,7 +207,8 @@ static void where_no_worker_keeps_the_fields_it_waits_and_is_tried_slowly(void *
 // Fields that change the scheduling, by default.
 
 #define PRIORITY "/spec/template/spec/priorityClassName"
-#define IMPORTANT "'template':{'spec':{'restartPolicy':'Never','priorityClassName':'high','containers':[" CONTAINER "]}}"
+#define IMPORTANT                                                                                                      \
+    "'template':{'spec':{'restartPolicy':'Never','priorityClassName':'high','containers':[" CONTAINER "]}}"
 #define PLAIN "'template':{'spec':{'restartPolicy':'Never','containers':[" CONTAINER "]}}"
 #define CONTAINER "{'name':'c','image':'i'}"
 #define GANG "'scheduling':{'schedulingPolicy':{'gang':{}}}"
@@ -243,7 +244,8 @@ static void what_changes_the_scheduling_is_known_by_its_name(void **state) {
         {"{'template':{'spec':{'resources':{'requests':{'cpu':'1'}}}}}", true},
         {"{'template':{'spec':{'containers':[{'resources':{'claims':[{'name':'gpu'}]}}]}}}", true},
         {"{'claims':[{'name':'gpu'}]}", false},
-        {"{'rayClusterSpec':{'workerGroupSpecs':[{'template':{'spec':{'tolerations':[{'operator':'Exists'}]}}}]}}", true},
+        {"{'rayClusterSpec':{'workerGroupSpecs':[{'template':{'spec':{'tolerations':[{'operator':'Exists'}]}}}]}}",
+         true},
         {"{'runPolicy':{'schedulingPolicy':{'minAvailable':2}}}", true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -291,8 +293,9 @@ static void a_workload_does_not_run_where_a_field_for_its_scheduling_is_dropped(
     assert_non_null(stage_job(&stage, 2, "a"));
     assert_int_equal(stage.sent[1][VERB_CREATE], 1); // not stored
     assert_int_equal(stage.sent[1][VERB_DELETE], 0);
-    assert_int_equal(stage_told(&stage, "FieldsDropped: cluster w1 rejected the mirror: the worker does not keep " PRIORITY
-                                        ", which requireFields asks for; the host created nothing"),
+    assert_int_equal(stage_told(&stage,
+                                "FieldsDropped: cluster w1 rejected the mirror: the worker does not keep " PRIORITY
+                                ", which requireFields asks for; the host created nothing"),
                      1);
     stage_end(&stage);
 }
@@ -310,11 +313,11 @@ static void a_job_with_a_gang_runs_where_the_server_has_gangs(void **state) {
     assert_int_equal(stage.sent[1][VERB_DELETE], 0);
     assert_int_equal(stage_told(&stage, "the worker does not keep /spec/scheduling"), 1);
     assert_non_null(pointer_find(stage_job(&stage, 2, "a"), "/spec/scheduling/schedulingPolicy/gang"));
-    assert_int_equal(stage_patch(&stage, 0, "a", NULL,
-                                 "{'spec':{'scheduling':{'schedulingPolicy':{'gang':{'minCount':1}}}}}"), 200);
+    assert_int_equal(
+        stage_patch(&stage, 0, "a", NULL, "{'spec':{'scheduling':{'schedulingPolicy':{'gang':{'minCount':1}}}}}"), 200);
     stage_run(&stage, CLOCK_SECOND);
-    assert_int_equal(json_int64(pointer_find(stage_job(&stage, 2, "a"),
-                                             "/spec/scheduling/schedulingPolicy/gang/minCount"), 0), 1);
+    assert_int_equal(
+        json_int64(pointer_find(stage_job(&stage, 2, "a"), "/spec/scheduling/schedulingPolicy/gang/minCount"), 0), 1);
     stage_end(&stage);
 }
 
