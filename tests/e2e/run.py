@@ -66,13 +66,13 @@ MODULES = (
 
 
 def find_tests(pattern):
-    """(sentence, function), in the order in which they are written."""
+    """(sentence, function), in the order in which they are written. The pattern is about "test_life: a sentence"."""
     found = []
     for module in map(importlib.import_module, MODULES):
         for name, function in vars(module).items():
             if inspect.isfunction(function) and function.__module__ == module.__name__ and name[0] != "_":
                 found.append((name.replace("_", " "), function))
-    return [test for test in found if not pattern or re.search(pattern, test[0])]
+    return [test for test in found if not pattern or re.search(pattern, f"{test[1].__module__}: {test[0]}")]
 
 
 class Results:
@@ -162,7 +162,7 @@ def keep(env):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("-k", metavar="PATTERN", default="", help="only tests whose sentence matches")
+    parser.add_argument("-k", metavar="PATTERN", default="", help="only tests whose module or sentence matches: test_life")
     parser.add_argument("--keep", action="store_true", help="leave the clusters running at the end, until Ctrl-C")
     parser.add_argument("--list", action="store_true", help="only print the tests' sentences")
     parser.add_argument("--build", default=os.path.join(ROOT, "build"), help="the folder with wharf and adapters/")

@@ -61,7 +61,7 @@ struct placement_options places_options(const struct trial *trial) {
     struct placement_options options = {
         .otherwise = {.policy = places ? policy_of(trial) : PLACEMENT_LEAST_ACTIVE,
                       .worker_selector = places ? SELECTED : NULL,
-                      .require_fields = trial->plan.fields && draw(trial, 402, 2) ? REQUIRE_ALL : REQUIRE_SCHEDULING,
+                      .require_fields = trial->plan.fields && draw(trial, 405, 3) ? REQUIRE_ALL : REQUIRE_SCHEDULING,
                       .wait_when_lost = trial->plan.wait,
                       .pending_timeout_ns = trial->plan.pending_timeout_ns,
                       .give_up_after_ns = trial->plan.give_up_after_ns}};
