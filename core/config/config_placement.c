@@ -5,6 +5,7 @@
 #define POLICIES                                                                                                       \
     CONFIG_WORDS({"leastActive", PLACEMENT_LEAST_ACTIVE}, {"ordered", PLACEMENT_ORDERED},                              \
                  {"weighted", PLACEMENT_WEIGHTED}, {"binPack", PLACEMENT_BIN_PACK})
+#define REQUIRED CONFIG_WORDS({"scheduling", REQUIRE_SCHEDULING}, {"true", REQUIRE_ALL}, {"false", REQUIRE_NONE})
 #define LOWER "abcdefghijklmnopqrstuvwxyz0123456789-*"
 #define RULE(member) offsetof(struct placement_rule, member)
 
@@ -19,7 +20,7 @@ static const struct config_field rule_fields[] = {
      .help = "Default: all. Of the labels of namespaces of the management cluster."},
     {"policy", config_read_word, RULE(policy), .help = "Instead of placement.policy.", POLICIES},
     {"workerSelector", config_read_selector, RULE(worker_selector), .help = "Instead of placement.workerSelector."},
-    {"requireFields", config_read_bool, RULE(require_fields), .help = "Instead of placement.requireFields."},
+    {"requireFields", config_read_word, RULE(require_fields), .help = "Instead of placement.requireFields.", REQUIRED},
     {"pendingTimeout", config_read_duration, RULE(pending_timeout_ns), .help = "Instead of placement.pendingTimeout."},
     {"giveUpAfter", config_read_duration, RULE(give_up_after_ns), .help = "Instead of placement.giveUpAfter."},
     {"onWorkerLost", config_read_switch, RULE(wait_when_lost), .help = "Instead of onWorkerLost.",
@@ -48,9 +49,10 @@ const struct config_field config_placement[] = {
      .help = "Default leastActive. Which of the workers that may have a workload gets it (docs/placement.md).",
      POLICIES},
     {"workerSelector", config_read_selector, OVERALL(worker_selector), .help = "Default: all. Of the workers' labels."},
-    {"requireFields", config_read_bool, OVERALL(require_fields),
-     .help = "Default false. Whether to withdraw a mirror after its worker dropped fields, and to place the workload "
-             "elsewhere."},
+    {"requireFields", config_read_word, OVERALL(require_fields),
+     .help = "Default scheduling. Which fields a worker must keep to get a mirror: those that change the scheduling, "
+             "all (true), or none (docs/guards.md).",
+     REQUIRED},
     {"pendingTimeout", config_read_duration, OVERALL(pending_timeout_ns),
      .help = "Default 0: never. When a mirror that has not started is withdrawn and placed elsewhere."},
     {"giveUpAfter", config_read_duration, OVERALL(give_up_after_ns),

@@ -131,10 +131,11 @@ bool config_read_rate(const struct config_value *value) {
 static const struct config_word *find_word(const struct config_value *value) {
     const struct config_word *list = value->field->words;
     const char *text = json_string(value->json), *words[WORDS_MAX];
+    const char *given = json_is(value->json, JSON_BOOL) ? json_bool(value->json, false) ? "true" : "false" : text;
     size_t count = 0;
     for (; list[count].word; count++) {
         words[count] = list[count].word;
-        if (text_equal(text, words[count]))
+        if (text_equal(given, words[count]))
             return &list[count];
     }
     AUTO_BUFFER(expected, LIST_MAX);

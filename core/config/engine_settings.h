@@ -14,6 +14,13 @@ enum placement_policy {
     PLACEMENT_BIN_PACK      // most active workloads
 };
 
+// A worker that drops such a field of a mirror does not get the mirror.
+enum require_fields {
+    REQUIRE_SCHEDULING, // fields that change the scheduling (core/engine/mirror/scheduling.c)
+    REQUIRE_NONE,
+    REQUIRE_ALL
+};
+
 // One complete rule: the overall settings fill in omitted keys.
 struct placement_rule {
     const char *kinds;              // "jobs.batch,Job"; NULL: all
@@ -21,10 +28,10 @@ struct placement_rule {
     const char *namespace_selector; // of the namespace's labels; NULL: all
     enum placement_policy policy;
     const char *worker_selector; // NULL: all
-    bool require_fields;         // a mirror that the worker drops fields of is withdrawn
-    bool wait_when_lost;         // onWorkerLost: wait
-    int64_t pending_timeout_ns;  // 0: no limit
-    int64_t give_up_after_ns;    // 0: never
+    enum require_fields require_fields;
+    bool wait_when_lost;        // onWorkerLost: wait
+    int64_t pending_timeout_ns; // 0: no limit
+    int64_t give_up_after_ns;   // 0: never
 };
 
 struct placement_options {

@@ -16,6 +16,8 @@
 // permits this factor of the number and the memory. Later the host reads mirrors kept by name one by one.
 #define ENGINE_UNLISTED 8
 
+#define KEPT_FIELDS 16 // combinations of fields, of each worker
+
 // The state of the parts. Only the folder with the name of a member of struct engine, struct engine_cluster or struct
 // workload uses that member (membership: clusters); all folders read the other members.
 
@@ -69,6 +71,10 @@ struct engine_cluster {              // one number
         struct durations *durations; // of compared workloads; NULL: none
         uint16_t fast;               // a bit for each of the last 16 compared workloads: far faster than elsewhere
     } placement;
+    struct kept_fields { // see dropped_must_try
+        uint64_t fingerprints[KEPT_FIELDS];
+        unsigned next;
+    } mirror;
     struct pace *request;
     struct status_bytes { // written for statuses of the worker's mirrors, see status.h
         int64_t full_ns, closed_until_ns;

@@ -70,6 +70,7 @@ static wharf_result mirror(const wharf_call *call, const wharf_value *workload, 
     for (const char *const *field = generated; *field && !host->is(workload, MANUAL, "true"); field++)
         host->remove(call, mirror, *field);
     job_note_earlier(call, workload, mirror);
+    job_fit_gang(call, workload, mirror);
     if (runs_in_vain(workload))
         host->set_boolean(call, mirror, SUSPEND, 1);
     return WHARF_OK;
@@ -99,10 +100,21 @@ static void fix_template(const wharf_call *call, const wharf_value *mirror, whar
     host->set_boolean(call, desired, SUSPEND, 1);
 }
 
+// Of scheduling, a server accepts only another minCount, of an existing gang that is not greater than parallelism
+// (validateGangMinCount).
+static void fix_gang(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
+                     wharf_value *desired) {
+    if (!host->find(mirror, GANG) || !host->find(workload, GANG))
+        host->take(call, desired, mirror, SCHEDULING);
+    else
+        job_fit_gang(call, workload, desired);
+}
+
 static wharf_result update(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                            wharf_value *desired) {
     fix_completions(call, mirror, desired);
     fix_template(call, mirror, desired);
+    fix_gang(call, workload, mirror, desired);
     job_keep_left(call, workload, desired);
     // Newer servers default the field; older ones would drop the field again and again.
     if (!host->find(mirror, "/spec/podReplacementPolicy"))
@@ -120,6 +132,7 @@ static const wharf_carried carried[] = {
     {.pointer = "/spec/backoffLimit"},
     {.pointer = "/spec/maxFailedIndexes"},
     {.pointer = "/spec/podReplacementPolicy"},
+    {.pointer = MIN_COUNT},
     WHARF_CARRIED_POD_TEMPLATE(POD, NULL),
     {.pointer = POD "/spec/affinity/nodeAffinity", .when = WHARF_CARRY_WHILE_SUSPENDED},
     {.pointer = POD "/spec/containers/*/resources", .when = WHARF_CARRY_WHILE_SUSPENDED},

@@ -18,6 +18,9 @@ int64_t job_count(const wharf_value *value, const char *pointer);
 
 #define CONDITIONS "/status/conditions"
 #define SUSPEND "/spec/suspend"
+#define SCHEDULING "/spec/scheduling"
+#define GANG SCHEDULING "/schedulingPolicy/gang"
+#define MIN_COUNT GANG "/minCount"
 // Annotation of a mirror: /status/failed of the workload at the creation of the mirror.
 #define EARLIER_FAILED "/metadata/annotations/job.wharf.dev~1earlier-failed"
 // The same of /status/succeeded, for a Job with completions and without indexes: the mirror needs only the rest of the
@@ -30,6 +33,8 @@ int64_t job_count(const wharf_value *value, const char *pointer);
 int64_t job_earlier(const wharf_value *mirror, const char *annotation);
 // Writes the results of earlier attempts into a new mirror: annotations and remaining work.
 void job_note_earlier(const wharf_call *call, const wharf_value *workload, wharf_value *mirror);
+// Reduces the gang to the pods that the mirror can have at once: else none of them would be scheduled.
+void job_fit_gang(const wharf_call *call, const wharf_value *workload, wharf_value *mirror);
 // In a change of a mirror: reduces carried limits to their remainder.
 void job_keep_left(const wharf_call *call, const wharf_value *workload, wharf_value *desired);
 // The Job controller creates no more pods than the remaining completions.

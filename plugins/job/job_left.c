@@ -5,7 +5,8 @@
 //   - from backoffLimit the adapter subtracts the failures of earlier attempts;
 //   - from activeDeadlineSeconds the time since the workload's startTime, which stays across attempts. A resumed Job
 //     has the whole deadline again (syncJob), and so has the mirror;
-//   - from completions without indexes the successes.
+//   - from completions without indexes the successes. A gang of more pods than are left would wait for ever, so the
+//     adapter lowers minCount too.
 // Indexes run again: no field of a Job marks an index as completed. Annotations of the mirror record the results of
 // earlier attempts at the creation of the mirror: limits of the workload may change later.
 #include "job.h"
@@ -15,6 +16,7 @@
 #define BACKOFF_LIMIT "/spec/backoffLimit"
 #define DEADLINE "/spec/activeDeadlineSeconds"
 #define COMPLETIONS "/spec/completions"
+#define PARALLELISM "/spec/parallelism"
 
 int64_t job_earlier(const wharf_value *mirror, const char *annotation) {
     const char *text = host->string(host->find(mirror, annotation));
@@ -55,6 +57,17 @@ void job_note_earlier(const wharf_call *call, const wharf_value *workload, wharf
     lower(call, workload, mirror, COMPLETIONS, job_earlier(mirror, EARLIER_SUCCEEDED), 0);
     lower(call, workload, mirror, BACKOFF_LIMIT, job_earlier(mirror, EARLIER_FAILED), 0);
     lower(call, workload, mirror, DEADLINE, job_earlier(mirror, EARLIER_SECONDS), 1);
+}
+
+// Without minCount the gang has parallelism pods (defaultMinCountForJob).
+void job_fit_gang(const wharf_call *call, const wharf_value *workload, wharf_value *mirror) {
+    int64_t most = host->integer(host->find(mirror, PARALLELISM), 1);
+    int64_t left = host->integer(host->find(mirror, COMPLETIONS), most);
+    bool lowered = left < most && !host->equal(host->find(mirror, COMPLETIONS), host->find(workload, COMPLETIONS));
+    int64_t gang = host->integer(host->find(mirror, MIN_COUNT), lowered ? most : 0);
+    most = lowered ? left : most;
+    if (host->find(mirror, GANG) && gang > most)
+        host->set_integer(call, mirror, MIN_COUNT, most > 1 ? most : 1);
 }
 
 wharf_result job_pod_sets(const wharf_call *call, const wharf_value *workload, wharf_value *sets) {

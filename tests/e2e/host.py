@@ -145,3 +145,12 @@ class Host:
         done = subprocess.run([self.wharf, *args, "--config", self.config], stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=180, check=False)
         return done.returncode, done.stdout, done.stderr
+
+    def plan(self, body, *flags, code=0):
+        """What `wharf plan` prints about this object; it exits with this code."""
+        path = os.path.join(self.folder, "plan.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(body, file)
+        found, out, err = self.command("plan", "-f", path, *flags)
+        assert found == code and not err, f"exit {found} instead of {code}\n{out}{err}"
+        return out

@@ -19,6 +19,7 @@ ROOT = os.path.normpath(os.path.join(HERE, "..", ".."))
 sys.path.insert(0, HERE)
 
 import servers  # noqa: E402
+from assets import Assets  # noqa: E402
 from env import Env  # noqa: E402
 from skip import Skip  # noqa: E402
 
@@ -43,6 +44,7 @@ MODULES = (
     "test_hostile",
     "test_back",
     "test_guards",
+    "test_versions",
     "test_workers",
     "test_credentials",
     "test_kinds",
@@ -66,13 +68,13 @@ MODULES = (
 
 
 def find_tests(pattern):
-    """(sentence, function), in the order in which they are written."""
+    """(sentence, function), in the order in which they are written. The pattern is about "test_life: a sentence"."""
     found = []
     for module in map(importlib.import_module, MODULES):
         for name, function in vars(module).items():
             if inspect.isfunction(function) and function.__module__ == module.__name__ and name[0] != "_":
                 found.append((name.replace("_", " "), function))
-    return [test for test in found if not pattern or re.search(pattern, test[0])]
+    return [test for test in found if not pattern or re.search(pattern, f"{test[1].__module__}: {test[0]}")]
 
 
 class Results:
@@ -125,9 +127,15 @@ def restore(env):
         print(indent(f"could not clean up after it: {error!r}"))
 
 
+def gates(assets):
+    """In Kubernetes 1.37 a Job has spec.scheduling only with these. The first worker has the defaults."""
+    return {name: "GenericWorkload=true,WorkloadWithJob=true" for name in ("management", "w2")
+            if assets.version(name) >= (1, 37)}
+
+
 def run_all(options, tests, folder, results):
-    with servers.Clusters(options.assets, folder) as clusters:
-        print(f"{len(clusters.all)} clusters ready after {clusters.took:.1f} s, in {folder}", flush=True)
+    with servers.Clusters(options.assets, folder, gates=gates(options.assets)) as clusters:
+        print(f"{clusters.versions()}: ready after {clusters.took:.1f} s, in {folder}", flush=True)
         env = Env(clusters, folder, options.wharf, options.adapters)
         env.selected = {test.__name__ for _, test in tests}
         try:
@@ -156,11 +164,15 @@ def keep(env):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("-k", metavar="PATTERN", default="", help="only tests whose sentence matches")
+    parser.add_argument("-k", metavar="PATTERN", default="", help="only tests whose module or sentence matches: test_life")
     parser.add_argument("--keep", action="store_true", help="leave the clusters running at the end, until Ctrl-C")
     parser.add_argument("--list", action="store_true", help="only print the tests' sentences")
     parser.add_argument("--build", default=os.path.join(ROOT, "build"), help="the folder with wharf and adapters/")
+    parser.add_argument("--management", metavar="FOLDER", help="servers of the management cluster, of another version")
+    parser.add_argument("--workers", metavar="FOLDER[,FOLDER]", help="servers of the workers: of all, or of the first and "
+                        "of the others")
     options = parser.parse_args()
+    options.assets = Assets(options.management, options.workers.split(",") if options.workers else ())
     options.wharf = os.path.join(options.build, "wharf")
     options.adapters = os.path.join(options.build, "adapters")
     return options
@@ -176,9 +188,9 @@ def main():
     if options.list:
         print("\n".join(sentence for sentence, _ in tests))
         return 0
-    options.assets, looked, missing = servers.find_assets()
-    if not options.assets:
-        print(f"e2e skipped: no {', '.join(missing)} in {looked} (set KUBEBUILDER_ASSETS)")
+    missing = options.assets.missing()
+    if missing:
+        print(f"e2e skipped: {missing}")
         print("0 passed, 0 failed, 1 skipped")
         return 0
     if not os.access(options.wharf, os.X_OK):

@@ -12,8 +12,6 @@ from audit import HOST_USERS
 from proc import Process, free_port
 from wait import until
 
-NEEDED = ("kube-apiserver", "etcd", "kube-controller-manager")
-
 _SCRATCH, _BUMP = "c2NyYXRjaA==", 1000   # base64, as etcd's gateway has keys
 
 # Only pods.py runs these servers' pods, and no test needs a service account's token in a pod.
@@ -41,18 +39,13 @@ _AUDIT_POLICY = {
 }
 
 
-def find_assets():
-    """The folder with the servers' binaries, or None and which of them are missing."""
-    folder = os.environ.get("KUBEBUILDER_ASSETS") or "/usr/local/kubebuilder/bin"
-    missing = [name for name in NEEDED if not os.access(os.path.join(folder, name), os.X_OK)]
-    return (None, folder, missing) if missing else (folder, folder, [])
-
-
 class Cluster:
-    """One cluster. start() only starts; ready() says whether it answers, and then starts the controllers."""
+    """One cluster. start() only starts; ready() says whether it answers, and then starts the controllers. `gates` are
+    feature gates of the API server, as in its flag."""
 
-    def __init__(self, name, assets, folder, with_controllers=True, audit_policy=None):
+    def __init__(self, name, assets, folder, with_controllers=True, audit_policy=None, gates=""):
         self.name, self.assets, self.folder = name, assets, os.path.join(folder, name)
+        self.version, self.gates = assets.version(name), gates
         os.makedirs(self.folder, mode=0o700)
         self.port = free_port()
         self.authority = pki.Authority(os.path.join(self.folder, "pki"))
@@ -89,7 +82,7 @@ class Cluster:
             "contexts": [{"name": "default", "context": {"cluster": self.name, "user": user}}]}, indent=1))
 
     def _program(self, binary, flags):
-        argv = [os.path.join(self.assets, binary)] + [f"--{flag}={value}" for flag, value in flags.items()]
+        argv = [self.assets.program(self.name, binary)] + [f"--{flag}={value}" for flag, value in flags.items()]
         return Process(f"{self.name}/{binary}", argv, self.path(binary + ".log"), cwd=self.folder)
 
     def _etcd(self):
@@ -103,6 +96,7 @@ class Cluster:
         certificate, key = self.authority.server()
         self.token_key, public = self.authority.token_keys()
         return self._program("kube-apiserver", {
+            **({"feature-gates": self.gates} if self.gates else {}),
             "etcd-servers": self.etcd_url, "bind-address": "127.0.0.1", "advertise-address": "127.0.0.1",
             "secure-port": self.port, "cert-dir": self.path("certs"), "tls-cert-file": certificate,
             "tls-private-key-file": key, "client-ca-file": self.authority.certificate,
@@ -200,7 +194,8 @@ class Cluster:
 class Clusters:
     """The management cluster and its workers. Use as a context manager: leaving it ends every process."""
 
-    def __init__(self, assets, folder, workers=("w1", "w2"), audit_policy=None):
+    def __init__(self, assets, folder, workers=("w1", "w2"), audit_policy=None, gates=None):
+        self.gates = gates or {}   # of some clusters, by name
         self.all, self.took, self.audit_policy = [], 0.0, audit_policy
         self.assets, self.folder, self.names = assets, folder, ("management", *workers)
 
@@ -208,7 +203,8 @@ class Clusters:
         began = time.monotonic()
         try:
             for name in self.names:
-                self.all.append(Cluster(name, self.assets, self.folder, audit_policy=self.audit_policy))
+                self.all.append(Cluster(name, self.assets, self.folder, audit_policy=self.audit_policy,
+                                        gates=self.gates.get(name, "")))
                 self.all[-1].start()
             for cluster in self.all:
                 cluster.await_ready()
@@ -221,6 +217,9 @@ class Clusters:
     def __exit__(self, *_):
         for cluster in self.all:
             cluster.stop()
+
+    def versions(self):
+        return ", ".join(f"{cluster.name} {'.'.join(map(str, cluster.version))}" for cluster in self.all)
 
     @property
     def management(self):

@@ -60,7 +60,7 @@ def a_workload_of_any_kind_that_no_worker_accepts_fails_in_the_words_of_its_api(
     plays = {plural: all_kinds.play(plural, env.namespace) for plural in all_kinds.fixtures}
     for play in plays.values():
         play.submit()
-    kubectl = [env.clusters.management.assets + "/kubectl", "--kubeconfig", env.clusters.management.admin_config, "-n",
+    kubectl = [env.clusters.assets.tool("kubectl"), "--kubeconfig", env.clusters.management.admin_config, "-n",
                env.namespace]
     for plural, play in plays.items():
         env.until_event(play.name, "GaveUp: not started within 12s.*w1 quota exceeded; w2 quota exceeded")

@@ -250,7 +250,7 @@ _GENERIC = {"generic": {"settings": {"kinds": [{
 
 
 def a_kind_whose_api_lacks_managed_by_is_told(env):
-    kubectl = [env.clusters.management.assets + "/kubectl", "--kubeconfig", env.clusters.management.admin_config]
+    kubectl = [env.clusters.assets.tool("kubectl"), "--kubeconfig", env.clusters.management.admin_config]
     objects = {"apiVersion": "v1", "kind": "List", "items": [_THINGS] + _MAY}
     done = subprocess.run(kubectl + ["apply", "--server-side", "-f", "-"], input=json.dumps(objects), text=True,
                           capture_output=True, timeout=60, check=False)

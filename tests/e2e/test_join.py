@@ -43,7 +43,7 @@ class Place:
                     f'{env.host.wharf} "$@" --adapters {env.host.adapters}\n'
                     f"sed -i s/127.0.0.1:9440/127.0.0.1:{self.port}/ wharf.yaml\n", 0o755)
         self.environment = {**os.environ, "KUBECONFIG": os.path.join(folder, "kubeconfig"), "HOME": folder,
-                            "PATH": f"{folder}:{env.clusters.assets}:{os.environ['PATH']}"}
+                            "PATH": f"{folder}:{env.clusters.assets.base}:{os.environ['PATH']}"}
 
     def _write(self, name, text, mode=0o600):
         path = os.path.join(self.folder, name)
@@ -113,7 +113,7 @@ class Place:
 
 @contextlib.contextmanager
 def _bare(env, *workers):
-    if not os.access(os.path.join(env.clusters.assets, "kubectl"), os.X_OK):
+    if not env.clusters.assets.has("kubectl"):
         raise Skip("kubectl is not there")
     folder = tempfile.mkdtemp(prefix="wharf-e2e-join-")
     kubelets, place = [], None

@@ -22,6 +22,7 @@ import load  # noqa: E402
 import manifests  # noqa: E402
 import servers  # noqa: E402
 import table  # noqa: E402
+from assets import Assets  # noqa: E402
 from audit import Audit  # noqa: E402
 from host import Host  # noqa: E402
 from turn import Script, Turn, Wharf  # noqa: E402
@@ -143,9 +144,9 @@ def report(options, turns, management):
 
 def main():
     options = parse_arguments()
-    assets, looked, missing = servers.find_assets()
-    if not assets:
-        print(f"e2e-bench skipped: no {', '.join(missing)} in {looked} (set KUBEBUILDER_ASSETS)")
+    assets = Assets()
+    if assets.missing():
+        print(f"e2e-bench skipped: {assets.missing()}")
         return 0
     if options.kueue:
         options.kueue, missing = kueue.find()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// placement.requireFields in some trials: API servers of some workers do not know a field that most Jobs have, or drop
-// it from time to time. Checks that no mirror runs without it.
+// placement.requireFields (scheduling or true) in some trials: API servers of some workers do not know a field that
+// most Jobs have, or drop it from time to time. Checks that no mirror runs without it.
 #pragma once
 
 #include "tests/simulation/trial.h"

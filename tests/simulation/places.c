@@ -58,12 +58,13 @@ bool places_wait(const struct trial *trial, const char *namespace_) {
 struct placement_options places_options(const struct trial *trial) {
     static struct placement_rule rule; // read at once
     bool places = trial->plan.places;
-    struct placement_options options = {.otherwise = {.policy = places ? policy_of(trial) : PLACEMENT_LEAST_ACTIVE,
-                                                      .worker_selector = places ? SELECTED : NULL,
-                                                      .require_fields = trial->plan.fields,
-                                                      .wait_when_lost = trial->plan.wait,
-                                                      .pending_timeout_ns = trial->plan.pending_timeout_ns,
-                                                      .give_up_after_ns = trial->plan.give_up_after_ns}};
+    struct placement_options options = {
+        .otherwise = {.policy = places ? policy_of(trial) : PLACEMENT_LEAST_ACTIVE,
+                      .worker_selector = places ? SELECTED : NULL,
+                      .require_fields = trial->plan.fields && draw(trial, 405, 3) ? REQUIRE_ALL : REQUIRE_SCHEDULING,
+                      .wait_when_lost = trial->plan.wait,
+                      .pending_timeout_ns = trial->plan.pending_timeout_ns,
+                      .give_up_after_ns = trial->plan.give_up_after_ns}};
     if (has_rule(trial)) {
         rule = options.otherwise;
         rule.namespaces = "team";

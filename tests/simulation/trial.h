@@ -49,7 +49,7 @@ struct trial_plan { // what the seed determines in advance
     bool steady;     // at the end one trouble stays for a while
     bool places;     // placement is configured, and users say where Jobs may go
     bool spaces;     // not all namespaces are permitted
-    bool fields;     // some workers drop a field, and requireFields is set
+    bool fields;     // some workers drop a field, which requireFields names
     bool intake;     // maxWorkloads is set
     bool wait;       // onWorkerLost: wait, in most namespaces
     bool capacity;   // workers have nodes, and the host looks at what they have left

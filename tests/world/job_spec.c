@@ -180,4 +180,5 @@ void job_check(const struct json *job, struct field_problems *problems) {
     check_template(spec, problems);
     check_selector(job, problems);
     check_hostnames(job, problems);
+    job_check_scheduling(spec, problems);
 }

@@ -89,6 +89,7 @@ void job_check_update(const struct json *job, const struct json *old, struct fie
                                         "managedBy", "successPolicy"};
     check_completions(job, old, problems);
     check_template(job, old, problems);
+    job_check_scheduling_update(spec, old_spec, problems);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         immutable(spec, old_spec, fixed[i], problems);
 }

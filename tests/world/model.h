@@ -102,6 +102,7 @@ struct world_cluster {
     struct world_counts counts;
     bool expired_turn;
     bool held_may_end;
+    bool scheduling; // see world_set_scheduling
     void (*hook)(void *ctx, const struct world_write *write);
     void *hook_ctx;
     world_admission admit;

@@ -43,6 +43,7 @@ static const struct shape job_spec_shape[] = {{"parallelism", SHAPE_INT32, false
                                               {"suspend", SHAPE_BOOL, false},
                                               {"podReplacementPolicy", SHAPE_STRING, false},
                                               {"managedBy", SHAPE_STRING, false},
+                                              {"scheduling", SHAPE_OBJECT, false}, // see world_set_scheduling
                                               {NULL, SHAPE_INT32, false}};
 
 static const struct shape job_status_shape[] = {
@@ -72,8 +73,10 @@ static bool check_strings(const struct json *map, const char *name, char message
     return true;
 }
 
-static bool decode_job(struct json *value, char message[256]) {
+static bool decode_job(const struct kind *kind, struct json *value, char message[256]) {
     struct json *status = json_get(value, "status");
+    if (!kind->cluster->scheduling)
+        json_remove(json_get(value, "spec"), "scheduling");
     if (!shape_apply(value, job_shape, "Job", message))
         return false;
     if (!shape_apply(json_get(value, "spec"), job_spec_shape, "JobSpec.spec", message) ||
@@ -120,7 +123,7 @@ bool rules_decode(const struct kind *kind, struct json *value, char message[256]
         !check_strings(json_get(metadata, "annotations"), "annotations", message))
         return false;
     if (kind->special == SPECIAL_JOB)
-        return decode_job(value, message);
+        return decode_job(kind, value, message);
     if (kind->special == SPECIAL_EVENT)
         return decode_micro_times(value, event_times, message);
     if (kind->special == SPECIAL_LEASE)

@@ -21,6 +21,8 @@ void job_default_labels(struct json *job);
 void job_generate_selector(struct json *job);
 void job_check(const struct json *job, struct field_problems *problems);
 void job_check_update(const struct json *job, const struct json *old, struct field_problems *problems);
+void job_check_scheduling(const struct json *spec, struct field_problems *problems);
+void job_check_scheduling_update(const struct json *spec, const struct json *old_spec, struct field_problems *problems);
 void job_check_status(const struct json *job, const struct json *before, struct field_problems *problems);
 bool job_condition(const struct json *job, const char *type, const char *status);
 bool job_finished(const struct json *job);

@@ -156,6 +156,10 @@ void world_set_hook(struct world_cluster *cluster, void (*hook)(void *ctx, const
     cluster->hook_ctx = ctx;
 }
 
+void world_set_scheduling(struct world_cluster *cluster, bool has) {
+    cluster->scheduling = has;
+}
+
 void world_set_admission(struct world_cluster *cluster, world_admission admit, void *ctx) {
     cluster->admit = admit;
     cluster->admit_ctx = ctx;

@@ -150,6 +150,10 @@ struct world_write {
 // object to show it). The hook may only read from the cluster. NULL removes it.
 void world_set_hook(struct world_cluster *cluster, void (*hook)(void *ctx, const struct world_write *write), void *ctx);
 
+// From now on Jobs have spec.scheduling, as in Kubernetes 1.37 with the feature gate WorkloadWithJob. At first the API
+// server does not know the field, as that of 1.36.
+void world_set_scheduling(struct world_cluster *cluster, bool has);
+
 // Stands for admission webhooks and policy engines: called before a create or update from outside is validated; may
 // change `object` (with metadata, without apiVersion and kind). Returns 0 to let it pass, else an HTTP status (403,
 // 500, 422) with a message: "exceeded quota: ..." for example.

@@ -195,12 +195,27 @@ static struct error *compare_with_existing(struct dry_run_trial *trial) {
     return patch_existing(trial, existing);
 }
 
+// The host would try another worker, as after a trial of its own.
+static void report_dropped(struct dry_run_trial *trial) {
+    const struct placement_options *placement = &trial->object->plan->config->engine.placement;
+    enum require_fields required = placement->otherwise.require_fields;
+    AUTO_BUFFER(fields, DROPPED_TEXT_MAX);
+    if (required == REQUIRE_NONE ||
+        dropped_find(NULL, required == REQUIRE_SCHEDULING, trial->object->mirror, trial->response.value, &fields) == 0)
+        return;
+    plan_comment(&trial->object->lines, "%s does not keep %s, which requireFields asks for: another worker is tried%s",
+                 trial->name, fields.data ? fields.data : "fields",
+                 placement->n_rules > 0 ? ", unless a rule of placement has another requireFields" : "");
+    plan_wrong(trial->object, REJECTED_BY_WORKER);
+}
+
 static struct error *report_answer(struct dry_run_trial *trial) {
     struct plan_object *object = trial->object;
     struct buffer *lines = &trial->object->lines;
     switch (trial->response.reason) {
     case REASON_OK:
         plan_comment(lines, "%s would accept the mirror (dry run)", trial->name);
+        report_dropped(trial);
         return report_changes(trial, object->mirror) ? NULL : error_no_memory();
     case REASON_ALREADY_EXISTS:
         return compare_with_existing(trial);

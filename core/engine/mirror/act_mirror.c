@@ -89,7 +89,7 @@ bool act_create(struct engine *engine, struct entry *entry, const struct action 
     struct json *annotations = json_path(body, "metadata", "annotations", NULL);
     (void)json_set(annotations, MARK_VERSION, json_new_string(doc_version(&engine->store, &entry->workload->doc)));
     struct request_in_flight request = {.type = REQUEST_TRIAL, .wanted = entry->workload->carry_hash};
-    if (!mirror->tried && dropped_are_refused(engine, entry)) {
+    if (dropped_must_try(engine, entry, mirror)) {
         (void)command_send_patch(engine, entry, mirror, body, request);
         return true;
     }

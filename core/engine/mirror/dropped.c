@@ -13,7 +13,8 @@
 
 struct dropped_search {
     const struct kind *kind; // the kind's removed fields do not count; NULL: all fields count
-    struct buffer *out;      // NULL: the caller needs only the number
+    bool only_scheduling;
+    struct buffer *out; // NULL: the caller needs only the number
     size_t found;
 };
 
@@ -23,9 +24,11 @@ struct dropped_at {
     const char *key; // NULL: an item
     size_t index;
     int depth;
+    const char *in;  // the last key above
+    bool scheduling; // is such a field, or below one
 };
 
-// Servers leave out empty values.
+// Servers leave out empty values, CRDs and webhooks also objects of such.
 static bool is_empty(const struct json *value, int depth) {
     switch (json_type(value)) {
     case JSON_NULL:
@@ -55,7 +58,12 @@ static void write_pointer(const struct dropped_at *place, struct buffer *out) {
     }
 }
 
-static void note_field(struct dropped_search *search, const struct dropped_at *place) {
+// The stored object lacks the value at the place.
+static void note_field(struct dropped_search *search, const struct json *value, const struct dropped_at *place) {
+    bool scheduling = place->scheduling || scheduling_is_below(value, place->key, 0);
+    if ((search->only_scheduling && !scheduling) ||
+        (place->scheduling ? scheduling_is_unset(place->key, value) : !scheduling && is_empty(value, 0)))
+        return;
     AUTO_BUFFER(pointer, POINTER_MAX);
     write_pointer(place, &pointer);
     if (pointer.failed || (search->kind && carry_is_removed(&search->kind->abi, pointer.data)))
@@ -85,18 +93,22 @@ static void compare_members(struct dropped_search *search, const struct json *se
                             struct dropped_at *place) {
     for (const struct json *member = json_first(sent); member; member = json_next(member)) {
         place->key = json_key(member);
+        place->scheduling = place->above->scheduling || scheduling_is_named(place->key, place->in);
         const struct json *other = json_get(stored, place->key);
         if (other)
             compare(search, member, other, place);
-        else if (!is_empty(member, 0))
-            note_field(search, place);
+        else
+            note_field(search, member, place);
     }
 }
 
 // The server converted a value of another type, and did not drop it.
 static void compare(struct dropped_search *search, const struct json *sent, const struct json *stored,
                     const struct dropped_at *place) {
-    struct dropped_at below = {.above = place, .depth = place->depth + 1};
+    struct dropped_at below = {.above = place,
+                               .depth = place->depth + 1,
+                               .in = place->key ? place->key : place->in,
+                               .scheduling = place->scheduling};
     if (below.depth > DEPTH_MAX || json_type(sent) != json_type(stored))
         return;
     if (json_is(sent, JSON_ARRAY))
@@ -105,8 +117,9 @@ static void compare(struct dropped_search *search, const struct json *sent, cons
         compare_members(search, sent, stored, &below);
 }
 
-size_t dropped_find(const struct kind *kind, const struct json *sent, const struct json *stored, struct buffer *out) {
-    struct dropped_search search = {.kind = kind, .out = out};
+size_t dropped_find(const struct kind *kind, bool only_scheduling, const struct json *sent, const struct json *stored,
+                    struct buffer *out) {
+    struct dropped_search search = {.kind = kind, .only_scheduling = only_scheduling, .out = out};
     const struct json *spec = json_get(sent, "spec"), *kept = json_get(stored, "spec");
     if (spec && kept)
         compare(&search, spec, kept, &(struct dropped_at){.above = NULL});
@@ -115,21 +128,60 @@ size_t dropped_find(const struct kind *kind, const struct json *sent, const stru
     return search.found;
 }
 
-bool dropped_are_refused(const struct engine *engine, const struct entry *entry) {
+size_t dropped_of(struct engine *engine, struct entry *entry, const struct json *stored, bool only_scheduling,
+                  struct buffer *out) {
+    const struct kind *kind = engine->kinds[entry->kind];
+    const struct json *workload = doc_tree(&engine->store, &entry->workload->doc);
+    if (!workload || dropped_find(kind, only_scheduling, workload, stored, NULL) == 0)
+        return 0;
+    AUTO_CALL call;
+    AUTO_JSON sent = NULL;
+    struct mirror_context context = call_begin_for_mirror(engine, entry, NULL, WHARF_MIRROR_NONE, &call);
+    bool made = context.workload && mirror_make(&context, &sent) == WHARF_OK;
+    return made ? dropped_find(NULL, only_scheduling, sent, stored, out) : 0;
+}
+
+enum require_fields dropped_required(const struct engine *engine, const struct entry *entry) {
     return placement_rule_of(engine, entry, NULL, NULL)->require_fields;
 }
 
-size_t dropped_of(struct engine *engine, struct entry *entry, const struct json *stored, struct buffer *out) {
-    const struct kind *kind = engine->kinds[entry->kind];
+// 0: the workload has no field that the worker has to keep.
+static uint64_t fingerprint_of(struct engine *engine, const struct entry *entry) {
     const struct json *workload = doc_tree(&engine->store, &entry->workload->doc);
-    if (!workload || dropped_find(kind, workload, stored, NULL) == 0)
-        return 0;
-    AUTO_CALL call;
-    struct mirror_context context = call_begin_for_mirror(engine, entry, NULL, WHARF_MIRROR_NONE, &call);
-    AUTO_JSON sent = NULL;
-    bool made = context.workload && mirror_make(&context, &sent) == WHARF_OK;
-    return made ? dropped_find(NULL, sent, stored, out) : 0;
+    return scheduling_fingerprint(engine->kinds[entry->kind], workload);
 }
+
+static bool are_kept(const struct kept_fields *kept, uint64_t fingerprint) {
+    for (size_t i = 0; i < KEPT_FIELDS; i++)
+        if (kept->fingerprints[i] == fingerprint)
+            return true;
+    return false;
+}
+
+bool dropped_must_try(struct engine *engine, const struct entry *entry, const struct mirror *mirror) {
+    enum require_fields required = dropped_required(engine, entry);
+    if (mirror->tried || required == REQUIRE_NONE)
+        return false;
+    return required == REQUIRE_ALL ||
+           !are_kept(&engine->clusters[mirror->facts.cluster].mirror, fingerprint_of(engine, entry));
+}
+
+void dropped_note(struct engine *engine, const struct entry *entry, const struct mirror *mirror, bool some) {
+    struct kept_fields *kept = &engine->clusters[mirror->facts.cluster].mirror;
+    uint64_t fingerprint = dropped_required(engine, entry) == REQUIRE_SCHEDULING ? fingerprint_of(engine, entry) : 0;
+    if (some)
+        *kept = (struct kept_fields){0};
+    else if (!are_kept(kept, fingerprint))
+        kept->fingerprints[kept->next++ % KEPT_FIELDS] = fingerprint;
+}
+
+// The next connection may lead to another version of the server, or of the CRD.
+static void on_state(struct engine *engine, struct engine_event *event) {
+    engine->clusters[event->cluster].mirror = (struct kept_fields){0};
+}
+
+const struct part part_dropped = {
+    .name = "dropped fields", .before = answer_check_dropped, .events = PART_EVENT(EVENT_STATE), .event = on_state};
 
 const char *marks_lost(struct engine *engine, const struct entry *entry, struct mirror *mirror, uint32_t attempt,
                        bool sealed) {

@@ -296,3 +296,22 @@ uint64_t carry_immutable_hash(const wharf_kind *kind, const struct json *workloa
 // The immutable fields that differ between workload and mirror: a few pointers, separated by ", ".
 bool carry_immutable_differs(const wharf_kind *kind, const struct json *workload, const struct json *mirror,
                              struct buffer *out);
+
+#define DROPPED_NAMED 5      // fields named in a message
+#define DROPPED_TEXT_MAX 900 // bytes of the message
+
+// Appends "/spec/failurePolicy, /spec/a, and 2 more": the fields of `sent` that `stored` lacks. Servers may drop empty
+// values (null, false, 0, "", {}, []). The host compares items of lists by name, or by position in lists of equal
+// length. `kind` not NULL: removed fields of the kind do not count. `only_scheduling`: others do not count either.
+// `out` may be NULL. Returns the number of fields.
+size_t dropped_find(const struct kind *kind, bool only_scheduling, const struct json *sent, const struct json *stored,
+                    struct buffer *out);
+
+// Fields that change the scheduling. `in`: the name of the object with the field, or of its list; NULL: the spec.
+bool scheduling_is_named(const char *name, const char *in);
+// A server may leave out this value, of such a field or of one below. An empty object has a meaning (`gang: {}`).
+bool scheduling_is_unset(const char *name, const struct json *value);
+// Whether the value contains such a field. `depth` is 0.
+bool scheduling_is_below(const struct json *value, const char *name, int depth);
+// A hash of the names of such fields and of all fields below, without values; 0: the workload has none.
+uint64_t scheduling_fingerprint(const struct kind *kind, const struct json *workload);

@@ -29,23 +29,21 @@ const char *marks_lost(struct engine *engine, const struct entry *entry, struct 
 void marks_adopt(struct entry *entry, struct mirror *mirror, uint32_t attempt);
 
 // Dropped fields: the worker does not keep all fields of the mirror, because of the API server (an older version of the
-// kind, a feature that is off) or of a policy. The host compares the sent object with
-// the answer to the create: only absent fields count, not added or changed ones. With requireFields the host tries the
-// create first without storing (dryRun), so that no mirror runs without a field.
-#define DROPPED_NAMED 5      // fields named in a message
-#define DROPPED_TEXT_MAX 900 // bytes of the message
-
-// Appends "/spec/failurePolicy, /spec/a, and 2 more": the fields of `sent` that `stored` lacks. Servers may drop empty
-// values (null, false, 0, "", {}, []). The host compares items of lists by name, or by position in lists of equal
-// length. `kind` not NULL: removed fields of the kind do not count. `out` may be NULL. Returns the number of fields.
-size_t dropped_find(const struct kind *kind, const struct json *sent, const struct json *stored, struct buffer *out);
-
-// placement.requireFields.
-bool dropped_are_refused(const struct engine *engine, const struct entry *entry);
+// kind, a feature that is off) or of a policy. The host compares the sent object with the answer to the create: only
+// absent fields count, not added or changed ones. No mirror runs without a field that placement.requireFields names:
+// the host tries the create first without storing (dryRun). By default these are the fields that change the scheduling,
+// and the host tries each combination of them once, until the watch ends.
 
 // The number of fields that the server drops if it has stored, or would store, the mirror like this; 0 also if unknown.
 // Makes the mirror anew only if the server may have dropped some.
-size_t dropped_of(struct engine *engine, struct entry *entry, const struct json *stored, struct buffer *out);
+size_t dropped_of(struct engine *engine, struct entry *entry, const struct json *stored, bool only_scheduling,
+                  struct buffer *out);
+
+enum require_fields dropped_required(const struct engine *engine, const struct entry *entry);
+// The host tries the create before: the worker may drop required fields.
+bool dropped_must_try(struct engine *engine, const struct entry *entry, const struct mirror *mirror);
+// The worker has stored the mirror, with all required fields or without `some`.
+void dropped_note(struct engine *engine, const struct entry *entry, const struct mirror *mirror, bool some);
 
 // A suspended mirror of a workload that is to run, if the worker did not suspend the mirror: the host did, or fails to
 // resume the mirror. The workload waits for that (WAITING_RESUME): `wharf explain` says so, and an Event if the wait

@@ -68,26 +68,31 @@ static bool refuse_marks(struct engine *engine, struct entry *entry, struct mirr
 static bool refuse_dropped(struct engine *engine, struct entry *entry, struct mirror *mirror, uint32_t attempt,
                            uint16_t refusals) {
     AUTO_BUFFER(fields, DROPPED_TEXT_MAX);
+    AUTO_BUFFER(needed, DROPPED_TEXT_MAX);
     const struct json *stored = doc_tree(&engine->store, &mirror->doc);
+    enum require_fields required = dropped_required(engine, entry);
     bool current = entry->workload->facts.exists && mirror->facts.present && !mirror->unmarked &&
                    entry->workload->facts.attempt == attempt;
-    if (!current || !stored || dropped_of(engine, entry, stored, &fields) == 0)
+    if (!current || !stored)
         return false;
-    mirror->dropping_reported = true;
-    const char *names = fields.len > 0 ? fields.data : "fields";
-    if (!dropped_are_refused(engine, entry)) {
+    size_t dropped = dropped_of(engine, entry, stored, false, &fields);
+    bool refused = dropped > 0 && required != REQUIRE_NONE &&
+                   dropped_of(engine, entry, stored, required == REQUIRE_SCHEDULING, &needed) > 0;
+    dropped_note(engine, entry, mirror, refused);
+    mirror->dropping_reported |= dropped > 0;
+    if (dropped > 0 && !refused)
         report_event(engine, entry, true, "FieldsDropped", "CreateMirror",
                      "cluster %s does not keep %s of the mirror: the API server there does not know these fields, or a "
                      "policy removes them",
-                     mirror_cluster(engine, mirror), names);
+                     mirror_cluster(engine, mirror), fields.len > 0 ? fields.data : "fields");
+    if (!refused)
         return false;
-    }
     mirror->facts.marks_stripped = true;
     mirror->refusals = refusals;
     exclude(engine, entry, mirror, "FieldsDropped",
-            "the worker does not keep %s, although the trial before did (requireFields). The host deletes the mirror, "
-            "which may have begun to run",
-            names);
+            "the worker does not keep %s, which requireFields asks for, and no trial showed that. The host deletes the "
+            "mirror, which may have begun to run",
+            needed.len > 0 ? needed.data : "fields");
     return true;
 }
 
@@ -209,7 +214,9 @@ static void on_trial(struct engine *engine, struct entry *entry, struct mirror *
                      const struct request_in_flight *request, struct response *response) {
     AUTO_BUFFER(fields, DROPPED_TEXT_MAX);
     bool current = request->wanted == entry->workload->carry_hash && request->attempt == entry->workload->facts.attempt;
-    size_t dropped = current && response->value ? dropped_of(engine, entry, response->value, &fields) : 0;
+    bool only_scheduling = dropped_required(engine, entry) == REQUIRE_SCHEDULING;
+    size_t dropped =
+        current && response->value ? dropped_of(engine, entry, response->value, only_scheduling, &fields) : 0;
     if (dropped > 0) {
         exclude(engine, entry, mirror, "FieldsDropped",
                 "the worker does not keep %s, which requireFields asks for; the host created nothing",
@@ -435,5 +442,3 @@ void answer_of_mirror(struct engine *engine, struct entry *entry, struct request
     // The host reads a possibly suspended mirror before another patch overwrites its record.
     mirror->facts.unsure |= request->stops && !done && !answer_certainly_not_done(response->reason);
 }
-
-const struct part part_dropped = {.name = "dropped fields", .before = answer_check_dropped};

@@ -3,6 +3,7 @@
 
 #include "core/base/memory.h"
 #include "core/engine/clusters/cluster_state.h"
+#include "core/engine/mirror/mirror_parts.h"
 #include "core/engine/report/report.h"
 #include "core/engine/shard/shard.h"
 #include "core/engine/status/status.h"
@@ -55,7 +56,9 @@ static bool fill_command(struct command *command, const struct engine *engine, c
         .body = request->body ? update_string(&at, request->body, request->body_len) : NULL,
         .body_len = request->body_len,
         .metadata = request->type == REQUEST_WRITER && request->source == WRITER_OWNED,
-        .dry_run = request->type == REQUEST_TRIAL ? DRY_RUN_STRICT : DRY_RUN_NO,
+        .dry_run = request->type != REQUEST_TRIAL                   ? DRY_RUN_NO
+                   : dropped_required(engine, entry) == REQUIRE_ALL ? DRY_RUN_STRICT
+                                                                    : DRY_RUN,
     };
     return true;
 }

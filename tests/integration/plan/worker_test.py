@@ -271,6 +271,11 @@ class World(Case):
                          'unknown field "spec.fancy"', "# w2 would accept the mirror (dry run)",
                          '# w2 removes: /spec/fancy: {"x":1}', "# w2 adds: /spec/backoffLimit: 6")
 
+    def test_a_worker_that_drops_what_changes_the_scheduling_gets_nothing(self):
+        out = self.plan(job(scheduling={"schedulingPolicy": {"gang": {}}}), "--cluster", "w2", code=WRONG)
+        self.assert_says(out, "# w2 does not keep /spec/scheduling, which requireFields asks for: another worker is tried",
+                         '# w2 removes: /spec/scheduling: {"schedulingPolicy":{"gang":{}}}')
+
     def test_what_the_api_refuses_is_refused_here(self):
         out = self.plan(job(parallelism=-1), "--cluster", "w1", code=WRONG)
         self.assert_says(out, "# w1 would reject the mirror: ", "spec.parallelism", "(Invalid)")

@@ -18,6 +18,7 @@ static void by_default_any_worker_may_get_anything(void **state) {
     struct config *config = load_good(WORKERS);
     assert_int_equal(config->engine.placement.n_rules, 0);
     assert_int_equal(config->engine.placement.otherwise.policy, PLACEMENT_LEAST_ACTIVE);
+    assert_int_equal(config->engine.placement.otherwise.require_fields, REQUIRE_SCHEDULING);
     assert_null(config->engine.placement.otherwise.worker_selector);
     assert_int_equal(config->engine.placement.otherwise.pending_timeout_ns, 0);
     assert_false(config->engine.placement.capacity);
@@ -40,6 +41,7 @@ static void rules_have_what_they_do_not_say_from_above(void **state) {
                 "operator: DoesNotExist}]}\n"
                 "    onWorkerLost: redispatch\n"
                 "    requireFields: false\n"
+                "  - requireFields: scheduling\n"
                 "  policy: weighted\n"
                 "  workerSelector: {matchExpressions: [{key: gpu, operator: In, values: [h100, h200]}]}\n"
                 "  requireFields: true\n"
@@ -47,7 +49,7 @@ static void rules_have_what_they_do_not_say_from_above(void **state) {
                 "  giveUpAfter: 2h\n"
                 "  capacity: true\n");
     const struct placement_options *placement = &config->engine.placement;
-    assert_int_equal(placement->n_rules, 2);
+    assert_int_equal(placement->n_rules, 3);
     assert_true(placement->capacity);
     assert_int_equal(placement->drain_timeout_ns, 5 * CLOCK_MINUTE);
     assert_int_equal(placement->otherwise.policy, PLACEMENT_WEIGHTED);
@@ -59,7 +61,7 @@ static void rules_have_what_they_do_not_say_from_above(void **state) {
     assert_int_equal(first->policy, PLACEMENT_BIN_PACK);
     assert_int_equal(first->pending_timeout_ns, 0);
     assert_int_equal(first->give_up_after_ns, 120 * CLOCK_MINUTE);
-    assert_true(first->require_fields);
+    assert_int_equal(first->require_fields, REQUIRE_ALL);
     assert_true(first->wait_when_lost);
     assert_string_equal(first->worker_selector, "gpu in (h100,h200)");
     assert_string_equal(second->namespace_selector, "tier=gold,a");
@@ -67,7 +69,8 @@ static void rules_have_what_they_do_not_say_from_above(void **state) {
     assert_int_equal(second->policy, PLACEMENT_WEIGHTED);
     assert_int_equal(second->pending_timeout_ns, 10 * CLOCK_MINUTE);
     assert_false(second->wait_when_lost);
-    assert_false(second->require_fields);
+    assert_int_equal(second->require_fields, REQUIRE_NONE);
+    assert_int_equal(placement->rules[2].require_fields, REQUIRE_SCHEDULING);
     config_free(config);
 }
 
@@ -112,6 +115,9 @@ static void what_is_wrong_is_told_with_its_place(void **state) {
         const char *text;
         const char *says[3];
     } cases[] = {
+        {WORKERS "placement: {requireFields: some}\n", {"placement.requireFields", "scheduling, true or false"}},
+        {WORKERS "placement: {requireFields: 1}\n", {"placement.requireFields", "scheduling, true or false"}},
+        {WORKERS "placement: {policy: true}\n", {"placement.policy", "leastActive, ordered, weighted or binPack"}},
         {WORKERS "placement: {policy: random}\n", {"placement.policy", "leastActive, ordered, weighted or binPack"}},
         {WORKERS "placement: {workerSelector: gpu=h100}\n", {"placement.workerSelector", "matchLabels"}},
         {WORKERS "placement: {workerSelector: {labels: {a: b}}}\n", {"placement.workerSelector.labels"}},

@@ -97,6 +97,9 @@ static void answered(struct stage *stage, const struct command *command, int sta
     response_read(&n->response, &result, document ? VERB_RAW_GET : command->request.verb);
 }
 
+static const char *const queries[] = {
+    [DRY_RUN_NO] = "", [DRY_RUN] = "&dryRun=All", [DRY_RUN_STRICT] = "&dryRun=All&fieldValidation=Strict"};
+
 static void serve(struct stage *stage, const struct command *command) {
     const struct request *request = &command->request;
     stage->sent[command->cluster][request->verb]++;
@@ -126,7 +129,7 @@ static void serve(struct stage *stage, const struct command *command) {
     static const char *const methods[] = {"GET", "POST", "PATCH", "PATCH", "DELETE", "GET"};
     bool patch = status || request->verb == VERB_MERGE_PATCH;
     if (request->verb != VERB_RAW_GET)
-        buffer_printf(&path, "?fieldManager=wharf%s", request->dry_run ? "&dryRun=All&fieldValidation=Strict" : "");
+        buffer_printf(&path, "?fieldManager=wharf%s", queries[request->dry_run]);
     struct world_request sent = {.method = methods[request->verb],
                                  .path = path.data,
                                  .content_type = patch ? "application/merge-patch+json" : "application/json",

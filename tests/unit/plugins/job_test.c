@@ -85,6 +85,7 @@ struct mirror_case {
     const char *name, *workload, *mirror;
 };
 
+#define GANG(members) "'scheduling':{'schedulingPolicy':{'gang':{" members "}}}"
 #define GENERATED                                                                                                      \
     "'controller-uid':'u','job-name':'j','batch.kubernetes.io/controller-uid':'u','batch.kubernetes.io/job-name':'j'"
 
@@ -117,6 +118,20 @@ static const struct mirror_case mirror_cases[] = {
      "'spec':{'completionMode':'Indexed','completions':4,'backoffLimit':2147483647}}"},
     {"without completions all that succeeds is repeated", "{'spec':{'parallelism':3},'status':{'succeeded':1}}",
      "{'spec':{'parallelism':3}}"},
+    {"a gang is not larger than what is left",
+     "{'spec':{'completions':9,'parallelism':4," GANG("'minCount':3") "},'status':{'succeeded':7}}",
+     "{'metadata':{'annotations':{'job.wharf.dev/earlier-succeeded':'7'}},"
+     "'spec':{'completions':2,'parallelism':4," GANG("'minCount':2") "}}"},
+    {"nor is one of all pods that run at once",
+     "{'spec':{'completions':9,'parallelism':4," GANG("") "},'status':{'succeeded':8}}",
+     "{'metadata':{'annotations':{'job.wharf.dev/earlier-succeeded':'8'}},"
+     "'spec':{'completions':1,'parallelism':4," GANG("'minCount':1") "}}"},
+    {"a gang is what the user asks for where enough is left",
+     "{'spec':{'completions':9,'parallelism':4," GANG("'minCount':3") "},'status':{'succeeded':2}}",
+     "{'metadata':{'annotations':{'job.wharf.dev/earlier-succeeded':'2'}},"
+     "'spec':{'completions':7,'parallelism':4," GANG("'minCount':3") "}}"},
+    {"and in a first attempt", "{'spec':{'completions':2,'parallelism':4," GANG("") "}}",
+     "{'spec':{'completions':2,'parallelism':4," GANG("") "}}"},
     {"a start in the future, or of a suspended Job, takes nothing from its deadline",
      "{'spec':{'activeDeadlineSeconds':600},'status':{'startTime':'2026-03-01T13:00:00Z'}}",
      "{'spec':{'activeDeadlineSeconds':600}}"},
@@ -193,6 +208,18 @@ static const struct update_case update_cases[] = {
      "{'spec':{'suspend':true,'manualSelector':true," TEMPLATE("'job-name':'b'", "") "}}",
      "{'spec':{'suspend':true,'manualSelector':true," TEMPLATE("'job-name':'a'", "") "}}",
      "{'spec':{'template':{'metadata':{'labels':{'job-name':'b'}}}}}"},
+    {"the size of a gang, with the pods", "{'spec':{'parallelism':5," GANG("'minCount':5") "}}",
+     "{'spec':{'parallelism':2," GANG("'minCount':2") "}}",
+     "{'spec':{'parallelism':5,'scheduling':{'schedulingPolicy':{'gang':{'minCount':5}}}}}"},
+    {"a gang is not larger than parallelism is in the first of two steps",
+     "{'spec':{" INDEXED("2", "4") "," GANG("'minCount':3") "}}",
+     "{'spec':{" INDEXED("3", "3") "," GANG("'minCount':3") "}}",
+     "{'spec':{'completions':2,'parallelism':2,'scheduling':{'schedulingPolicy':{'gang':{'minCount':2}}}}}"},
+    {"what is left of a gang is no difference",
+     "{'spec':{'completions':9,'parallelism':4," GANG("'minCount':3") "},'status':{'succeeded':7}}",
+     "{'spec':{'completions':2,'parallelism':4," GANG("'minCount':2") "}}", "{}"},
+    {"a gang that the worker's server does not know is left out", "{'spec':{'parallelism':5," GANG("'minCount':5") "}}",
+     "{'spec':{'parallelism':2}}", "{'spec':{'parallelism':5}}"},
     {"resources of a container",
      "{'spec':{'suspend':true,'template':{'spec':{'containers':[{'name':'a','resources':{'limits':{'cpu':'2'}}}]}}}}",
      "{'spec':{'suspend':true,'template':{'spec':{'containers':[{'name':'a','resources':{}}]}}}," QUIET "}",

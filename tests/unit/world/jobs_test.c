@@ -187,6 +187,41 @@ static void a_cronjob_makes_jobs_and_keeps_few_of_them(void **state) {
     end(&fixture);
 }
 
+// Kubernetes 1.37 with WorkloadWithJob, and servers without.
+static void a_gang_is_kept_where_the_server_has_gangs_and_only_its_size_changes(void **state) {
+    (void)state;
+    static const struct {
+        const char *patch;
+        int status;
+    } cases[] = {
+        {"{\"spec\":{\"scheduling\":{\"schedulingPolicy\":{\"gang\":{\"minCount\":2}}}}}", 200},
+        {"{\"spec\":{\"scheduling\":{\"schedulingPolicy\":{\"gang\":{\"minCount\":4}}}}}", 422}, // above parallelism
+        {"{\"spec\":{\"scheduling\":{\"schedulingPolicy\":{\"gang\":{\"minCount\":0}}}}}", 422},
+        {"{\"spec\":{\"parallelism\":1}}", 422},
+        {"{\"spec\":{\"scheduling\":{\"schedulingPolicy\":{\"gang\":{\"minCount\":null}}}}}", 200},
+        {"{\"spec\":{\"scheduling\":{\"schedulingPolicy\":{\"gang\":null,\"basic\":{}}}}}", 422},
+        {"{\"spec\":{\"scheduling\":{\"schedulingPolicy\":{\"basic\":{}}}}}", 422}, // both
+        {"{\"spec\":{\"scheduling\":{\"schedulingPolicy\":null}}}", 422},
+        {"{\"spec\":{\"scheduling\":{\"disruptionMode\":{\"all\":{}}}}}", 422},
+        {"{\"spec\":{\"scheduling\":null}}", 422},
+    };
+    struct fixture fixture;
+    begin(&fixture, &(struct world_options){.no_controllers = true});
+    make_job(&fixture, "old", "\"parallelism\":3,\"scheduling\":{\"schedulingPolicy\":{\"gang\":{}}}", "");
+    assert_null(pointer_find(job_of(&fixture, "old"), "/spec/scheduling"));
+    world_set_scheduling(fixture.cluster, true);
+    make_job(&fixture, "new", "\"parallelism\":3,\"scheduling\":{\"schedulingPolicy\":{\"gang\":{\"minCount\":3}}}",
+             "");
+    assert_non_null(pointer_find(job_of(&fixture, "new"), "/spec/scheduling/schedulingPolicy/gang"));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int status = ask(&fixture, "PATCH", JOBS "/new", cases[i].patch, NULL);
+        if (status != cases[i].status)
+            fail_msg("%s: %d", cases[i].patch, status);
+    }
+    assert_int_equal(ask(&fixture, "PATCH", JOBS "/old", cases[0].patch, NULL), 422); // not set later
+    end(&fixture);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_ends_as_its_annotations_say),
@@ -197,6 +232,7 @@ int main(void) {
         cmocka_unit_test(a_finished_job_expires_after_its_ttl),
         cmocka_unit_test(pods_exist_where_they_are_asked_for),
         cmocka_unit_test(a_cronjob_makes_jobs_and_keeps_few_of_them),
+        cmocka_unit_test(a_gang_is_kept_where_the_server_has_gangs_and_only_its_size_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
