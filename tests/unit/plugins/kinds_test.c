@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kind of every adapter with its fixtures: the mirror of the workload, and each story. Tests are generated from
-// the kinds and fixtures found: a kind without fixtures, and fixtures without a kind, are failing tests.
+// Every kind of every adapter with its fixtures and recordings: the mirror of the workload, each story, and each life
+// recorded from the kind's real controller. Tests are generated from the kinds and files found: a kind without
+// fixtures, and fixtures or recordings without a kind, are failing tests.
 #include "tests/unit/plugins/kinds.h"
 
 #include "core/base/text.h"
@@ -18,12 +19,13 @@
 #define GAVE_UP KINDS_FIXTURES "/gave-up.yaml"
 #define SETTINGS KINDS_FIXTURES "/generic.yaml" // of the adapter that has no kinds without settings
 
-// One test: of a story, of a mirror (story NULL), of a kind that lacks a folder (fixture NULL), or an error from
+// One test: of a recording, of a story, of a mirror (both NULL), of a kind that lacks a folder (fixture NULL), or an error from
 // before the tests began.
 struct trial {
     const struct kind *kind;
     struct fixture *fixture;
     const struct story *story;
+    const struct recording *recording;
     const struct json *gave_up; // by the plural of the kind
     char *problem;
 };
@@ -37,6 +39,7 @@ struct table {
     struct json *gave_up;
     struct fixture *fixtures[NAMES_MAX];
     size_t n_fixtures;
+    struct recordings recordings;
     struct trial trials[TESTS_MAX];
     struct CMUnitTest tests[TESTS_MAX];
     size_t count;
@@ -73,7 +76,9 @@ static void run(void **state) {
     const struct trial *trial = *state;
     if (trial->problem)
         fail_msg("%s", trial->problem);
-    if (trial->story)
+    if (trial->recording)
+        kinds_replay(trial->kind, trial->recording);
+    else if (trial->story)
         kinds_tell(trial->kind, trial->fixture, trial->story);
     else
         the_mirror_is_made(trial);
@@ -203,6 +208,22 @@ static void load_fixtures(struct table *table) {
     free(entries);
 }
 
+static void add_recordings(struct table *table) {
+    struct error *error = recordings_load(NULL, &table->recordings);
+    if (error || table->recordings.count == 0)
+        add_problem(table, error ? strdup(error->message) : text_format("there are no recordings"));
+    error_free(error);
+    for (size_t i = 0; i < table->recordings.count; i++) {
+        const struct recording *recording = table->recordings.list[i];
+        const struct kind *kind = find_kind(table, recording->plural);
+        if (kind)
+            add(table, (struct trial){.kind = kind, .recording = recording},
+                text_format("the workload of %s shows its recorded life %s", recording->plural, recording->name));
+        else
+            add_problem(table, text_format("no adapter has the kind of %s", recording->path));
+    }
+}
+
 // Every kind has fixtures, with the stories that its phases make possible.
 static void require_fixtures(struct table *table) {
     for (size_t i = 0; i < table->adapters->n_kinds; i++) {
@@ -231,6 +252,7 @@ static void table_free(struct table *table) {
         free((char *)(uintptr_t)table->tests[i].name);
     for (size_t i = 0; i < table->n_fixtures; i++)
         fixture_free(table->fixtures[i]);
+    recordings_free(&table->recordings);
     adapters_free(table->adapters);
     problems_free(&table->problems);
     for (size_t i = 0; i < table->n_wanted; i++) {
@@ -250,6 +272,7 @@ int main(void) {
     table->gave_up = read_yaml(table, GAVE_UP);
     list_adapters(table);
     load_fixtures(table);
+    add_recordings(table);
     require_fixtures(table);
     cmocka_set_test_filter(getenv("KINDS"));
     int failed = _cmocka_run_group_tests("kinds", table->tests, table->count, NULL, NULL);
