@@ -98,28 +98,51 @@ def without_nulls(value):
 
 
 def in_order(events):
-    """Events of several watches: a status in the management cluster comes after that of the mirror that it is a copy of,
-    although its watch may have been faster."""
+    """Events of several watches, of which one may have been faster: a status in the management cluster comes after that of
+    the mirror that it is a copy of, and a change of the workload before that of the mirror."""
     events = sorted(events, key=lambda event: event["ts"])
     management, kind = events[0]["cluster"], events[0]["kind"]
-    sources = [e for e in events if e["kind"] == kind and e["cluster"] != management and e["object"].get("status")]
-    now, seen = 0, {}
-    for event in events:
-        if event["cluster"] != management or event["kind"] != kind:
+    workload = [e for e in events if e["kind"] == kind and e["cluster"] == management]
+    mirrors = [e for e in events if e["kind"] == kind and e["cluster"] != management]
+    _causes_first(workload, mirrors)
+    _copies_last(workload, [e for e in mirrors if e["object"].get("status")])
+    return sorted(events, key=lambda event: (event["ts"], event["cluster"] != management or 2 * event.get("copy", 0)))
+
+
+def _causes_first(workload, mirrors):
+    changes = [after for before, after in zip(workload, workload[1:]) if bare(before["object"]) != bare(after["object"])]
+    for before, after in zip(mirrors, mirrors[1:]):
+        same = before["object"]["metadata"]["uid"] == after["object"]["metadata"]["uid"]
+        if not same or marks(before["object"]) == marks(after["object"]):
             continue
+        late = [e for e in changes if after["ts"] <= e["ts"] < after["ts"] + WATCH_LAG_S]
+        if late and not any(before["ts"] < e["ts"] <= after["ts"] for e in changes):
+            late[0]["ts"] = after["ts"]
+
+
+def _copies_last(workload, sources):
+    now, seen, first = 0, {}, 0
+    for event in workload:
         status = event["object"].get("status")
-        if status and status != seen:
-            near = [e for e in sources if e["ts"] < event["ts"] + WATCH_LAG_S]
+        if status and status != seen and marks(event["object"]):
+            near = [e for e in sources[first:] if e["ts"] < event["ts"] + WATCH_LAG_S]
             distance = [len(json.dumps(merge_patch(e["object"]["status"], status))) for e in near]
-            if near and not any(d == min(distance) and e["ts"] <= event["ts"] for d, e in zip(distance, near)):
-                now = max(now, near[distance.index(min(distance))]["ts"])
-            seen = status
+            if near:
+                chosen = distance.index(min(distance))
+                if near[chosen]["ts"] >= event["ts"]:
+                    now = max(now, near[chosen]["ts"])
+                first += chosen
+            event["copy"] = 1
+        seen = status
         event["ts"] = now = max(now, event["ts"])
-    return sorted(events, key=lambda event: (event["ts"], event["cluster"] == management))
 
 
 def marks(value):
     return {k: v for k, v in value["metadata"].get("annotations", {}).items() if k.startswith(MARK)}
+
+
+def attempt(value):
+    return int(marks(value).get(MARK + "attempt", 0))
 
 
 class Recording:
@@ -131,7 +154,7 @@ class Recording:
         created = first["object"]["metadata"]["creationTimestamp"]
         self.names = Names(first["object"]["metadata"]["name"],
                            datetime.datetime.fromisoformat(created.replace("Z", "+00:00")))
-        self.steps, self.last, self.current, self.attempt = [], {}, None, 0
+        self.steps, self.last, self.current = [], {}, None
         self.children, self.plural, self.made, self.first = {}, None, None, None
 
     def at(self, event):
@@ -175,11 +198,9 @@ class Recording:
         patch = merge_patch(bare(before), bare(value))
         if patch:
             self.add(event, patch=patch)
-        attempt = int(marks(value).get(MARK + "attempt", self.attempt))
-        if self.current and attempt > self.attempt:
+        if self.current and attempt(value) > attempt(self.current["object"]):
             self.add(event, lost=True, cluster=self.cluster(self.current))
             self.current = None
-        self.attempt = attempt
         if value.get("status", {}) != before.get("status", {}):
             shown = merge_patch(self.status_now(), value.get("status", {}))
             self.add(event, shown=shown)
@@ -238,9 +259,7 @@ class Recording:
         resumed = [number for number, step in enumerate(self.steps) if "patch" in step]
         if not created or (resumed and resumed[0] < created[0]):
             self.steps.insert(0, {"at": 0, "unplaced": True})
-        if statuses and self.kind in NEVER_END:
-            statuses[-1]["phase"] = "Active"
-        elif statuses and self.ends:
+        if statuses and self.ends:
             statuses[-1]["phase"] = self.ends
 
     def documents(self, versions):
@@ -252,6 +271,11 @@ class Recording:
             yield {"children": kind, "cluster": cluster, "count": len(listed), "first": listed[:CHILDREN]}
 
     ends = None
+
+
+def end_of(case, kind):
+    ends = [phase for end, phase in ENDS.items() if case.endswith(end)]
+    return "Active" if ends and kind in NEVER_END else (ends or [None])[0]
 
 
 def case_of(path, kind):
@@ -274,7 +298,7 @@ def main():
             events = [without_nulls(json.loads(line)) for line in file]
         recording = Recording(events)
         case = options.case or case_of(path, recording.kind)
-        recording.ends = options.ends or not options.shared and next((phase for end, phase in ENDS.items() if case.endswith(end)), None)
+        recording.ends = options.ends or not options.shared and end_of(case, recording.kind)
         recording.read()
         versions = {flag: getattr(options, flag) for flag in ("kubernetes", "controller", "host", "shared")
                     if getattr(options, flag)}

@@ -24,6 +24,7 @@ struct tale {
     const struct fixture *fixture;
     const struct story *story;
     const struct step *step; // the current one
+    int64_t later_ns;        // the time of calls, after KINDS_NOW
     const char *file;        // of a recording, instead of fixture and story; NULL: none
     size_t line;
     struct json *workload, *mirror;
