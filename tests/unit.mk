@@ -30,7 +30,7 @@ $(call unit_bin,world/%): $(WORLD_HTTP)
 $(call unit_bin,world/player): $(FIXTURE)
 $(call unit_bin,world/%): private LIBS += $(WORLD_LIBS)
 $(call unit_bin,fault/files): $(call unit_obj,kube/pki)
-$(call unit_bin,plugins/kinds): $(call unit_obj,plugins/kinds_compare plugins/kinds_host plugins/kinds_recorded plugins/kinds_story) $(FIXTURE) $(RECORDING)
+$(call unit_bin,plugins/kinds): $(call unit_obj,plugins/kinds_compare plugins/kinds_host plugins/kinds_recorded plugins/kinds_story) $(FIXTURE) $(RECORDING) $(SHIPPED)
 $(call unit_bin,adapter/adapters adapter/adapter_file): $(call unit_obj,adapter/adapters_stage) | $(BAD_ADAPTERS)
 
 # Certificates and a server, for what goes over the network.

@@ -31,8 +31,10 @@ SUFFIX = re.compile(r"(?<=-)[bcdfghjklmnpqrstvwxz2456789]{5}(?![a-z0-9])")
 class Names:
     """Replaces what differs from one recording of a life to the next."""
 
-    def __init__(self, name, began):
-        self.name, self.began, self.known = name, began, {}
+    def __init__(self, metadata, began):
+        self.name, self.began, self.known = metadata["name"], began, {}
+        space = metadata["namespace"]
+        self.space = re.compile(rf"(?<![a-z0-9-]){space}(?=/{self.name})|(?<=\.){space}(?=\.svc)|^{space}$")
 
     def _number(self, kind, text):
         among = self.known.setdefault(kind, {})
@@ -47,6 +49,7 @@ class Names:
     def text(self, text):
         text = TIME.sub(self._time, text)
         text = UID.sub(lambda m: f"00000000-0000-0000-0000-{self._number('uid', m[0]):012d}", text)
+        text = self.space.sub("default", text)
         text = ADDRESS.sub(lambda m: f"10.0.0.{self._number('address', m[0])}", text)
         if self.name not in text:
             return text
@@ -152,7 +155,7 @@ class Recording:
         self.management, self.kind = first["cluster"], first["kind"]
         self.began = first["ts"]
         created = first["object"]["metadata"]["creationTimestamp"]
-        self.names = Names(first["object"]["metadata"]["name"],
+        self.names = Names(first["object"]["metadata"],
                            datetime.datetime.fromisoformat(created.replace("Z", "+00:00")))
         self.steps, self.last, self.current = [], {}, None
         self.children, self.plural, self.made, self.first = {}, None, None, None
