@@ -23,6 +23,7 @@ $(call unit_bin,conform/%): $(B)/conform.a
 $(call unit_bin,demo/%): $(B)/tests/demo/table.o $(B)/tests/demo/screen.o $(B)/tests/demo/jobs.o $(WORLD_HTTP)
 $(call unit_bin,demo/%): private LIBS += $(WORLD_LIBS)
 $(call unit_bin,engine/% serve/api serve/api_explain serve/worker): $(call unit_obj,engine/stage) $(WORLD)
+$(call unit_bin,engine/recordings): $(RECORDING) $(SHIPPED)
 $(call unit_bin,engine/waiting fault/engine): $(B)/tests/support/engine_views.o
 $(call unit_bin,host/election host/guard_run): $(WORLD)
 $(call unit_bin,engine/carry engine/carry_steps engine/mirror): $(B)/tests/support/trains.o

@@ -2,7 +2,9 @@
 #include "tests/support/recording.h"
 
 #include "core/base/clock.h"
+#include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/json/pointer.h"
 #include "core/json/yaml.h"
 
 #include <glob.h>
@@ -167,6 +169,52 @@ void recordings_free(struct recordings *recordings) {
 
 bool recording_is_shared(const struct recording *recording) {
     return json_bool(json_get(recording->versions, "shared"), false);
+}
+
+void written_add(struct written *written, struct json *status) {
+    if (written->count > 0 && json_equal(written->list[written->count - 1], status)) {
+        json_free(status);
+        return;
+    }
+    struct json **place = array_next(&written->list, written->count, sizeof *place);
+    if (!place)
+        abort();
+    *place = status;
+    written->count++;
+}
+
+bool written_shows(struct written *written, const struct json *status) {
+    for (size_t i = written->shown; i < written->count; i++)
+        if (json_equal(written->list[i], status)) {
+            written->shown = i;
+            return true;
+        }
+    return false;
+}
+
+void written_free(struct written *written) {
+    for (size_t i = 0; i < written->count; i++)
+        json_free(written->list[i]);
+    free(written->list);
+    *written = (struct written){.list = NULL};
+}
+
+struct json *recorded_comparable(const struct json *status, const char *rewritten) {
+    struct json *whole = json_new_object();
+    if (!whole || !json_set(whole, "status", status ? json_copy(status) : json_new_object()))
+        abort();
+    if (rewritten)
+        pointer_remove(whole, rewritten);
+    struct json *result = json_detach(whole, "status");
+    json_free(whole);
+    return result;
+}
+
+struct json *recorded_shown(const struct recorded *step, const struct json *status, const char *rewritten) {
+    AUTO_JSON whole = status ? json_copy(status) : json_new_object();
+    if (!whole || !patch_apply(&whole, step->shown))
+        abort();
+    return recorded_comparable(whole, rewritten);
 }
 
 static struct step story_step(const struct recorded *step) {

@@ -52,6 +52,21 @@ void recordings_free(struct recordings *recordings);
 // Another controller took part in the management cluster: the host did not write all of the workload's status.
 bool recording_is_shared(const struct recording *recording);
 
+// The statuses that the host wrote on a workload, in order. Those that a management cluster showed are among them, in the
+// same order.
+struct written {
+    struct json **list;
+    size_t count, shown; // how many of them came before the one that was shown last
+};
+void written_add(struct written *written, struct json *status); // takes it; one that is the same as the last is dropped
+bool written_shows(struct written *written, const struct json *status);
+void written_free(struct written *written);
+
+// The mirror's status at `shown`, which is the step's patch on `status` (NULL: none): without the field that the host
+// rewrites (pointer, or NULL). And the same of a status as it is, for comparison. json_free().
+struct json *recorded_shown(const struct recorded *step, const struct json *status, const char *rewritten);
+struct json *recorded_comparable(const struct json *status, const char *rewritten);
+
 // The recording as a story that points into it, without what happened to the mirrors beside their statuses.
 // fixture_free() frees what it was added to.
 struct error *recording_add_story(const struct recording *recording, struct fixture *fixture);

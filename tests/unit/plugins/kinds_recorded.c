@@ -11,30 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WRITTEN_MAX 256
-
 static const char *const phase_names[] = {"Pending", "Suspended", "Active", "Succeeded", "Failed"};
 
 struct replay {
     struct tale tale;
     const struct recorded *step;
     bool shared;
-    struct json *status;               // the last one recorded of the mirror; NULL: none
-    struct json *written[WRITTEN_MAX]; // the statuses of the workload, each once
-    size_t n_written, shown;           // how many of them came before the one that was shown last
-    bool pending;                      // a user's change may not be in the mirror yet
+    struct json *status; // the last one recorded of the mirror; NULL: none
+    struct written written;
+    bool pending; // a user's change may not be in the mirror yet
 };
-
-// Without the field that the host rewrites.
-static struct json *comparable(const struct replay *replay, const struct json *status) {
-    struct json *whole = json_new_object();
-    assert_true(json_set(whole, "status", status ? json_copy(status) : json_new_object()));
-    if (replay->tale.kind->abi.observed_generation)
-        pointer_remove(whole, replay->tale.kind->abi.observed_generation);
-    struct json *result = json_detach(whole, "status");
-    json_free(whole);
-    return result;
-}
 
 static void bump(struct replay *replay, struct json *object, int64_t generation) {
     struct json *metadata = json_get(object, "metadata");
@@ -97,16 +83,6 @@ static void check_phase(struct replay *replay) {
                    replay->step->phase);
 }
 
-static void note_written(struct replay *replay) {
-    struct json *status = comparable(replay, json_get(replay->tale.workload, "status"));
-    if (replay->n_written > 0 && json_equal(replay->written[replay->n_written - 1], status)) {
-        json_free(status);
-        return;
-    }
-    assert_true(replay->n_written < WRITTEN_MAX);
-    replay->written[replay->n_written++] = status;
-}
-
 // One turn of the host. The mirror is left alone unless a user's change has yet to come to it.
 static void take_turn(struct replay *replay) {
     struct tale *tale = &replay->tale;
@@ -116,26 +92,17 @@ static void take_turn(struct replay *replay) {
     if (tale->mirror && !replay->pending)
         kinds_expect_same(tale, "the mirror after a write of its controller", tale->mirror, before);
     kinds_copy_status(tale);
-    note_written(replay);
+    written_add(&replay->written,
+                recorded_comparable(json_get(tale->workload, "status"), tale->kind->abi.observed_generation));
     check_phase(replay);
 }
 
-static bool is_written(struct replay *replay, const struct json *shown) {
-    for (size_t i = replay->shown; i < replay->n_written; i++)
-        if (json_equal(replay->written[i], shown)) {
-            replay->shown = i;
-            return true;
-        }
-    return false;
-}
-
 static void check_shown(struct replay *replay) {
-    AUTO_JSON whole = replay->status ? json_copy(replay->status) : json_new_object();
-    assert_true(patch_apply(&whole, replay->step->shown));
-    AUTO_JSON shown = comparable(replay, whole);
-    if (!replay->shared && !is_written(replay, shown))
+    const struct written *written = &replay->written;
+    AUTO_JSON shown = recorded_shown(replay->step, replay->status, replay->tale.kind->abi.observed_generation);
+    if (!replay->shared && !written_shows(&replay->written, shown))
         kinds_expect_same(&replay->tale, "the status of the workload",
-                          replay->n_written ? replay->written[replay->n_written - 1] : NULL, shown);
+                          written->count ? written->list[written->count - 1] : NULL, shown);
 }
 
 // The host's change: it is there already.
@@ -214,8 +181,7 @@ void kinds_replay(const struct kind *kind, const struct recording *recording) {
         if (!deleted)
             take_step(&replay);
     }
-    for (size_t i = 0; i < replay.n_written; i++)
-        json_free(replay.written[i]);
+    written_free(&replay.written);
     json_free(replay.status);
     json_free(replay.tale.workload);
     json_free(replay.tale.mirror);
