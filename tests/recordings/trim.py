@@ -114,6 +114,10 @@ def in_order(events):
 
 def _causes_first(workload, mirrors):
     changes = [after for before, after in zip(workload, workload[1:]) if bare(before["object"]) != bare(after["object"])]
+    end = next((e for e in workload if e["type"] == "DELETED"), None)
+    for mirror in mirrors:
+        if end and mirror["type"] == "DELETED" and mirror["ts"] <= end["ts"] < mirror["ts"] + WATCH_LAG_S:
+            end["ts"] = mirror["ts"]
     for before, after in zip(mirrors, mirrors[1:]):
         same = before["object"]["metadata"]["uid"] == after["object"]["metadata"]["uid"]
         if not same or marks(before["object"]) == marks(after["object"]):

@@ -2,6 +2,7 @@
 // The lives in tests/recordings once more: the engine between clusters of the world, in which the test makes the writes
 // of the user and the kind's controller that were recorded. The world accepts each of them; the engine copies each
 // status, once, and answers none of the controller's writes to the mirror.
+#include "core/adapter/phase.h"
 #include "core/kube/object/object.h"
 #include "tests/support/recording.h"
 #include "tests/support/shipped.h"
@@ -234,9 +235,20 @@ static bool is_gone_everywhere(struct stage *stage) {
     return count == 0;
 }
 
+// Whatever the mirror was seen to do: it runs if the workload is to run.
+static void check_suspend(struct life *life) {
+    const struct json *mirror = mirror_of(life);
+    if (mirror && workload_of(life))
+        CHECK(life,
+              phase_suspend_asked(&life->kind->abi, mirror) ==
+                  phase_suspend_asked(&life->kind->abi, workload_of(life)),
+              "the mirror is not suspended as the workload is", mirror);
+}
+
 static void take_deleted(struct life *life) {
     const char *cluster = life->step->cluster;
     if (!cluster) {
+        check_suspend(life);
         assert_int_equal(stage_delete(&life->stage, ENGINE_MANAGEMENT, NAME), 200);
     } else if (life->left && text_equal(cluster, life->away)) {
         find_again(life);
