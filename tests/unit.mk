@@ -29,6 +29,7 @@ $(call unit_bin,host/election host/guard_run): $(WORLD)
 $(call unit_bin,engine/carry engine/carry_steps engine/mirror): $(B)/tests/support/trains.o
 $(call unit_bin,world/%): $(WORLD_HTTP)
 $(call unit_bin,world/player): $(FIXTURE)
+$(call unit_bin,world/recordings): $(FIXTURE) $(RECORDING)
 $(call unit_bin,world/%): private LIBS += $(WORLD_LIBS)
 $(call unit_bin,fault/files): $(call unit_obj,kube/pki)
 $(call unit_bin,plugins/kinds): $(call unit_obj,plugins/kinds_compare plugins/kinds_host plugins/kinds_recorded plugins/kinds_story) $(FIXTURE) $(RECORDING) $(SHIPPED)

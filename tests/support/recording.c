@@ -171,6 +171,21 @@ bool recording_is_shared(const struct recording *recording) {
     return json_bool(json_get(recording->versions, "shared"), false);
 }
 
+static bool only_suspends(const struct json *patch, const char *suspend) {
+    const struct json *value = patch;
+    while (json_is(value, JSON_OBJECT) && json_size(value) == 1)
+        value = json_first(value);
+    return suspend && value && value == pointer_find(patch, suspend);
+}
+
+bool recording_is_plain(const struct recording *recording, const char *suspend) {
+    for (size_t i = 0; i < recording->n_steps; i++)
+        if (recording->steps[i].lost ||
+            (recording->steps[i].patch && !only_suspends(recording->steps[i].patch, suspend)))
+            return false;
+    return !recording_is_shared(recording);
+}
+
 void written_add(struct written *written, struct json *status) {
     if (written->count > 0 && json_equal(written->list[written->count - 1], status)) {
         json_free(status);

@@ -52,6 +52,10 @@ void recordings_free(struct recordings *recordings);
 // Another controller took part in the management cluster: the host did not write all of the workload's status.
 bool recording_is_shared(const struct recording *recording);
 
+// Whether users did nothing but suspend and resume the workload, at this pointer (NULL: it cannot be suspended), and no
+// worker was lost.
+bool recording_is_plain(const struct recording *recording, const char *suspend);
+
 // The statuses that the host wrote on a workload, in order. Those that a management cluster showed are among them, in the
 // same order.
 struct written {
