@@ -24,6 +24,7 @@ CHILDREN = 12  # of one kind in one cluster; the others are counted
 TIME = re.compile(r"\b(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)")
 UID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 ADDRESS = re.compile(r"\b10\.\d+\.\d+\.\d+\b")
+REGISTRY = re.compile(r"^[a-z0-9-]+\.[a-z0-9.-]+/")
 # The suffix of generated names, in the alphabet of Kubernetes' generator.
 SUFFIX = re.compile(r"(?<=-)[bcdfghjklmnpqrstvwxz2456789]{5}(?![a-z0-9])")
 
@@ -47,7 +48,7 @@ class Names:
         return (EPOCH + (then - self.began)).strftime("%Y-%m-%dT%H:%M:%S") + (match[2] or "") + "Z"
 
     def text(self, text):
-        text = TIME.sub(self._time, text)
+        text = TIME.sub(self._time, text).replace("/home/", "/opt/")
         text = UID.sub(lambda m: f"00000000-0000-0000-0000-{self._number('uid', m[0]):012d}", text)
         text = self.space.sub("default", text)
         text = ADDRESS.sub(lambda m: f"10.0.0.{self._number('address', m[0])}", text)
@@ -56,11 +57,13 @@ class Names:
         text = text.replace(self.name, "life")
         return SUFFIX.sub(lambda m: f"{self._number('suffix', m[0]):05d}", text)
 
-    def value(self, value):
+    def value(self, value, key=None):
         if isinstance(value, dict):
-            return {self.text(key): self.value(member) for key, member in value.items()}
+            return {self.text(key): self.value(member, key) for key, member in value.items()}
         if isinstance(value, list):
             return [self.value(item) for item in value]
+        if isinstance(value, str) and key == "image":
+            value = REGISTRY.sub("", value)
         return self.text(value) if isinstance(value, str) else value
 
 
