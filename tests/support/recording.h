@@ -56,8 +56,8 @@ bool recording_is_shared(const struct recording *recording);
 // worker was lost.
 bool recording_is_plain(const struct recording *recording, const char *suspend);
 
-// The statuses that the host wrote on a workload, in order. Those that a management cluster showed are among them, in the
-// same order.
+// The statuses that the host wrote on a workload, in order. Those that a management cluster showed are among them, in
+// the same order.
 struct written {
     struct json **list;
     size_t count, shown; // how many of them came before the one that was shown last

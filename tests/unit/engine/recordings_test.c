@@ -23,12 +23,12 @@ struct life {
     const struct recording *recording;
     const struct recorded *step;
     struct written written;
-    struct json *given;     // the status that the mirror was given last; NULL: none
-    int64_t began_ns;       // the stage's time of the first step
-    size_t at, left;        // the cluster of the mirror, and that of a mirror that was given up; 0: none
+    struct json *given;      // the status that the mirror was given last; NULL: none
+    int64_t began_ns;        // the stage's time of the first step
+    size_t at, left;         // the cluster of the mirror, and that of a mirror that was given up; 0: none
     const char *here, *away; // their names when it was recorded
-    unsigned shown, mirror; // writes of the engine: of the workload's status, and to the mirror
-    bool pending;           // a user's change may have to be carried
+    unsigned shown, mirror;  // writes of the engine: of the workload's status, and to the mirror
+    bool pending;            // a user's change may have to be carried
 };
 
 static void life_fail(const struct life *life, const char *what, const struct json *found) {
@@ -171,9 +171,8 @@ static void take_change(struct life *life) {
 static void take_patch(struct life *life) {
     AUTO_TEXT text = json_text(life->step->patch, NULL);
     life->stage.user = true;
-    int status =
-        world_patch(life->stage.clusters[ENGINE_MANAGEMENT], life->stage.served->group, life->stage.served->plural,
-                    "default", NAME, NULL, text, life->stage.now.wall_ns);
+    int status = world_patch(life->stage.clusters[ENGINE_MANAGEMENT], life->stage.served->group,
+                             life->stage.served->plural, "default", NAME, NULL, text, life->stage.now.wall_ns);
     life->stage.user = false;
     CHECK(life, status == 200, "the world refuses the user's change", life->step->patch);
     life->pending = true;
@@ -240,8 +239,7 @@ static void check_suspend(struct life *life) {
     const struct json *mirror = mirror_of(life);
     if (mirror && workload_of(life))
         CHECK(life,
-              phase_suspend_asked(&life->kind->abi, mirror) ==
-                  phase_suspend_asked(&life->kind->abi, workload_of(life)),
+              phase_suspend_asked(&life->kind->abi, mirror) == phase_suspend_asked(&life->kind->abi, workload_of(life)),
               "the mirror is not suspended as the workload is", mirror);
 }
 
@@ -363,7 +361,8 @@ int main(void) {
         if (recording_is_shared(recording))
             continue; // another controller writes the workload's status
         trials[count] = (struct trial){shipped_kind(&shipped, recording->plural), recording};
-        tests[count] = (struct CMUnitTest){.name = recording->path, .test_func = replay, .initial_state = &trials[count]};
+        tests[count] =
+            (struct CMUnitTest){.name = recording->path, .test_func = replay, .initial_state = &trials[count]};
         count++;
     }
     int failed = _cmocka_run_group_tests("recordings", tests, count, NULL, NULL);

@@ -73,8 +73,7 @@ static void hook(void *ctx, const struct world_write *write) {
 static void init(struct stage *stage, struct kind *kind, const struct world_kind *served) {
     static const char *const names[] = {"management", "w1", "w2"};
     static const char *const workers[] = {"w1", "w2"};
-    *stage = (struct stage){
-        .now = {.mono_ns = CLOCK_SECOND}, .latency_ns = STEP_NS, .kind = kind, .served = served};
+    *stage = (struct stage){.now = {.mono_ns = CLOCK_SECOND}, .latency_ns = STEP_NS, .kind = kind, .served = served};
     stage->last = &stage->first;
     assert_true(clock_parse_rfc3339(HARNESS_NOW, &stage->now.wall_ns));
     for (size_t c = 0; c < STAGE_CLUSTERS; c++) {
@@ -239,13 +238,15 @@ void stage_connect(struct stage *stage, size_t cluster) {
     stage_identity(stage, cluster);
     stage_step(stage, &(struct engine_event){.type = EVENT_LISTING, .cluster = cluster, .version = version_of(stage)});
     const void *cursor = NULL;
-    for (const struct json *object; (object = world_next(stage->clusters[cluster], group_of(stage), plural_of(stage), &cursor));)
+    for (const struct json *object;
+         (object = world_next(stage->clusters[cluster], group_of(stage), plural_of(stage), &cursor));)
         if (cluster == ENGINE_MANAGEMENT || is_listed_label(object))
-            stage_step(stage,
-                       &(struct engine_event){.type = EVENT_SEEN, .cluster = cluster, .object = object_of(stage, object)});
+            stage_step(stage, &(struct engine_event){
+                                  .type = EVENT_SEEN, .cluster = cluster, .object = object_of(stage, object)});
     int64_t revision = revision_of(stage, cluster);
     stage_step(stage,
-               &(struct engine_event){.type = EVENT_LISTED, .cluster = cluster, .revision = revision, .version = version_of(stage)});
+               &(struct engine_event){
+                   .type = EVENT_LISTED, .cluster = cluster, .revision = revision, .version = version_of(stage)});
     stage_step(stage, &(struct engine_event){
                           .type = EVENT_STATE, .cluster = cluster, .watch = {.state = REFLECTOR_CONNECTED}});
 }
@@ -399,8 +400,8 @@ int stage_patch(struct stage *stage, size_t cluster, const char *name, const cha
     AUTO_JSON value = harness_json(patch);
     AUTO_TEXT text = json_text(value, NULL);
     stage->user = true;
-    int status = world_patch(stage->clusters[cluster], group_of(stage), plural_of(stage), space_of(stage), name, subresource, text,
-                             stage->now.wall_ns);
+    int status = world_patch(stage->clusters[cluster], group_of(stage), plural_of(stage), space_of(stage), name,
+                             subresource, text, stage->now.wall_ns);
     stage->user = false;
     return status;
 }

@@ -43,7 +43,7 @@ struct stage {
     const char *space;                 // of the objects that tests name; NULL: default
     bool user;                         // current writes are a test's
     unsigned sent[STAGE_CLUSTERS][STATS_VERBS];
-    unsigned noops; // writes of the engine that changed nothing
+    unsigned noops;    // writes of the engine that changed nothing
     char *notes;       // "Reason: text\n" of all Events
     unsigned warnings; // lines of the log
     void *ctx;

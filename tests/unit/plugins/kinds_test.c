@@ -17,8 +17,8 @@
 #define NAMES_MAX 128
 #define GAVE_UP KINDS_FIXTURES "/gave-up.yaml"
 
-// One test: of a recording, of a story, of a mirror (both NULL), of a kind that lacks a folder (fixture NULL), or an error from
-// before the tests began.
+// One test: of a recording, of a story, of a mirror (both NULL), of a kind that lacks a folder (fixture NULL), or an
+// error from before the tests began.
 struct trial {
     const struct kind *kind;
     struct fixture *fixture;

@@ -64,8 +64,8 @@ static char *state_of(const struct json *status) {
     size_t count = 0;
     for (const struct json *c = json_first(json_get(status, "conditions")); c; c = json_next(c)) {
         assert_true(count < PARTS_MAX);
-        parts[count++] = text_format("%s=%s", json_string_or(json_get(c, "type"), ""),
-                                     json_string_or(json_get(c, "status"), ""));
+        parts[count++] =
+            text_format("%s=%s", json_string_or(json_get(c, "type"), ""), json_string_or(json_get(c, "status"), ""));
     }
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (*json_string_or(json_get(status, words[i]), "") && count < PARTS_MAX)
