@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of the trials: Job, and all kinds of the adapters in plugins/ that have fixtures, whose stories and recorded
-// lives are played. Their adapters are called here as by the host.
+// The kinds of the trials: Job, and all kinds of the adapters in plugins/ that have fixtures, whose stories and
+// recorded lives are played. Their adapters are called here as by the host.
 #pragma once
 
 #include "core/adapter/adapters.h"
