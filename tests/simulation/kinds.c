@@ -34,7 +34,7 @@ static void must(struct error *error, const char *what) {
     exit(2);
 }
 
-// The recorded lives of the kind are stories as those of the fixture.
+// The recorded lives of the kind are stories as those of the fixture, if the environment has SIM_RECORDED.
 static void add_recordings(const struct sim_kind *kind, struct fixture *fixture) {
     static struct recordings kept[SIM_KINDS]; // what the stories point into
     struct recordings *all = &kept[n_kinds];
@@ -56,7 +56,7 @@ static void add_kind(const wharf_kind *given) {
     must(kind_check(given, NULL, TRIAL_MANAGED_BY, &added->kind), given->kind);
     if (!job)
         must(fixture_load(folder, &fixture), folder);
-    if (fixture)
+    if (fixture && getenv("SIM_RECORDED"))
         add_recordings(added, fixture);
     added->fixture = fixture;
     if (!job && !added->custom) {
