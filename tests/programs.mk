@@ -12,6 +12,8 @@ INTEGRATION_BIN := $(INTEGRATION_SRC:%.c=$(B)/%)
 INTEGRATION_HELP := $(filter-out $(INTEGRATION_BIN:%=%.o),$(call objects,tests/integration/*.c)) $(B)/tests/unit/kube/tls_server.o
 PLUGIN_OBJ := $(PLUGINS:%=$(B)/tests/simulation/adapters/%.o)
 FIXTURE := $(B)/tests/support/fixture.o
+RECORDING := $(B)/tests/support/recording.o
+SHIPPED := $(B)/tests/support/shipped.o
 
 # The model of clusters and the simulated network, nothing of HTTP; the HTTP front; clusters with a wharf as a child.
 $(B)/tests/world.a: $(filter-out $(WORLD_FRONT_OBJ) $(B)/tests/world/world_main.o,$(call objects,tests/world/*.c))

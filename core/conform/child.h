@@ -199,6 +199,9 @@ struct json *subject_with(const struct subject *subject, size_t state);
 // Whether a document is a step of a life, and whether two documents are in one file.
 bool life_is_step(const struct document *step);
 bool life_is_same(const struct document *a, const struct document *b);
+// Whether the document says what happens to the object: the document is in the folder of the object, and in its file if
+// the document's file has objects.
+bool life_is_of(const struct documents *documents, const struct document *step, const struct document *object);
 // Runs the life of a subject by the file whose first step is this document, and reports findings.
 void life_run(struct run *run, const struct subject *subject, size_t first);
 

@@ -32,6 +32,15 @@ bool life_is_same(const struct document *a, const struct document *b) {
     return strncmp(a->source, b->source, len) == 0 && b->source[len] == ':';
 }
 
+bool life_is_of(const struct documents *documents, const struct document *step, const struct document *object) {
+    if (strcmp(step->folder, object->folder) != 0 || life_is_same(step, object))
+        return strcmp(step->folder, object->folder) == 0;
+    for (size_t i = 0; i < documents->count; i++)
+        if (json_get(documents->list[i].value, "kind") && life_is_same(&documents->list[i], step))
+            return false;
+    return true;
+}
+
 static void begin_line(struct life *life, const char *what) {
     buffer_printf(&life->lines, "%s  %zu %-8s", life->lines.len > 0 ? "\n" : "", life->number, what);
 }

@@ -170,8 +170,8 @@ static void list_lives(struct mutation_list *listing, const struct subject *subj
     const struct document *last = NULL;
     for (size_t i = 0; i < documents->count; i++) {
         const struct document *step = &documents->list[i];
-        if (strcmp(step->folder, subject->document->folder) != 0 || !life_is_step(step) ||
-            (last && life_is_same(last, step)))
+        if (!life_is_step(step) || (last && life_is_same(last, step)) ||
+            !life_is_of(documents, step, subject->document))
             continue;
         list_trial(listing, TRIAL_LIFE, i, NULL);
         last = step;

@@ -198,7 +198,7 @@ static bool is_of_kind(const wharf_kind *kind, const struct json *value) {
 static bool add_steps(struct subject *subject, const struct document *object, const struct documents *documents) {
     for (size_t i = 0; i < documents->count; i++) {
         const struct document *step = &documents->list[i];
-        if (strcmp(step->folder, object->folder) != 0 || json_get(step->value, "kind"))
+        if (json_get(step->value, "kind") || !life_is_of(documents, step, object))
             continue;
         if (!add_state(subject, step->source, json_get(step->value, "status"), true) ||
             !add_change(subject, json_get(step->value, "patch")))

@@ -10,7 +10,8 @@
 // In v2beta1 the controller sets Failed when workers are evicted, although the launcher continues and may succeed. The
 // job has failed only with a completionTime.
 static wharf_result phase(const wharf_call *call, const wharf_value *job, wharf_phase *out) {
-    if (out->phase == WHARF_FAILED && strcmp(call->version, "v2beta1") == 0 && !host->find(job, COMPLETION))
+    if (out->phase == WHARF_FAILED && strcmp(call->version, "v2beta1") == 0 &&
+        !host->string(host->find(job, COMPLETION)))
         out->phase = WHARF_ACTIVE;
     return WHARF_OK;
 }

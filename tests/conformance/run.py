@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""run.py FOLDER: `wharf adapter test` on every adapter of FOLDER/adapters, which must keep every rule over its fixtures,
-and on those of tests/conformance/bad, in each of which exactly that must be found which its source says."""
+"""run.py FOLDER: `wharf adapter test` on every adapter of FOLDER/adapters, which must keep every rule over its fixtures
+and the recordings of its kinds, and on those of tests/conformance/bad, in each of which exactly that must be found which its source says."""
 import concurrent.futures
 import glob
 import os
@@ -12,6 +12,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FIXTURES = os.path.join(HERE, "..", "fixtures")
+RECORDINGS = os.path.join(HERE, "..", "recordings")
 FINDING = re.compile(r"^\d+\. ([a-z-]+)(?:: kind [^,]+)?, (?:kind [^,]+, )?function (\w+)$", re.MULTILINE)
 SUMMARY = re.compile(r"^(\d+) calls, (\d+) objects, (\d+) findings(?:, \d+ warnings)?$", re.MULTILINE)
 PLANT = re.compile(r"^// finds: (.*)\n(?:// says: (.*)\n)?PLANT\((\w+)\)", re.MULTILINE)
@@ -39,13 +40,44 @@ def expect(condition, what):
 
 def check_shipped(build, path):
     """An adapter of ours keeps every rule, and each of its kinds has fixtures."""
-    settings = os.path.join(FIXTURES, os.path.basename(path)[:-3] + ".yaml")
-    more = ["--settings", settings] if os.path.exists(settings) else []
-    result = run(build, path, "--objects", FIXTURES, *more)
+    result = run(build, path, "--objects", FIXTURES, *settings_of(path))
     expect(result.returncode == 0, f"exit code {result.returncode}\n{result.stdout}")
     expect(": 0 given" not in result.stdout, f"a kind has no fixture\n{result.stdout}")
     calls, objects, found = map(int, SUMMARY.search(result.stdout).groups())
     expect(calls > 0 and objects > 1000 and found == 0, result.stdout)
+
+
+def settings_of(path):
+    settings = os.path.join(FIXTURES, os.path.basename(path)[:-3] + ".yaml")
+    return ["--settings", settings] if os.path.exists(settings) else []
+
+
+def lives_in(output):
+    """The files whose lives the report tells."""
+    return set(re.findall(r"^(\S+\.yaml)$", output, re.MULTILINE))
+
+
+def check_recordings(build, path):
+    """An adapter of ours keeps every rule over the lives recorded from the controllers of its kinds, each told once."""
+    result = run(build, path, "--objects", RECORDINGS, *settings_of(path))
+    expect(result.returncode == 0, f"exit code {result.returncode}\n{result.stdout}")
+    kinds = re.findall(r"^(\w+)\.\S+: (\d+) given", result.stdout, re.MULTILINE)
+    wanted = {file for kind, _ in kinds for file in glob.glob(os.path.join(RECORDINGS, kind, "*.yaml"))}
+    expect(kinds and lives_in(result.stdout) == wanted, f"expected {sorted(wanted)}\n{result.stdout}")
+    for kind, given in kinds:
+        expect(int(given) == len(glob.glob(os.path.join(RECORDINGS, kind, "*.yaml"))), f"{kind}: {result.stdout}")
+
+
+def check_wrong_recording(build):
+    """A recorded life with another end than the adapter sees is a finding."""
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(RECORDINGS, "jobsets", "failure.yaml"), encoding="utf-8") as file:
+            text = file.read()
+        expect("phase: Failed\n" in text, text)
+        with open(os.path.join(folder, "failure.yaml"), "w", encoding="utf-8") as file:
+            file.write(text.replace("phase: Failed\n", "phase: Succeeded\n"))
+        result = run(build, os.path.join(build, "adapters", "jobset.so"), "--objects", folder)
+        expect(findings(result.stdout) == {"story phase"}, result.stdout)
 
 
 def check_bad(build, source):
@@ -150,11 +182,11 @@ def check_program(build):
 
 def main():
     build = os.path.abspath(sys.argv[1])
-    checks = [(check_shipped, path) for path in sorted(glob.glob(os.path.join(build, "adapters", "*.so")),
-                                                       key=os.path.getsize, reverse=True)]
+    adapters = sorted(glob.glob(os.path.join(build, "adapters", "*.so")), key=os.path.getsize, reverse=True)
+    checks = [(check, path) for check in (check_shipped, check_recordings) for path in adapters]
     checks += [(check_bad, path) for path in sorted(glob.glob(os.path.join(HERE, "bad", "*.c")))]
     checks += [(check_planted, *plant) for plant in planted()]
-    checks += [(check_save,), (check_loose_file,), (check_no_adapter,), (check_usage,), (check_program,)]
+    checks += [(check_wrong_recording,), (check_save,), (check_loose_file,), (check_no_adapter,), (check_usage,), (check_program,)]
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         futures = [(check, pool.submit(check[0], build, *check[1:])) for check in checks]

@@ -6,6 +6,7 @@
 #include "core/json/pointer.h"
 #include "core/json/yaml.h"
 #include "tests/simulation/trial.h"
+#include "tests/support/recording.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,16 @@ static void must(struct error *error, const char *what) {
     exit(2);
 }
 
+// The recorded lives of the kind are stories as those of the fixture, if the environment has SIM_RECORDED.
+static void add_recordings(const struct sim_kind *kind, struct fixture *fixture) {
+    static struct recordings kept[SIM_KINDS]; // what the stories point into
+    struct recordings *all = &kept[n_kinds];
+    must(recordings_load(fixture->plural, all), fixture->plural);
+    for (size_t i = 0; i < all->count; i++)
+        if (recording_is_plain(all->list[i], kind->kind->abi.suspend))
+            must(recording_add_story(all->list[i], fixture), all->list[i]->path);
+}
+
 static void add_kind(const wharf_kind *given) {
     struct sim_kind *added = &kinds[n_kinds];
     struct fixture *fixture = NULL;
@@ -45,6 +56,8 @@ static void add_kind(const wharf_kind *given) {
     must(kind_check(given, NULL, TRIAL_MANAGED_BY, &added->kind), given->kind);
     if (!job)
         must(fixture_load(folder, &fixture), folder);
+    if (fixture && getenv("SIM_RECORDED"))
+        add_recordings(added, fixture);
     added->fixture = fixture;
     if (!job && !added->custom) {
         fprintf(stderr, "simulation: the world has no rules for %s.%s\n", given->plural, given->group);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of the trials: Job, and all kinds of the adapters in plugins/ that have fixtures. Their adapters are called
-// here as by the host.
+// The kinds of the trials: Job, and all kinds of the adapters in plugins/ that have fixtures, whose stories are
+// played; with SIM_RECORDED in the environment also their recorded lives. Their adapters are called here as by the
+// host.
 #pragma once
 
 #include "core/adapter/adapters.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TIMES 24
+#define TIMES 96
 
 struct run { // of one object
     struct place place;

@@ -181,10 +181,44 @@ static bool is_left(const struct carrying *carrying, const char *pointer, const 
                : carrying->before->shared && record_has_value(carrying->before, record_value(pointer, value));
 }
 
+static bool is_empty(const struct json *value) {
+    return !json_bool(value, !json_is(value, JSON_NULL) && !(json_is_container(value) && json_size(value) == 0));
+}
+
+// Differs only by members that are empty on one side and missing on the other, as after an update by a controller that
+// reads and writes the whole object.
+static bool is_rewritten(const struct json *theirs, const struct json *value) {
+    if (json_equal(theirs, value))
+        return true;
+    bool arrays = json_is(theirs, JSON_ARRAY) && json_is(value, JSON_ARRAY) && json_size(theirs) == json_size(value);
+    if (!arrays && !(json_is(theirs, JSON_OBJECT) && json_is(value, JSON_OBJECT)))
+        return false;
+    const struct json *item = arrays ? json_first(theirs) : NULL;
+    for (const struct json *m = json_first(value); m; m = json_next(m), item = arrays ? json_next(item) : NULL) {
+        const struct json *other = arrays ? item : json_get(theirs, json_key(m));
+        if (other ? !is_rewritten(other, m) : !is_empty(m))
+            return false;
+    }
+    for (const struct json *m = arrays ? NULL : json_first(theirs); m; m = json_next(m))
+        if (!json_get(value, json_key(m)) && !is_empty(m))
+            return false;
+    return true;
+}
+
+// The mirror has the value already, in the words of the worker's controller: writing the value again would only lead to
+// another write of the controller.
+static bool is_there(const struct carrying *carrying, const char *pointer, const struct json *value) {
+    if (carrying->keys || !json_is_container(value) || strpbrk(pointer, "0123456789"))
+        return false;
+    const struct json *theirs = pointer_find(carrying->mirror, pointer);
+    return theirs && !json_equal(theirs, value) && is_rewritten(theirs, value) &&
+           record_has_value(carrying->before, record_value(pointer, value));
+}
+
 static bool carry_value(void *ctx, const char *pointer, struct json *value) {
     struct carrying *carrying = ctx;
     return !is_carried(carrying, pointer, value) || is_left(carrying, pointer, value) ||
-           put_value(carrying, pointer, value);
+           is_there(carrying, pointer, value) || put_value(carrying, pointer, value);
 }
 
 // 0: the values of labels, annotations and `suspend` are not recorded.

@@ -24,6 +24,7 @@ const wharf_kind train_given = {
     .update = update,
     .carried = (const wharf_carried[]){{.pointer = "/spec/replicas"},
                                        {.pointer = "/spec/limit"},
+                                       {.pointer = "/spec/cluster"},
                                        {.pointer = "/spec/suspend"},
                                        {.pointer = "/spec/selector", .when = WHARF_CARRY_WHILE_SUSPENDED},
                                        {.pointer = NULL}},
@@ -105,6 +106,53 @@ static void add_labels(struct json *object, int count) {
         snprintf(pointer, sizeof pointer, "/metadata/labels/example.com~1label-%d", i);
         assert_true(pointer_set(object, pointer, json_new_string("")));
     }
+}
+
+#define CLUSTER "{'head':{'image':'a'},'groups':[{'name':'small','replicas':1,'suspend':false}]}"
+// As a controller writes it that reads and writes the whole object.
+#define REWRITTEN "{'head':{'image':'a','metadata':{}},'groups':[{'name':'small','replicas':1,'scaleStrategy':{}}]}"
+
+static void a_value_that_the_controller_wrote_in_its_own_words_is_left_alone(void **state) {
+    (void)state;
+    AUTO_PAIR pair = {0};
+    make(&pair, "{" NAMED "},'spec':{'managedBy':'wharf.dev/host','cluster':" CLUSTER "}}");
+    set(pair.mirror, "/spec/cluster", REWRITTEN);
+    assert_int_equal(carry(&pair), 0);
+    assert_at(pair.mirror, "/spec/cluster", REWRITTEN);
+    set(pair.workload, "/spec/cluster/groups/0/replicas", "2");
+    assert_int_equal(carry(&pair), 1);
+    assert_at(pair.mirror, "/spec/cluster/groups/0/replicas", "2");
+}
+
+static void a_value_that_somebody_changed_is_set_again(void **state) {
+    (void)state;
+    static const char *const others[] = {
+        "{'head':{'image':'b'},'groups':[{'name':'small','replicas':1,'suspend':false}]}",
+        "{'head':{'image':'a'},'groups':[{'name':'small','replicas':1,'suspend':true}]}",
+        "{'head':{'image':'a'},'groups':[{'name':'small','suspend':false}]}",
+        "{'head':{'image':'a','more':{'b':1}},'groups':[{'name':'small','replicas':1}]}",
+        "{'head':{'image':'a'},'groups':[]}",
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        AUTO_PAIR pair = {0};
+        make(&pair, "{" NAMED "},'spec':{'managedBy':'wharf.dev/host','cluster':" CLUSTER "}}");
+        set(pair.mirror, "/spec/cluster", others[i]);
+        assert_int_equal(carry(&pair), 1);
+        assert_at(pair.mirror, "/spec/cluster", CLUSTER);
+    }
+}
+
+// A user's change is carried, although it is about members that are empty.
+static void a_user_may_add_and_remove_what_is_empty(void **state) {
+    (void)state;
+    AUTO_PAIR pair = {0};
+    make(&pair, "{" NAMED "},'spec':{'managedBy':'wharf.dev/host','cluster':{'volume':{'emptyDir':{}}}}}");
+    set(pair.workload, "/spec/cluster", "{'volume':{}}");
+    assert_int_equal(carry(&pair), 1);
+    assert_at(pair.mirror, "/spec/cluster", "{'volume':{}}");
+    set(pair.workload, "/spec/cluster", "{'volume':{'emptyDir':{}}}");
+    assert_int_equal(carry(&pair), 1);
+    assert_at(pair.mirror, "/spec/cluster", "{'volume':{'emptyDir':{}}}");
 }
 
 static void ten_thousand_labels_are_carried_and_taken_away(void **state) {
@@ -389,6 +437,9 @@ static void what_a_person_suspended_in_the_worker_is_taken_over_by_one_who_suspe
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_value_that_the_controller_wrote_in_its_own_words_is_left_alone),
+        cmocka_unit_test(a_value_that_somebody_changed_is_set_again),
+        cmocka_unit_test(a_user_may_add_and_remove_what_is_empty),
         cmocka_unit_test(ten_thousand_labels_are_carried_and_taken_away),
         cmocka_unit_test(what_no_api_server_would_take_is_refused_with_the_reason),
         cmocka_unit_test(what_stops_work_is_not_held_up_by_what_is_refused),

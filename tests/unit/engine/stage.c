@@ -36,6 +36,18 @@ static struct stage_news *news(struct stage *stage, enum event_type type, size_t
     return n;
 }
 
+static const char *group_of(const struct stage *stage) {
+    return stage->served ? stage->served->group : "batch";
+}
+
+static const char *plural_of(const struct stage *stage) {
+    return stage->served ? stage->served->plural : "jobs";
+}
+
+static const char *version_of(const struct stage *stage) {
+    return stage->served ? stage->served->versions[0] : "v1";
+}
+
 static bool is_listed_label(const struct json *object) {
     return text_equal(json_string(pointer_find(object, LABEL)), ORIGIN);
 }
@@ -43,7 +55,10 @@ static bool is_listed_label(const struct json *object) {
 static void hook(void *ctx, const struct world_write *write) {
     struct stage_watch *watch = ctx;
     struct stage *stage = watch->stage;
-    if (write->status >= 300 || write->noop || strcmp(write->plural, "jobs") != 0)
+    if (write->status >= 300 || strcmp(write->plural, plural_of(stage)) != 0)
+        return;
+    stage->noops += write->noop && !stage->user && !write->internal;
+    if (write->noop)
         return;
     bool was = write->old && (watch->cluster == ENGINE_MANAGEMENT || is_listed_label(write->old));
     bool is = write->now && (watch->cluster == ENGINE_MANAGEMENT || is_listed_label(write->now));
@@ -55,19 +70,17 @@ static void hook(void *ctx, const struct world_write *write) {
         stage->wrote(stage, watch->cluster, write);
 }
 
-void stage_init(struct stage *stage) {
+static void init(struct stage *stage, struct kind *kind, const struct world_kind *served) {
     static const char *const names[] = {"management", "w1", "w2"};
     static const char *const workers[] = {"w1", "w2"};
-    *stage = (struct stage){.now = {.mono_ns = CLOCK_SECOND}, .latency_ns = STEP_NS};
+    *stage = (struct stage){.now = {.mono_ns = CLOCK_SECOND}, .latency_ns = STEP_NS, .kind = kind, .served = served};
     stage->last = &stage->first;
-    struct error *error = kind_check(job_kind, NULL, "wharf.dev/host", &stage->kind);
-    if (error)
-        fail_msg("%s", error_text(error));
     assert_true(clock_parse_rfc3339(HARNESS_NOW, &stage->now.wall_ns));
     for (size_t c = 0; c < STAGE_CLUSTERS; c++) {
         struct world_options options = {
             .name = names[c], .seed = c + 1, .no_controllers = true, .managed_fields = true};
         stage->clusters[c] = world_new(&options, stage->now.wall_ns);
+        assert_true(!served || world_register(stage->clusters[c], served));
         stage->watches[c] = (struct stage_watch){stage, c};
         world_set_hook(stage->clusters[c], hook, &stage->watches[c]);
     }
@@ -78,6 +91,18 @@ void stage_init(struct stage *stage) {
                                              .settings.worker_lost_timeout_ns = 5 * CLOCK_MINUTE,
                                              .settings.mirror_retention_ns = 10 * CLOCK_SECOND,
                                              .seed = 1};
+}
+
+void stage_init(struct stage *stage) {
+    struct kind *kind = NULL;
+    struct error *error = kind_check(job_kind, NULL, "wharf.dev/host", &kind);
+    if (error)
+        fail_msg("%s", error_text(error));
+    init(stage, kind, NULL);
+}
+
+void stage_init_kind(struct stage *stage, struct kind *kind, const struct world_kind *served) {
+    init(stage, kind, served);
 }
 
 static void answered(struct stage *stage, const struct command *command, int status, const char *body, size_t len) {
@@ -164,9 +189,11 @@ void stage_step(struct stage *stage, struct engine_event *event) {
     take_update(stage);
 }
 
-static struct object *object_of(const struct json *value) {
+static struct object *object_of(const struct stage *stage, const struct json *value) {
     struct object *object = NULL;
-    struct error *error = object_new(json_copy(value), "batch/v1", "Job", &object);
+    AUTO_TEXT api_version = text_format("%s/%s", group_of(stage), version_of(stage));
+    const char *name = stage->served ? stage->served->kind : "Job";
+    struct error *error = object_new(json_copy(value), api_version, name, &object);
     if (error)
         fail_msg("%s", error_text(error));
     return object;
@@ -179,7 +206,7 @@ static void tell(struct stage *stage, struct stage_news *n) {
         event.answer.response = &n->response;
         event.answer.sent_ns = n->sent_ns;
     } else if (n->value)
-        event.object = object_of(n->value);
+        event.object = object_of(stage, n->value);
     if (n->type == EVENT_ANSWER || stage->connected[n->cluster])
         stage_step(stage, &event);
     else
@@ -197,7 +224,8 @@ void stage_identity(struct stage *stage, size_t cluster) {
 }
 
 static int64_t revision_of(struct stage *stage, size_t cluster) {
-    struct world_request list = {.method = "GET", .path = "/apis/batch/v1/jobs?limit=1"};
+    AUTO_TEXT path = text_format("/apis/%s/%s/%s?limit=1", group_of(stage), version_of(stage), plural_of(stage));
+    struct world_request list = {.method = "GET", .path = path};
     struct world_response response = {0};
     world_request(stage->clusters[cluster], &list, stage->now.wall_ns, &response);
     AUTO_JSON answer = NULL;
@@ -211,15 +239,17 @@ static int64_t revision_of(struct stage *stage, size_t cluster) {
 void stage_connect(struct stage *stage, size_t cluster) {
     stage->connected[cluster] = true;
     stage_identity(stage, cluster);
-    stage_step(stage, &(struct engine_event){.type = EVENT_LISTING, .cluster = cluster, .version = "v1"});
+    stage_step(stage, &(struct engine_event){.type = EVENT_LISTING, .cluster = cluster, .version = version_of(stage)});
     const void *cursor = NULL;
-    for (const struct json *object; (object = world_next(stage->clusters[cluster], "batch", "jobs", &cursor));)
+    for (const struct json *object;
+         (object = world_next(stage->clusters[cluster], group_of(stage), plural_of(stage), &cursor));)
         if (cluster == ENGINE_MANAGEMENT || is_listed_label(object))
-            stage_step(stage,
-                       &(struct engine_event){.type = EVENT_SEEN, .cluster = cluster, .object = object_of(object)});
+            stage_step(stage, &(struct engine_event){
+                                  .type = EVENT_SEEN, .cluster = cluster, .object = object_of(stage, object)});
     int64_t revision = revision_of(stage, cluster);
     stage_step(stage,
-               &(struct engine_event){.type = EVENT_LISTED, .cluster = cluster, .revision = revision, .version = "v1"});
+               &(struct engine_event){
+                   .type = EVENT_LISTED, .cluster = cluster, .revision = revision, .version = version_of(stage)});
     stage_step(stage, &(struct engine_event){
                           .type = EVENT_STATE, .cluster = cluster, .watch = {.state = REFLECTOR_CONNECTED}});
 }
@@ -296,7 +326,8 @@ void stage_end(struct stage *stage) {
     engine_free(stage->engine);
     for (size_t c = 0; c < STAGE_CLUSTERS; c++)
         world_free(stage->clusters[c]);
-    kind_free(stage->kind);
+    if (!stage->served)
+        kind_free(stage->kind);
     free(stage->notes);
 }
 
@@ -372,16 +403,16 @@ int stage_patch(struct stage *stage, size_t cluster, const char *name, const cha
     AUTO_JSON value = harness_json(patch);
     AUTO_TEXT text = json_text(value, NULL);
     stage->user = true;
-    int status = world_patch(stage->clusters[cluster], "batch", "jobs", space_of(stage), name, subresource, text,
-                             stage->now.wall_ns);
+    int status = world_patch(stage->clusters[cluster], group_of(stage), plural_of(stage), space_of(stage), name,
+                             subresource, text, stage->now.wall_ns);
     stage->user = false;
     return status;
 }
 
 int stage_delete(struct stage *stage, size_t cluster, const char *name) {
     stage->user = true;
-    int status = world_delete(stage->clusters[cluster], "batch", "jobs", space_of(stage), name, "Background",
-                              stage->now.wall_ns);
+    int status = world_delete(stage->clusters[cluster], group_of(stage), plural_of(stage), space_of(stage), name,
+                              "Background", stage->now.wall_ns);
     stage->user = false;
     return status;
 }
@@ -403,7 +434,7 @@ void stage_completes(struct stage *stage, size_t cluster, const char *name) {
 }
 
 const struct json *stage_job(struct stage *stage, size_t cluster, const char *name) {
-    return world_object(stage->clusters[cluster], "batch", "jobs", space_of(stage), name);
+    return world_object(stage->clusters[cluster], group_of(stage), plural_of(stage), space_of(stage), name);
 }
 
 bool stage_finished(struct stage *stage, const char *name) {

@@ -26,7 +26,8 @@ struct stage {
     struct engine_options options; // may be changed before stage_start
     struct engine *engine;
     struct update update;
-    struct kind *kind;
+    struct kind *kind;               // Job, or that of stage_init_kind
+    const struct world_kind *served; // of stage_init_kind; NULL: Jobs
     struct world_cluster *clusters[STAGE_CLUSTERS];
     struct stage_watch watches[STAGE_CLUSTERS];
     bool connected[STAGE_CLUSTERS];
@@ -42,6 +43,7 @@ struct stage {
     const char *space;                 // of the objects that tests name; NULL: default
     bool user;                         // current writes are a test's
     unsigned sent[STAGE_CLUSTERS][STATS_VERBS];
+    unsigned noops;    // writes of the engine that changed nothing
     char *notes;       // "Reason: text\n" of all Events
     unsigned warnings; // lines of the log
     void *ctx;
@@ -49,6 +51,8 @@ struct stage {
 
 int stage_load(void **state); // cmocka's setup of a group
 void stage_init(struct stage *stage);
+// With objects of another kind, which outlives the stage and which only tests write to: stage_job finds them too.
+void stage_init_kind(struct stage *stage, struct kind *kind, const struct world_kind *served);
 void stage_start(struct stage *stage); // the engine, with all feeds connected
 void stage_restart(struct stage *stage);
 void stage_end(struct stage *stage);

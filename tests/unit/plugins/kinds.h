@@ -6,6 +6,7 @@
 #include "core/adapter/adapters.h"
 #include "core/engine/mirror/mirror.h"
 #include "tests/support/fixture.h"
+#include "tests/support/recording.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,6 +24,9 @@ struct tale {
     const struct fixture *fixture;
     const struct story *story;
     const struct step *step; // the current one
+    int64_t later_ns;        // the time of calls, after KINDS_NOW
+    const char *file;        // of a recording, instead of fixture and story; NULL: none
+    size_t line;
     struct json *workload, *mirror;
     uint32_t attempt;
     bool lost;
@@ -56,6 +60,9 @@ struct json *kinds_bare(const struct json *mirror);
 void kinds_expect_same(const struct tale *tale, const char *what, const struct json *found,
                        const struct json *expected);
 void kinds_fail(const struct tale *tale, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
+
+// Replays a recording: the host's answer to each status of the mirror is the status that the workload was seen with.
+void kinds_replay(const struct kind *kind, const struct recording *recording);
 
 // Plays a story from beginning to end.
 void kinds_tell(const struct kind *kind, const struct fixture *fixture, const struct story *story);

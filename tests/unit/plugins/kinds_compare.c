@@ -18,6 +18,8 @@ void kinds_fail(const struct tale *tale, const char *format, ...) {
     va_start(args, format);
     vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);
+    if (tale->file)
+        fail_msg("%s:%zu: %s", tale->file, tale->line, sentence);
     if (tale->step)
         fail_msg("%s/%s/%s.yaml:%zu: %s", KINDS_FIXTURES, tale->fixture->plural, tale->story->name, tale->step->line,
                  sentence);

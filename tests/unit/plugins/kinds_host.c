@@ -55,6 +55,7 @@ static struct mirror_context begin(const struct tale *tale, struct adapter_call 
                                      : WHARF_MIRROR_NONE,
     };
     assert_true(clock_parse_rfc3339(KINDS_NOW, &context.now.wall_ns));
+    context.now.wall_ns += tale->later_ns;
     adapter_call_begin(call, &context);
     return (struct mirror_context){.kind = tale->kind,
                                    .origin = "test",

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kind of every adapter with its fixtures: the mirror of the workload, and each story. Tests are generated from
-// the kinds and fixtures found: a kind without fixtures, and fixtures without a kind, are failing tests.
+// Every kind of every adapter with its fixtures and recordings: the mirror of the workload, each story, and each life
+// recorded from the kind's real controller. Tests are generated from the kinds and files found: a kind without
+// fixtures, and fixtures or recordings without a kind, are failing tests.
 #include "tests/unit/plugins/kinds.h"
 
 #include "core/base/text.h"
 #include "core/json/yaml.h"
+#include "tests/support/shipped.h"
 
 #include <dirent.h>
-#include <glob.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,27 +16,24 @@
 #define TESTS_MAX 1024
 #define NAMES_MAX 128
 #define GAVE_UP KINDS_FIXTURES "/gave-up.yaml"
-#define SETTINGS KINDS_FIXTURES "/generic.yaml" // of the adapter that has no kinds without settings
 
-// One test: of a story, of a mirror (story NULL), of a kind that lacks a folder (fixture NULL), or an error from
-// before the tests began.
+// One test: of a recording, of a story, of a mirror (both NULL), of a kind that lacks a folder (fixture NULL), or an
+// error from before the tests began.
 struct trial {
     const struct kind *kind;
     struct fixture *fixture;
     const struct story *story;
+    const struct recording *recording;
     const struct json *gave_up; // by the plural of the kind
     char *problem;
 };
 
 struct table {
-    char *adapter_folder;
-    struct adapter_wanted *wanted;
-    size_t n_wanted;
-    struct problems problems;
-    struct adapters *adapters;
+    struct shipped shipped;
     struct json *gave_up;
     struct fixture *fixtures[NAMES_MAX];
     size_t n_fixtures;
+    struct recordings recordings;
     struct trial trials[TESTS_MAX];
     struct CMUnitTest tests[TESTS_MAX];
     size_t count;
@@ -73,7 +70,9 @@ static void run(void **state) {
     const struct trial *trial = *state;
     if (trial->problem)
         fail_msg("%s", trial->problem);
-    if (trial->story)
+    if (trial->recording)
+        kinds_replay(trial->kind, trial->recording);
+    else if (trial->story)
         kinds_tell(trial->kind, trial->fixture, trial->story);
     else
         the_mirror_is_made(trial);
@@ -91,22 +90,9 @@ static void add_problem(struct table *table, char *sentence) {
     add(table, (struct trial){.problem = sentence}, sentence);
 }
 
-static int is_adapter(const struct dirent *entry) {
-    size_t len = strlen(entry->d_name);
-    return len > 3 && strcmp(entry->d_name + len - 3, ".so") == 0;
-}
-
 static int is_folder(const struct dirent *entry) {
     AUTO_TEXT path = text_format("%s/%s/workload.yaml", KINDS_FIXTURES, entry->d_name);
     return entry->d_name[0] != '.' && path && access(path, R_OK) == 0;
-}
-
-static bool is_in_tree(const char *name) {
-    AUTO_TEXT pattern = text_format("plugins/*/%s.c", name);
-    glob_t found = {0};
-    bool any = pattern && glob(pattern, 0, NULL, &found) == 0;
-    globfree(&found);
-    return any;
 }
 
 static struct json *read_yaml(struct table *table, const char *path) {
@@ -121,56 +107,8 @@ static struct json *read_yaml(struct table *table, const char *path) {
     return yaml.value;
 }
 
-// An empty mapping for those that have no settings.
-static struct json *settings_of(struct table *table, const char *name) {
-    struct json *settings = strcmp(name, "generic") == 0 ? read_yaml(table, SETTINGS) : NULL;
-    return settings ? settings : json_new_object();
-}
-
-// The shared objects lie beside the folder of this program: <build>/unit/plugins/kinds_test, <build>/adapters/*.so.
-static void list_adapters(struct table *table) {
-    char path[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", path, sizeof path - 1);
-    assert_true(len > 0);
-    path[len] = '\0';
-    for (int up = 0; up < 3; up++)
-        *strrchr(path, '/') = '\0';
-    table->adapter_folder = text_format("%s/adapters", path);
-    struct dirent **entries = NULL;
-    int count = scandir(table->adapter_folder, &entries, is_adapter, alphasort);
-    assert_true(count > 0);
-    struct adapter_wanted *list = calloc((size_t)count, sizeof *list);
-    for (int i = 0; i < count; i++) {
-        char *name = strndup(entries[i]->d_name, strlen(entries[i]->d_name) - 3);
-        if (name && is_in_tree(name)) // and not what an earlier build left there
-            list[table->n_wanted++] =
-                (struct adapter_wanted){.name = strdup(name),
-                                        .file = text_format("%s/%s.so", table->adapter_folder, name),
-                                        .settings = settings_of(table, name)};
-        free(name);
-        free(entries[i]);
-    }
-    free(entries);
-    table->wanted = list;
-    struct adapters_options options = {.config_path = "test",
-                                       .controller_name = "wharf.dev/host",
-                                       .directory = table->adapter_folder,
-                                       .wanted = list,
-                                       .n_wanted = table->n_wanted};
-    assert_null(adapters_load(&options, &table->problems, &table->adapters));
-    for (size_t i = 0; i < table->problems.count; i++)
-        add_problem(table, strdup(table->problems.list[i]));
-}
-
-static const struct kind *find_kind(const struct table *table, const char *plural) {
-    for (size_t i = 0; i < table->adapters->n_kinds; i++)
-        if (strcmp(table->adapters->kinds[i]->abi.plural, plural) == 0)
-            return table->adapters->kinds[i];
-    return NULL;
-}
-
 static void add_fixture(struct table *table, struct fixture *fixture) {
-    const struct kind *kind = find_kind(table, fixture->plural);
+    const struct kind *kind = shipped_kind(&table->shipped, fixture->plural);
     table->fixtures[table->n_fixtures++] = fixture;
     if (!kind) {
         add_problem(table, text_format("no adapter has the kind of %s/%s", KINDS_FIXTURES, fixture->plural));
@@ -203,10 +141,26 @@ static void load_fixtures(struct table *table) {
     free(entries);
 }
 
+static void add_recordings(struct table *table) {
+    struct error *error = recordings_load(NULL, &table->recordings);
+    if (error || table->recordings.count == 0)
+        add_problem(table, error ? strdup(error->message) : text_format("there are no recordings"));
+    error_free(error);
+    for (size_t i = 0; i < table->recordings.count; i++) {
+        const struct recording *recording = table->recordings.list[i];
+        const struct kind *kind = shipped_kind(&table->shipped, recording->plural);
+        if (kind)
+            add(table, (struct trial){.kind = kind, .recording = recording},
+                text_format("the workload of %s shows its recorded life %s", recording->plural, recording->name));
+        else
+            add_problem(table, text_format("no adapter has the kind of %s", recording->path));
+    }
+}
+
 // Every kind has fixtures, with the stories that its phases make possible.
 static void require_fixtures(struct table *table) {
-    for (size_t i = 0; i < table->adapters->n_kinds; i++) {
-        const struct kind *kind = table->adapters->kinds[i];
+    for (size_t i = 0; i < table->shipped.adapters->n_kinds; i++) {
+        const struct kind *kind = table->shipped.adapters->kinds[i];
         const char *plural = kind->abi.plural;
         const struct fixture *found = NULL;
         for (size_t j = 0; j < table->n_fixtures; j++)
@@ -231,16 +185,9 @@ static void table_free(struct table *table) {
         free((char *)(uintptr_t)table->tests[i].name);
     for (size_t i = 0; i < table->n_fixtures; i++)
         fixture_free(table->fixtures[i]);
-    adapters_free(table->adapters);
-    problems_free(&table->problems);
-    for (size_t i = 0; i < table->n_wanted; i++) {
-        free((char *)(uintptr_t)table->wanted[i].name);
-        free((char *)(uintptr_t)table->wanted[i].file);
-        json_free((struct json *)(uintptr_t)table->wanted[i].settings);
-    }
+    recordings_free(&table->recordings);
+    shipped_free(&table->shipped);
     json_free(table->gave_up);
-    free(table->wanted);
-    free(table->adapter_folder);
     free(table);
 }
 
@@ -248,8 +195,11 @@ int main(void) {
     struct table *table = calloc(1, sizeof *table);
     assert_non_null(table);
     table->gave_up = read_yaml(table, GAVE_UP);
-    list_adapters(table);
+    shipped_load(&table->shipped);
+    for (size_t i = 0; i < table->shipped.problems.count; i++)
+        add_problem(table, strdup(table->shipped.problems.list[i]));
     load_fixtures(table);
+    add_recordings(table);
     require_fixtures(table);
     cmocka_set_test_filter(getenv("KINDS"));
     int failed = _cmocka_run_group_tests("kinds", table->tests, table->count, NULL, NULL);

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The adapters of this tree, loaded by a unit test as by the host, with the settings of the fixtures.
+#pragma once
+
+#include "core/adapter/adapters.h"
+
+struct shipped {
+    char *folder;
+    struct adapter_wanted *wanted;
+    size_t n_wanted;
+    struct problems problems; // a sentence for each adapter that is not loaded
+    struct adapters *adapters;
+};
+
+void shipped_load(struct shipped *shipped);
+void shipped_free(struct shipped *shipped);
+// NULL: there is none.
+const struct kind *shipped_kind(const struct shipped *shipped, const char *plural);
