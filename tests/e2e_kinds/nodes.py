@@ -3,7 +3,8 @@
 ends, from the annotations of its template, and writes that down for kwok's stages:
 
     e2e.wharf.dev/pods   "succeed" (default), "fail", "fail-once" (the first pod of the namespace fails, later ones succeed),
-                         "hold" (until the namespace is released, then succeed), "hold-fail", "evict-once"
+                         "hold" (until the namespace is released, then succeed), "hold-fail", "evict-once", "run" (until it
+                         is deleted, or something else sets END), "evict-once-run" (later ones run)
 """
 import json
 import threading
@@ -14,7 +15,7 @@ from controllers import Found
 from proc import Process
 
 PODS = "e2e.wharf.dev/pods"
-_END = "e2e.wharf.dev/end"        # on a pod that runs: succeed, fail or evict
+END = "e2e.wharf.dev/end"         # on a pod that runs: succeed, fail or evict
 _NODE = "kwok-0"
 
 
@@ -26,7 +27,7 @@ def _stage(name, match, next_, kind="Pod"):
 
 
 _PHASE, _DELETED = ".status.phase", ".metadata.deletionTimestamp"
-_ENDING = f'.metadata.annotations["{_END}"]'
+_ENDING = f'.metadata.annotations["{END}"]'
 _STATUS = """
 {{ $now := Now }}
 phase: %(phase)s
@@ -166,10 +167,11 @@ class Nodes(threading.Thread):
                 raise
             return
         wanted = meta.get("annotations", {}).get(PODS, "succeed")
-        first, _, once = wanted.partition("-")
+        first, _, rest = wanted.partition("-")
+        once, _, later = rest.partition("-")
         with self.lock:
             if once == "once":
-                wanted = first if meta["namespace"] not in self.failed else "succeed"
+                wanted = first if meta["namespace"] not in self.failed else later or "succeed"
                 self.failed.add(meta["namespace"])
             elif first == "hold":
                 wanted = once or "succeed"
@@ -180,7 +182,7 @@ class Nodes(threading.Thread):
 
     def _end(self, namespace, name, end):
         try:
-            self.client.patch("pods", namespace, name, {"metadata": {"annotations": {_END: end}}})
+            self.client.patch("pods", namespace, name, {"metadata": {"annotations": {END: end}}})
         except kube.ApiError as error:
             if error.code != 404:
                 raise
