@@ -117,6 +117,11 @@ class Life:
         """All mirrors, as they were at each change."""
         return [event["object"] for worker in self.scene.clusters.workers for event in self._events(worker.name)]
 
+    def changes_of_mirrors(self):
+        """How often the host has changed a mirror, but for its status."""
+        return sum(len(self.scene.audits[worker.name].host(self.namespace, verb="patch", resource=self.kind.plural, subresource=""))
+                   for worker in self.scene.clusters.workers)
+
     def until_mirrors_are_gone(self):
         until(lambda: not self.mirrors(), f"the mirror of {self.kind.plural} to be deleted")
 
@@ -196,10 +201,12 @@ class Life:
                 if entry["verb"] in verbs and 200 <= code(entry) < 300]
 
     def _check_turns(self, cluster, entries):
-        """The host's changes of one object, and those of others that follow each."""
+        """The host's changes of one object, and those of others that follow each (after a deletion finalizers only go)."""
         own = collections.Counter()
         last = None
         for entry in entries:
+            if entry["verb"] == "delete":
+                last = None
             if entry["verb"] not in ("patch", "update") or code(entry) >= 300 or entry["objectRef"].get("subresource"):
                 continue
             if _by_test(entry):
