@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kinds' own controllers. WHARF_CONTROLLERS (default /usr/local/wharf-controllers) has a folder PROJECT-VERSION for each:
+its programs, and `install.yaml` with what its release installs."""
+import base64
+import os
+import re
+import shutil
+
+import kube
+from proc import Process, free_port
+from wait import until
+
+_FIELDS = {"fieldManager": "e2e-install", "force": "true", "fieldValidation": "Ignore"}
+_FIRST = ("Namespace", "CustomResourceDefinition", "ServiceAccount")
+
+
+def folder():
+    return os.environ.get("WHARF_CONTROLLERS") or "/usr/local/wharf-controllers"
+
+
+def _order(version):
+    return [int(part) for part in re.findall(r"\d+", version)]
+
+
+class Found:
+    """One version of a project's programs."""
+
+    def __init__(self, name, version, path):
+        self.name, self.version, self.path = name, version, path
+
+    def program(self, name):
+        return os.path.join(self.path, name)
+
+    def missing(self, programs, manifests=True):
+        """The first of its files that is not there, or None."""
+        for name in programs:
+            path = self.program(name)
+            if not os.path.isfile(path) or not os.access(path, os.X_OK):
+                return name
+        return "install.yaml" if manifests and not os.path.isfile(self.program("install.yaml")) else None
+
+
+def find(name, programs, manifests=True):
+    """([Found], newest first, [why a folder of that project cannot be used])."""
+    usable, unusable = [], []
+    for entry in sorted(os.listdir(folder())) if os.path.isdir(folder()) else []:
+        version = re.fullmatch(re.escape(name) + r"-v?(\d[\w.]*)", entry)
+        if version:
+            found = Found(name, version.group(1), os.path.join(folder(), entry))
+            missing = found.missing(programs, manifests)
+            if missing:
+                unusable.append(f"{found.path} has no {missing}")
+            else:
+                usable.append(found)
+    return sorted(usable, key=lambda each: _order(each.version), reverse=True), unusable
+
+
+def absent(kind, projects):
+    """{case: why} of what this version of the kind's controller does not have yet."""
+    version = projects[kind.project].version if kind.project else ""
+    return {case: f"{kind.project.name} {version} does not have it, {since} does" for case, since in kind.since.items()
+            if _order(version) < _order(since)}
+
+
+class Project:
+    """A project and how its controller is started; see jobset.py for an example.
+
+    name        the beginning of its folder's name
+    programs    its programs in that folder
+    namespace   where its release runs
+    account     its ServiceAccount there
+    start       start(controller) -> [(program, [argument], {environment variable: value})]
+    services    True: webhooks stay with their Services, which then lead to controller.webhook_port (for a controller that
+                writes its webhooks itself); False: webhooks are called by URL
+    created     {plural: "group/version"} of other kinds of its release that a test makes objects of
+    kubernetes  Kubernetes' own controllers that it needs besides those of tests/e2e/servers.py
+    """
+
+    def __init__(self, name, programs, namespace, account, start, services=False, healthy=None, kubernetes=()):
+        self.name, self.programs, self.namespace, self.account = name, programs, namespace, account
+        self.start, self.services, self.kubernetes = start, services, kubernetes
+        self.healthy = healthy   # healthy(controller): true once it works, beyond its webhooks' port
+
+
+class Controller:
+    """The controller of one project in one cluster: installed from its release, run with the rights of its ServiceAccount."""
+
+    def __init__(self, cluster, project, found, documents):
+        self.cluster, self.project, self.found, self.documents = cluster, project, found, documents
+        self.folder = cluster.path(f"{project.name}-{found.version}")
+        os.makedirs(self.folder, exist_ok=True)
+        self.webhook_port, self.processes, self.plurals = free_port(), [], {}
+        self.companions = []   # what Project.start has started in this process: each has check(), release(namespace) and stop()
+        self.certificate, self.key = cluster.authority.issue("hook-" + project.name, "/CN=" + project.name, (
+            "extendedKeyUsage=serverAuth", "subjectAltName=IP:127.0.0.1,DNS:localhost"))
+
+    # For Project.start.
+
+    def port(self):
+        return free_port()
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.path(name)
+
+    def certificates(self, name="certs"):
+        """A folder with tls.crt and tls.key, as controllers mount the Secret of their webhooks."""
+        os.makedirs(self.path(name), exist_ok=True)
+        for source, target in ((self.certificate, "tls.crt"), (self.key, "tls.key"), (self.cluster.authority.certificate, "ca.crt")):
+            shutil.copy(source, os.path.join(self.path(name), target))
+        return self.path(name)
+
+    def kubeconfig(self):
+        """As its ServiceAccount, so that its release's RBAC is in force."""
+        answer = self.cluster.admin.create("serviceaccounts", self.project.namespace, {
+            "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+            "spec": {"expirationSeconds": 7200}}, "token", self.project.account)
+        token = self.write("token", answer["status"]["token"] + "\n")
+        return self.cluster.kubeconfig(self.project.name, token_file=token)
+
+    # Installation.
+
+    def install(self):
+        """Everything of the release that this cluster has kinds for, CRDs first; its Deployments stay without pods."""
+        for document in sorted(self.documents, key=lambda each: each["kind"] not in _FIRST):
+            self._apply(self._adapted(document))
+        for document in self.documents:
+            if document["kind"] == "CustomResourceDefinition":
+                self._until_served(document)
+
+    def _until_served(self, document):
+        spec = document["spec"]
+        for version in (each["name"] for each in spec["versions"] if each["served"]):
+            def probe(version=version):
+                try:
+                    self.cluster.admin.call("GET", f"/apis/{spec['group']}/{version}/{spec['names']['plural']}", query={"limit": 1})
+                    return True
+                except kube.ApiError as error:
+                    # A conversion webhook answers once its controller runs.
+                    return error.code == 500 and "conver" in str(error)
+            until(probe, f"{spec['names']['plural']}.{spec['group']}/{version} to be served")
+
+    def _apply(self, document):
+        plural, namespaced = self._resource(document["apiVersion"], document["kind"])
+        if not plural:
+            return
+        meta = document["metadata"]
+        start = f"/apis/{document['apiVersion']}" if "/" in document["apiVersion"] else f"/api/{document['apiVersion']}"
+        space = meta.get("namespace") or self.project.namespace
+        path = f"{start}/namespaces/{space}/{plural}/{meta['name']}" if namespaced else f"{start}/{plural}/{meta['name']}"
+        self.cluster.admin.call("PATCH", path, document, query=_FIELDS, timeout=120, content_type="application/apply-patch+yaml")
+
+    def _resource(self, api_version, kind):
+        """(plural, whether it has namespaces); (None, False) if the cluster does not serve it."""
+        if api_version not in self.plurals:
+            path = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+            try:
+                listed = self.cluster.admin.call("GET", path)["resources"]
+            except kube.ApiError as error:
+                if error.code != 404:
+                    raise
+                listed = []
+            self.plurals[api_version] = {each["kind"]: (each["name"], each["namespaced"]) for each in listed if "/" not in each["name"]}
+        return self.plurals[api_version].get(kind, (None, False))
+
+    def _adapted(self, document):
+        """Webhooks lead to this machine."""
+        if document["kind"] in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration") and not self.project.services:
+            return {**document, "webhooks": [{**each, "clientConfig": self._by_url(each["clientConfig"])}
+                                             for each in document.get("webhooks", [])]}
+        if document["kind"] == "CustomResourceDefinition" and not self.project.services:
+            webhook = document["spec"].get("conversion", {}).get("webhook")
+            if webhook:
+                webhook = {**webhook, "clientConfig": self._by_url(webhook["clientConfig"])}
+                return {**document, "spec": {**document["spec"], "conversion": {**document["spec"]["conversion"], "webhook": webhook}}}
+        if document["kind"] == "Service" and self.project.services:
+            ports = [{**each, "port": self.webhook_port} if each["port"] == 443 else each for each in document["spec"]["ports"]]
+            return {**document, "spec": {"type": "ExternalName", "externalName": "localhost", "ports": ports}}
+        return document
+
+    def _by_url(self, config):
+        if "service" not in config:
+            return config
+        with open(self.cluster.authority.certificate, "rb") as file:
+            bundle = file.read()
+        return {"url": f"https://127.0.0.1:{self.webhook_port}{config['service'].get('path', '/')}",
+                "caBundle": base64.b64encode(bundle).decode()}
+
+    # Its processes.
+
+    def start(self):
+        """Only starts; wait with `ready`."""
+        if not self.processes:
+            for program, arguments, environment in self.project.start(self):
+                process = Process(f"{self.cluster.name}/{self.project.name}/{program}", [self.found.program(program), *arguments],
+                                  self.path(program + ".log"), cwd=self.folder)
+                process.more_env = {"KUBECONFIG": self.kubeconfig(), **environment}
+                self.processes.append(process)
+        for process in self.processes:
+            process.start()
+
+    def ready(self):
+        for each in (*self.processes, *self.companions):
+            each.check()
+        return not self.project.healthy or self.project.healthy(self)
+
+    def stop(self):
+        for process in self.processes:
+            process.kill()
+        for companion in self.companions:
+            companion.stop()

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A kind with its real controller: the objects that its tests make, and how its status reads. See jobset.py for an example."""
+from compare import merge
+from nodes import PODS
+
+# The value that kinds with a closed set of managers leave to others.
+KUEUE = "kueue.x-k8s.io/multikueue"
+
+
+def at(document, pointer):
+    """The value at /a/b/0/c, or None."""
+    for part in pointer.strip("/").split("/"):
+        if isinstance(document, list):
+            document = document[int(part)] if int(part) < len(document) else None
+        elif isinstance(document, dict):
+            document = document.get(part)
+        else:
+            return None
+    return document
+
+
+def patch_at(pointer, value):
+    """A merge patch that sets the value."""
+    for part in reversed(pointer.strip("/").split("/")):
+        value = {part: value}
+    return value
+
+
+def condition(found, *kinds):
+    """Whether one of these conditions is True."""
+    return any(each["type"] in kinds and each["status"] == "True" for each in found.get("status", {}).get("conditions", ()))
+
+
+class Kind:
+    """plural, api_version     of the resource
+    project         its controller's Project; None for a built-in one
+    adapter, settings          the adapter and its settings
+    body            body(pods) -> the object as a user writes it, from the project's own examples, without name and managedBy;
+                    `pods` are the annotations of its pod templates
+    phase           phase(object) -> "suspended", "running", "succeeded", "failed" or None
+    managed_by      (pointer, value); value None: any, the host's own
+    suspend         (pointer, value of a suspended one, value of one that runs); None: it cannot be suspended
+    children        plurals of the objects that its controller makes, looked at for leftovers and recordings
+    only_in_mirror  pointers below /status that are not copied; "*" is any member
+    retry           a merge patch that lets it retry; None: it has no retries of its own
+    ttl             a merge patch that makes it delete itself; None: it has none
+    scale           (a merge patch, scaled(object)) of a running one; None: it cannot
+    never_ends      True: there is no success, so lives end with a deletion
+    status_rule     status_rule(status) -> status: further normalisation before two statuses are compared
+    own_status      own_status(status): whether the host may have written it by itself, as after another placement
+    setup           setup(client, namespace): objects that it needs in each cluster, such as a runtime
+    versions        kinds of its children and of setup that the client has to know: {plural: (api_version, namespaced)}
+    skip            {case: why it does not exist for this kind}
+    since           {case: the first version of its controller that has it}
+    cases           {case: function(life)} of this kind only
+    """
+
+    def __init__(self, plural, api_version, body, phase, *, project=None, adapter, settings=None,
+                 managed_by=("/spec/managedBy", None), suspend=("/spec/suspend", True, False), children=(), only_in_mirror=(),
+                 retry=None, ttl=None, scale=None, never_ends=False, status_rule=None, own_status=None, setup=None,
+                 versions=None, skip=None, since=None, cases=None):
+        self.plural, self.api_version, self.body, self.phase, self.project = plural, api_version, body, phase, project
+        self.adapter, self.settings, self.managed_by, self.suspend = adapter, settings, managed_by, suspend
+        self.children, self.only_in_mirror, self.retry, self.ttl, self.scale = children, only_in_mirror, retry, ttl, scale
+        self.never_ends, self.status_rule, self.setup, self.versions = never_ends, status_rule, setup, versions or {}
+        self.own_status, self.skip = own_status, skip or {}
+        self.since, self.cases = since or {}, cases or {}
+
+    def workload(self, name, pods, host_value):
+        pointer, value = self.managed_by
+        body = merge(self.body({PODS: pods}), patch_at(pointer, value or host_value))
+        body["apiVersion"] = self.api_version
+        body.setdefault("metadata", {})["name"] = name
+        return body
+
+    def allows(self, status):
+        """Whether this may be a status that the host wrote by itself: of a workload that is suspended before it is placed."""
+        return self.phase({"status": status}) == "suspended" or bool(self.own_status and self.own_status(status))
+
+    def normal(self, status):
+        """A status without the members that are not copied."""
+        for pointer in self.only_in_mirror:
+            status = _without(status, pointer.strip("/").split("/"))
+        return self.status_rule(status) if self.status_rule else status
+
+
+def _without(document, parts):
+    first, rest = parts[0], parts[1:]
+    if isinstance(document, list) and first == "*":
+        return [_without(each, rest) for each in document]
+    if not isinstance(document, dict):
+        return document
+    if not rest:
+        return {key: value for key, value in document.items() if first not in ("*", key)}
+    return {key: _without(value, rest) if first in ("*", key) else value for key, value in document.items()}

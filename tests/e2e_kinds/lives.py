@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lives that each kind goes through: `life` is one workload, in a namespace of its own."""
+
+
+def success(life):
+    life.submit()
+    life.until_end()
+
+
+def failure(life):
+    life.submit(pods="fail")
+    life.until("failed")
+
+
+def retry(life):
+    life.submit(pods="fail-once", patch=life.kind.retry)
+    life.until("succeeded")
+
+
+def evicted(life):
+    life.submit(pods="evict-once", patch=life.kind.retry)
+    life.until("succeeded")
+
+
+def suspend_and_resume(life):
+    life.submit(pods="hold")
+    life.until("running")
+    life.change_suspend(True)
+    life.until("suspended")
+    life.change_suspend(False)
+    life.until("running")
+    life.end()
+
+
+def created_suspended(life):
+    pointer, suspended, _ = life.kind.suspend
+    life.submit(patch=life.patch_at(pointer, suspended))
+    life.until("suspended")
+    life.change_suspend(False)
+    life.until_end()
+
+
+def deletion_while_running(life):
+    life.submit(pods="hold")
+    life.until("running")
+    life.delete()
+
+
+def time_to_live(life):
+    life.submit(patch=life.kind.ttl)
+    life.until("succeeded")
+
+
+def scale(life):
+    patch, scaled = life.kind.scale
+    life.submit(pods="hold")
+    life.until("running")
+    life.change(patch)
+    life.until_status("scaled", scaled)
+    life.end()
+
+
+# A case with the attribute of its Kind that it needs.
+CASES = {
+    "success": (success, None), "failure": (failure, None), "retry": (retry, "retry"), "eviction": (evicted, "retry"),
+    "suspend-resume": (suspend_and_resume, "suspend"), "created-suspended": (created_suspended, "suspend"),
+    "deletion": (deletion_while_running, None), "ttl": (time_to_live, "ttl"), "scale": (scale, "scale"),
+}
+
+
+def of(kind):
+    """[(case, function)]"""
+    common = [(case, function) for case, (function, needs) in CASES.items()
+              if case not in kind.skip and (needs is None or getattr(kind, needs) is not None)
+              and not (kind.never_ends and case in ("failure", "retry", "eviction", "ttl"))]
+    return common + list(kind.cases.items())

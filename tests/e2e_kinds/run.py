@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the lives of every kind against its own controller, in real clusters. The controllers are found in WHARF_CONTROLLERS;
+those that are absent are skipped by name."""
+import argparse
+import os
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from concurrent.futures import ThreadPoolExecutor, as_completed
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.normpath(os.path.join(HERE, "..", ".."))
+sys.path[:0] = [HERE, os.path.join(ROOT, "tests", "e2e")]
+
+import controllers  # noqa: E402
+import lives  # noqa: E402
+import servers  # noqa: E402
+import table  # noqa: E402
+import together  # noqa: E402
+from life import Life  # noqa: E402
+from scene import AUDIT_POLICY, Scene  # noqa: E402
+
+# Each has a PROJECT and KINDS.
+MODULES = ("jobset", "kuberay")
+
+
+class Results:
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+        self.lives, self.lock = [], threading.Lock()
+
+    def skip(self, what, why):
+        self.skipped += 1
+        print(f"skipped           {what}: {why}", flush=True)
+
+    def add(self, sentence, took, error, life=None):
+        with self.lock:
+            if error:
+                self.failed += 1
+            else:
+                self.passed += 1
+            print(f"{'FAILED' if error else 'ok':<7} {took:6.1f} s  {sentence}", flush=True)
+            if error:
+                text = "".join(traceback.format_exception(error, limit=-3))
+                print("\n".join("    " + line[:1500] for line in text.splitlines()), flush=True)
+            if life:
+                self.lives.append((life, error))
+
+    def line(self):
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+def choose(options, results):
+    """({Project: Found}, [Kind]): the newest version of each project, or the one that --with names."""
+    wanted = dict(each.split("=", 1) for each in options.chosen)
+    projects, kinds = {}, []
+    for module in (__import__(name) for name in MODULES):
+        usable, unusable = controllers.find(module.PROJECT.name, module.PROJECT.programs)
+        if module.PROJECT.name in wanted:
+            usable = [each for each in usable if each.version == wanted[module.PROJECT.name]]
+        selected = [kind for kind in module.KINDS if re.search(options.kinds, kind.plural)]
+        if not selected:
+            continue
+        if not usable:
+            for kind in selected:
+                results.skip(kind.plural, "; ".join(unusable) or f"no {module.PROJECT.name}-VERSION in {controllers.folder()}")
+            continue
+        projects[module.PROJECT] = usable[min(options.older, len(usable) - 1)]
+        kinds += selected
+    if projects:
+        print("controllers: " + ", ".join(f"{found.name} {found.version}" for found in projects.values()), flush=True)
+    return projects, kinds
+
+
+def live(scene, kind, case, function, options):
+    """One life; (seconds, the exception or None, the Life)."""
+    began, life = time.monotonic(), None
+    namespace = f"{kind.plural}-{case}"
+    try:
+        life = Life(scene, kind, case, namespace)
+        function(life)
+        life.close()
+        return time.monotonic() - began, None, life
+    except Exception as error:   # any exception is a failure of this life
+        return time.monotonic() - began, error, life
+    finally:
+        if options.record:
+            about = {"kind": kind.plural, "case": case, "controller": scene.version_of(kind), "kubernetes": scene.kubernetes()}
+            scene.recorder.save(namespace, os.path.join(options.record, f"{kind.plural}-{case}.jsonl"), about)
+
+
+def run_lives(scene, options, results):
+    wanted = []
+    for kind in scene.kinds:
+        absent = {**kind.skip, **controllers.absent(kind, scene.projects)}
+        wanted += [(kind, case, function) for case, function in lives.of(kind)
+                   if case not in absent and re.search(options.k, f"{kind.plural} {case}")]
+        for case, why in absent.items():
+            results.skip(f"{kind.plural} {case}", why)
+    with ThreadPoolExecutor(options.at_once) as pool:
+        running = {pool.submit(live, scene, *each, options): each for each in wanted}
+        for done in as_completed(running):
+            kind, case, _ = running[done]
+            took, error, life = done.result()
+            results.add(f"{kind.plural} {case}", took, error, life)
+
+
+def run_together(scene, options, results):
+    """What concerns all kinds at once: the host is restarted, a worker is lost."""
+    for sentence, function in together.TESTS:
+        if re.search(options.k, sentence):
+            began, error = time.monotonic(), None
+            try:
+                function(scene)
+                scene.check()
+            except Exception as caught:   # any exception is a failure of this test
+                error = caught
+            results.add(sentence, time.monotonic() - began, error)
+
+
+def run_all(options, folder, results):
+    projects, kinds = choose(options, results)
+    usable, unusable = controllers.find("kwok", ("kwok",), manifests=False)
+    if not projects or not usable:
+        results.skip("every kind", "no controller of a kind" if usable else "; ".join(unusable) or f"no kwok-VERSION in {controllers.folder()}")
+        return
+    kubernetes = sorted({each for project in projects for each in project.kubernetes})
+    with servers.Clusters(options.assets, folder, audit_policy=AUDIT_POLICY, more_controllers=kubernetes) as clusters:
+        print(f"{len(clusters.all)} clusters ready after {clusters.took:.1f} s, in {folder}", flush=True)
+        scene = Scene(clusters, folder, options.wharf, options.adapters, projects, kinds, usable[0])
+        try:
+            print(f"{len(scene.controllers)} controllers ready after {scene.start():.1f} s", flush=True)
+            run_lives(scene, options, results)
+            run_together(scene, options, results)
+            print(table.text(scene, results.lives))
+            if options.table:
+                table.write(scene, results.lives, options.table)
+            if options.keep:
+                print("Kept running until Ctrl-C")
+                signal.sigwait({signal.SIGINT, signal.SIGTERM})
+        finally:
+            scene.close()
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("-k", metavar="PATTERN", default="", help="only lives whose `KIND CASE` matches")
+    parser.add_argument("--kinds", metavar="PATTERN", default="", help="only kinds whose plural matches")
+    parser.add_argument("--with", dest="chosen", metavar="PROJECT=VERSION", action="append", default=[], help="instead of the newest version")
+    parser.add_argument("--older", type=int, default=0, metavar="N", help="the Nth newest version of each controller instead of the newest")
+    parser.add_argument("--record", metavar="FOLDER", help="write each life there, as watch events")
+    parser.add_argument("--table", metavar="FILE", help="put the table of what ran into this file, between its marks")
+    parser.add_argument("--at-once", type=int, default=8, metavar="N", help="so many lives at the same time")
+    parser.add_argument("--keep", action="store_true", help="leave the clusters running at the end, until Ctrl-C")
+    parser.add_argument("--build", default=os.path.join(ROOT, "build"), help="the folder with wharf and adapters/")
+    options = parser.parse_args()
+    options.wharf = os.path.join(options.build, "wharf")
+    options.adapters = os.path.join(options.build, "adapters")
+    return options
+
+
+def leave(number, _):
+    sys.exit(128 + number)
+
+
+def main():
+    options, results = parse_arguments(), Results()
+    options.assets, looked, missing = servers.find_assets()
+    if not options.assets:
+        print(f"e2e-kinds skipped: no {', '.join(missing)} in {looked} (set KUBEBUILDER_ASSETS)")
+        print("0 passed, 0 failed, 1 skipped")
+        return 0
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, leave)
+    folder = tempfile.mkdtemp(prefix="wharf-e2e-kinds-")
+    began = time.monotonic()
+    try:
+        run_all(options, folder, results)
+    except KeyboardInterrupt:
+        print("interrupted")
+        return 130
+    finally:
+        if results.failed or options.keep:
+            print(f"logs and data are kept in {folder}")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+    print(f"in {time.monotonic() - began:.0f} s")
+    print(results.line())
+    return 1 if results.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

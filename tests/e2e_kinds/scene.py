@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The clusters with their controllers, the host with all adapters, and what the lives share."""
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import crds  # noqa: F401
+import fixtures
+import kube
+import manifests
+from audit import Audit
+from controllers import Controller
+from host import Host
+from nodes import Nodes
+from recorder import Recorder
+from relay import Relay
+from wait import until
+
+SETTINGS = {"workerLostTimeout": "10m", "mirrorRetention": "2s", "createNamespaces": "false", "log": "{format: text, level: debug}"}
+# Everything that is written, with its user; bodies only of the host's requests.
+AUDIT_POLICY = {
+    "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived", "ResponseStarted"], "omitManagedFields": True,
+    "rules": [
+        {"level": "None", "verbs": ["get", "list", "watch"]},
+        {"level": "None", "resources": [{"group": "", "resources": ["pods", "pods/status", "pods/binding", "events", "nodes"]},
+                                        {"group": "events.k8s.io"}, {"group": "coordination.k8s.io"}]},
+        {"level": "Request", "users": ["wharf"], "verbs": ["create", "patch"]},
+        {"level": "Metadata"}]}
+
+
+class Scene:
+    """`projects`: {Project: Found} of the controllers to be run in every cluster; `kinds` are theirs."""
+
+    def __init__(self, clusters, folder, wharf, adapters, projects, kinds, kwok):
+        self.clusters, self.kinds, self.management = clusters, kinds, clusters.management.admin
+        self.projects = projects
+        self.reader = fixtures.Reader(os.path.dirname(os.path.abspath(wharf)))
+        self.audits = {cluster.name: Audit(cluster) for cluster in clusters.all}
+        self._grant()
+        self.nodes = [Nodes(worker, kwok) for worker in clusters.workers]
+        self.controllers = self._install(projects)
+        self.relays = {worker.name: Relay(worker.port) for worker in clusters.workers}
+        self.host = Host(wharf, adapters, folder, self._kubeconfigs(), defaults=SETTINGS)
+        self.recorder = Recorder(clusters.all)
+
+    def _grant(self):
+        for cluster in self.clusters.all:
+            manifests.apply(cluster.admin, "namespace.yaml")
+        manifests.apply(self.management, "rbac-management.yaml")
+        for worker in self.clusters.workers:
+            manifests.apply(worker.admin, "rbac-worker.yaml")
+
+    def _kubeconfigs(self):
+        return {cluster.name: cluster.kubeconfig("wharf", certificate=cluster.host_certificate, port=(
+            self.relays[cluster.name].port if cluster.name in self.relays else None)) for cluster in self.clusters.all}
+
+    def _install(self, projects):
+        made = []
+        for project, found in projects.items():
+            documents = self.reader.documents(found.program("install.yaml"))
+            made += [Controller(cluster, project, found, documents) for cluster in self.clusters.all]
+        with ThreadPoolExecutor(4) as pool:
+            for done in [pool.submit(each.install) for each in made]:
+                done.result()
+        return made
+
+    def start(self):
+        began = time.monotonic()
+        for each in (*self.nodes, *self.controllers):
+            each.start()
+        for each in self.controllers:
+            until(each.ready, f"{each.project.name} in {each.cluster.name} to be ready", 120)
+        for kind in self.kinds:
+            kube.know(kind.plural, kind.api_version)
+            for plural, (version, namespaced) in kind.versions.items():
+                kube.know(plural, version, namespaced)
+        self.recorder.watch(sorted({plural for kind in self.kinds for plural in (kind.plural, *kind.children)}))
+        self.use()
+        return time.monotonic() - began
+
+    def use(self, **settings):
+        """The host runs with these settings and takes work of every kind for both workers."""
+        enabled = {}
+        for kind in self.kinds:
+            enabled.setdefault(kind.adapter, {})
+            if kind.settings:
+                enabled[kind.adapter].setdefault("settings", {"kinds": []})["kinds"].append(kind.settings)
+        self.host.use(enabled=enabled, **settings)
+        for kind in self.kinds:
+            group = kind.api_version.rpartition("/")[0]
+            for worker in self.clusters.workers:
+                until(lambda worker=worker, kind=kind, group=group: self.host.takes_work(worker.name, f"{kind.plural}.{group}"),
+                      f"{worker.name} to get {kind.plural}")
+
+    def release(self, namespace):
+        for each in (*self.nodes, *(companion for controller in self.controllers for companion in controller.companions)):
+            each.release(namespace)
+
+    def release_all(self, namespaces):
+        for namespace in namespaces:
+            self.release(namespace)
+
+    def version_of(self, kind):
+        return f"{self.projects[kind.project].name} {self.projects[kind.project].version}" if kind.project else "kube-controller-manager"
+
+    def kubernetes(self):
+        return self.management.call("GET", "/version")["gitVersion"].lstrip("v")
+
+    def check(self):
+        for nodes in self.nodes:
+            nodes.check()
+        for controller in self.controllers:
+            controller.ready()
+
+    def close(self):
+        self.recorder.close()
+        self.host.kill()
+        for each in (*self.nodes, *self.controllers):
+            each.stop()
