@@ -125,6 +125,7 @@ class Life:
         until(self._nothing_is_left, f"nothing of {self.namespace} to be left")
         self.check_statuses()
         self.check_requests()
+        self.check_left_alone()
 
     def _events(self, cluster):
         return [event for event in self.scene.recorder.of(self.namespace, cluster, self.kind.plural)
@@ -179,6 +180,14 @@ class Life:
                                         and entry["objectRef"].get("resource") == self.kind.plural])
         created = sum(1 for worker in self.scene.clusters.workers for entry in self._writes(worker, "create"))
         assert created == attempts, f"{created} mirrors were created in {attempts} attempts"
+
+    def check_left_alone(self):
+        """The kind's controller in the management cluster writes nothing of a delegated object, and makes nothing for it."""
+        if self.kind.project and self.kind.left_alone:
+            accounts = f"system:serviceaccount:{self.kind.project.namespace}:"
+            written = [entry for entry in self.scene.audits["management"].entries(self.namespace)
+                       if entry["user"].get("username", "").startswith(accounts) and code(entry) < 300]
+            assert not written, f"{_manager(written[0])} in the management cluster: {describe(written[0])}"
 
     def _writes(self, cluster, *verbs):
         return [entry for entry in self.scene.audits[cluster.name].host(self.namespace, resource=self.kind.plural, name=None)

@@ -70,6 +70,7 @@ CASES = {
 
 def of(kind):
     """[(case, function)]"""
-    return [(case, function) for case, (function, needs) in CASES.items()
+    common = [(case, function) for case, (function, needs) in CASES.items()
             if case not in kind.skip and (needs is None or getattr(kind, needs) is not None)
             and not (kind.never_ends and case in ("failure", "retry", "eviction", "ttl"))]
+    return common + list(kind.cases.items())
