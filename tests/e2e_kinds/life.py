@@ -17,6 +17,7 @@ class Life:
         self.scene, self.kind, self.case, self.namespace = scene, kind, case, namespace
         self.management, self.changes, self.uid = scene.management, 0, None
         self.patch_at, self.deleted = patch_at, False
+        self.may_be_refused = ()   # codes that a case provokes
         self.statuses = self.rewrites = self.writes = self.refused = self.left = 0
         for cluster in scene.clusters.all:
             if not cluster.admin.find("namespaces", None, namespace):
@@ -76,7 +77,7 @@ class Life:
         found = {worker.name: worker.admin.find(self.kind.plural, self.namespace, _NAME) for worker in self.scene.clusters.workers}
         return {name: mirror for name, mirror in found.items() if mirror}
 
-    def until(self, phase, timeout=90.0):
+    def until(self, phase, timeout=180.0):
         """Waits until both the workload and its mirror (which may be gone after its end) are in this phase, with one status."""
         def probe():
             found, mirrors = self.workload(), self.mirrors()
@@ -87,6 +88,23 @@ class Life:
                 assert not wrong, f"not as in {worker}: {tell(wrong)}"
             return found
         return until(probe, f"{self.kind.plural} to be {phase}", timeout)
+
+    def until_carried(self, what, check):
+        """Waits until each mirror fulfils this."""
+        def probe():
+            found = self.mirrors()
+            assert found and all(check(mirror) for mirror in found.values()), str([each["metadata"] for each in found.values()])[:600]
+            return True
+        until(probe, what)
+
+    def until_event(self, text):
+        """Waits for an Event of the host that has this text."""
+        def probe():
+            told = [each.get("message", "") for each in self.management.list("events", self.namespace)
+                    if each["involvedObject"].get("uid") == self.uid]
+            assert any(text in each for each in told), str(told)[:600]
+            return True
+        until(probe, f"an Event that says {text}")
 
     def until_status(self, what, check, timeout=180.0):
         def probe():
@@ -172,7 +190,8 @@ class Life:
         attempts = len(self._attempts())
         for cluster in self.scene.clusters.all:
             entries = self.scene.audits[cluster.name].entries(self.namespace)
-            refused = [entry for entry in entries if _by_host(entry) and code(entry) in (400, 401, 403, 422)]
+            refused = [entry for entry in entries if _by_host(entry) and code(entry) in (400, 401, 403, 422)
+                       and code(entry) not in self.may_be_refused]
             self.refused += sum(1 for entry in refused if code(entry) == 422)
             self.writes += sum(1 for entry in entries if _by_host(entry))
             assert not refused, f"{cluster.name} refused {describe(refused[0])}"

@@ -60,6 +60,18 @@ def scale(life):
     life.end()
 
 
+def relabelled(life):
+    """For controllers that write to a running object's labels and annotations themselves."""
+    life.submit(pods="hold")
+    life.until("running")
+    for number in range(5):
+        wanted = {f"example.com/{each}": str(number) for each in ("team", "stage")}
+        life.change({"metadata": {"labels": wanted, "annotations": wanted}})
+        life.until_carried(f"change {number} to be carried", lambda mirror, wanted=wanted: all(
+            wanted.items() <= mirror["metadata"][each].items() for each in ("labels", "annotations")))
+    life.end()
+
+
 # A case with the attribute of its Kind that it needs.
 CASES = {
     "success": (success, None), "failure": (failure, None), "retry": (retry, "retry"), "eviction": (evicted, "retry"),
