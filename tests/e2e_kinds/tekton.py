@@ -3,6 +3,7 @@
 import json
 
 import kube
+import lives
 from controllers import Project
 from kind import Kind
 from nodes import SAYS
@@ -106,6 +107,15 @@ def _ends_with(patch, reason, submitted=None):
     return case
 
 
+def _without_its_definition(spec, reason):
+    """What it refers to is not in the worker."""
+    def case(life):
+        life.submit(patch={"spec": spec})
+        life.until("failed")
+        assert _reason(life) == reason, f"expected reason {reason}, found {_reason(life)}"
+    return case
+
+
 def _results(pointer, name):
     def case(life):
         life.submit()
@@ -129,10 +139,12 @@ KINDS = [
              "cancelled": _ends_with(_change_of_status("Cancelled"), "Cancelled"),
              "cancelled-finally": _ends_with(_change_of_status("CancelledRunFinally"), "Cancelled"),
              "timeout": _ends_with(None, "PipelineRunTimeout", {"spec": {"timeouts": {"pipeline": "5s"}}}),
-             "results": _results("results", "total")}),
+             "no-pipeline": _without_its_definition({"pipelineRef": {"name": "absent"}}, "CouldntGetPipeline"),
+             "relabelled": lives.relabelled, "results": _results("results", "total")}),
     Kind("taskruns", _VERSION, _taskrun, _phase("TaskRunPending"), project=PROJECT, adapter="pipelinerun",
          suspend=("/spec/status", "TaskRunPending", None), only_in_mirror=("/observedGeneration",), retry={"spec": {"retries": 1}},
          setup=_setup, versions=_KNOWN, skip={"suspend-resume": _ONCE}, cases={
              "cancelled": _ends_with({"spec": {"status": "TaskRunCancelled", "statusMessage": "not needed"}}, "TaskRunCancelled"),
              "timeout": _ends_with(None, "TaskRunTimeout", {"spec": {"timeout": "5s"}}),
-             "results": _results("results", "sum")})]
+             "no-task": _without_its_definition({"taskRef": {"name": "absent"}}, "TaskRunResolutionFailed"),
+             "relabelled": lives.relabelled, "results": _results("results", "sum")})]
