@@ -107,6 +107,33 @@ def _ends_with(patch, reason, submitted=None):
     return case
 
 
+def _stopped(life):
+    """The task that runs ends by itself, and no other begins."""
+    life.submit(pods="hold")
+    life.until("running")
+    life.change(_change_of_status("StoppedRunFinally"))
+    life.until_carried("the stop to be carried", lambda mirror: mirror["spec"].get("status") == "StoppedRunFinally")
+    life.release()
+    life.until("failed")
+    skipped = [each["name"] for each in life.workload()["status"].get("skippedTasks", ())]
+    assert skipped == ["second"], f"skipped are {skipped}"
+
+
+def _cancelled_while_pending(pending, cancelled, reason):
+    """It is placed then, for its own controller to say that it is cancelled."""
+    def case(life):
+        life.submit(patch=_change_of_status(pending))
+        life.until("suspended")
+        life.change(_change_of_status(cancelled))
+        life.until("failed")
+        assert _reason(life) == reason, f"expected reason {reason}, found {_reason(life)}"
+    return case
+
+
+def _change_of_status(value):
+    return {"spec": {"status": value}}
+
+
 def _without_its_definition(spec, reason):
     """What it refers to is not in the worker."""
     def case(life):
@@ -125,10 +152,6 @@ def _results(pointer, name):
     return case
 
 
-def _change_of_status(value):
-    return {"spec": {"status": value}}
-
-
 _ONCE = "its webhook refuses to make a run pending that has started"
 _KNOWN = {"tasks": (_VERSION, True), "pipelines": (_VERSION, True)}
 KINDS = [
@@ -137,6 +160,8 @@ KINDS = [
          retry={"spec": {"pipelineRef": {"name": "sums-with-retries"}}}, setup=_setup, versions={**_KNOWN, "taskruns": (_VERSION, True)},
          skip={"suspend-resume": _ONCE}, cases={
              "cancelled": _ends_with(_change_of_status("Cancelled"), "Cancelled"),
+             "stopped": _stopped,
+             "cancelled-pending": _cancelled_while_pending("PipelineRunPending", "Cancelled", "Cancelled"),
              "cancelled-finally": _ends_with(_change_of_status("CancelledRunFinally"), "Cancelled"),
              "timeout": _ends_with(None, "PipelineRunTimeout", {"spec": {"timeouts": {"pipeline": "5s"}}}),
              "no-pipeline": _without_its_definition({"pipelineRef": {"name": "absent"}}, "CouldntGetPipeline"),
@@ -145,6 +170,7 @@ KINDS = [
          suspend=("/spec/status", "TaskRunPending", None), only_in_mirror=("/observedGeneration",), retry={"spec": {"retries": 1}},
          setup=_setup, versions=_KNOWN, skip={"suspend-resume": _ONCE}, cases={
              "cancelled": _ends_with({"spec": {"status": "TaskRunCancelled", "statusMessage": "not needed"}}, "TaskRunCancelled"),
+             "cancelled-pending": _cancelled_while_pending("TaskRunPending", "TaskRunCancelled", "TaskRunCancelled"),
              "timeout": _ends_with(None, "TaskRunTimeout", {"spec": {"timeout": "5s"}}),
              "no-task": _without_its_definition({"taskRef": {"name": "absent"}}, "TaskRunResolutionFailed"),
              "relabelled": lives.relabelled, "results": _results("results", "sum")})]
