@@ -61,12 +61,14 @@ def scale(life):
 
 
 def relabelled(life):
-    """For controllers that write to a running object's labels and annotations themselves."""
+    """For controllers that write the labels and annotations of a running object, sometimes old ones: then the host carries the
+    change once more."""
     life.submit(pods="hold")
     life.until("running")
     for number in range(5):
         wanted = {f"example.com/{each}": str(number) for each in ("team", "stage")}
         life.change({"metadata": {"labels": wanted, "annotations": wanted}})
+        life.changes += 1
         life.until_carried(f"change {number} to be carried", lambda mirror, wanted=wanted: all(
             wanted.items() <= mirror["metadata"][each].items() for each in ("labels", "annotations")))
     life.end()
