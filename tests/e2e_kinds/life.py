@@ -4,6 +4,7 @@ it."""
 import collections
 
 import kube
+import servers
 from audit import HOST_USERS, code, describe
 from compare import differences, merge, tell
 from kind import patch_at
@@ -18,7 +19,8 @@ class Life:
         self.management, self.changes, self.uid = scene.management, 0, None
         self.patch_at, self.deleted = patch_at, False
         self.may_be_refused = ()   # codes that a case provokes
-        self.statuses = self.rewrites = self.writes = self.refused = self.left = 0
+        self.statuses = self.writes = self.refused = self.left = 0
+        self.rewrites = collections.Counter()   # {user: changes of the object after one of the host's}
         for cluster in scene.clusters.all:
             if not cluster.admin.find("namespaces", None, namespace):
                 cluster.admin.create("namespaces", None, {"metadata": {"name": namespace}})
@@ -222,8 +224,8 @@ class Life:
             if _by_host(entry):
                 own[entry["user"]["username"]] += 1
                 last = entry
-            elif last is not None:
-                self.rewrites += 1
+            elif last is not None and _manager(entry) != servers.ADMIN:
+                self.rewrites[_manager(entry)] += 1
         most = self.changes + 2 * max(len(self._attempts()), 1) + 1
         total = sum(own.values())
         assert total <= most, f"{cluster.name}: the host changed the object {total} times, expected {most} at most: it takes " \
