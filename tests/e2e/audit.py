@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The requests and responses of an API server, from its audit log, which is complete."""
 import json
+import threading
 
 # The users that the host is known as: by client certificate, and by service-account token.
 _READS = ("get", "list", "watch")
@@ -8,21 +9,23 @@ HOST_USERS = ("wharf", "system:serviceaccount:wharf-system:wharf")
 
 
 class Audit:
-    """Every write that one cluster's API server answered, in order. entries() reads what is new first."""
+    """Every write that one cluster's API server answered, in order. entries() reads what is new first. May be used from any thread."""
 
     def __init__(self, cluster):
         self.name, self.path = cluster.name, cluster.audit_log
-        self.seen, self.offset, self.partial = [], 0, b""
+        self.seen, self.offset, self.partial, self.lock = [], 0, b"", threading.Lock()
 
     def entries(self, namespace=None, since=0):
-        self._read()
+        with self.lock:
+            self._read()
         return [entry for entry in self.seen[since:]
                 if namespace is None or entry.get("objectRef", {}).get("namespace") == namespace]
 
     def mark(self):
         """A place in the log, for `since`."""
-        self._read()
-        return len(self.seen)
+        with self.lock:
+            self._read()
+            return len(self.seen)
 
     def _read(self):
         try:

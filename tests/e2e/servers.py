@@ -12,6 +12,8 @@ from audit import HOST_USERS
 from proc import Process, free_port
 from wait import until
 
+ADMIN = "e2e-admin"   # the user of the tests themselves
+
 _SCRATCH, _BUMP = "c2NyYXRjaA==", 1000   # base64, as etcd's gateway has keys
 
 # Only pods.py runs these servers' pods, and no test needs a service account's token in a pod.
@@ -49,7 +51,7 @@ class Cluster:
         os.makedirs(self.folder, mode=0o700)
         self.port = free_port()
         self.authority = pki.Authority(os.path.join(self.folder, "pki"))
-        self.admin_certificate = self.authority.client("admin", "e2e-admin", "system:masters")
+        self.admin_certificate = self.authority.client("admin", ADMIN, "system:masters")
         self.host_certificate = self.authority.client("wharf", "wharf")
         self.admin = kube.Client(self.port, self.authority.certificate, *self.admin_certificate)
         self.audit_log = self.path("audit.log")

@@ -7,6 +7,7 @@ import re
 import shutil
 
 import kube
+import netns
 from proc import Process, free_port
 from wait import until
 
@@ -72,13 +73,14 @@ class Project:
     start       start(controller) -> [(program, [argument], {environment variable: value})]
     services    True: webhooks stay with their Services, which then lead to controller.webhook_port (for a controller that
                 writes its webhooks itself); False: webhooks are called by URL
-    created     {plural: "group/version"} of other kinds of its release that a test makes objects of
+    fixed_port  the port of its webhooks if it cannot be chosen: then its programs run in network namespaces of their own
+    needs       names of other projects whose controllers its kinds need too
     kubernetes  Kubernetes' own controllers that it needs besides those of tests/e2e/servers.py
     """
 
-    def __init__(self, name, programs, namespace, account, start, services=False, healthy=None, kubernetes=()):
+    def __init__(self, name, programs, namespace, account, start, services=False, healthy=None, fixed_port=None, needs=(), kubernetes=()):
         self.name, self.programs, self.namespace, self.account = name, programs, namespace, account
-        self.start, self.services, self.kubernetes = start, services, kubernetes
+        self.start, self.services, self.fixed_port, self.needs, self.kubernetes = start, services, fixed_port, needs, kubernetes
         self.healthy = healthy   # healthy(controller): true once it works, beyond its webhooks' port
 
 
@@ -114,13 +116,21 @@ class Controller:
             shutil.copy(source, os.path.join(self.path(name), target))
         return self.path(name)
 
-    def kubeconfig(self):
+    def container(self, deployment):
+        """([argument], {environment variable: value}) of the container of a Deployment of the release."""
+        spec = next(each["spec"]["template"]["spec"] for each in self.documents
+                    if each["kind"] == "Deployment" and each["metadata"]["name"] == deployment)
+        container = spec["containers"][0]
+        return container.get("args", []), {each["name"]: each["value"] for each in container.get("env", ()) if "value" in each}
+
+    def kubeconfig(self, account=None):
         """As its ServiceAccount, so that its release's RBAC is in force."""
+        account = account or self.project.account
         answer = self.cluster.admin.create("serviceaccounts", self.project.namespace, {
             "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
-            "spec": {"expirationSeconds": 7200}}, "token", self.project.account)
-        token = self.write("token", answer["status"]["token"] + "\n")
-        return self.cluster.kubeconfig(self.project.name, token_file=token)
+            "spec": {"expirationSeconds": 7200}}, "token", account)
+        token = self.write(account + ".token", answer["status"]["token"] + "\n")
+        return self.cluster.kubeconfig(f"{self.project.name}-{account}", token_file=token)
 
     # Installation.
 
@@ -169,22 +179,25 @@ class Controller:
 
     def _adapted(self, document):
         """Webhooks lead to this machine."""
-        if document["kind"] in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration") and not self.project.services:
-            return {**document, "webhooks": [{**each, "clientConfig": self._by_url(each["clientConfig"])}
+        if document["kind"] in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
+            return {**document, "webhooks": [{**each, "clientConfig": self._led(each["clientConfig"])}
                                              for each in document.get("webhooks", [])]}
-        if document["kind"] == "CustomResourceDefinition" and not self.project.services:
+        if document["kind"] == "CustomResourceDefinition":
             webhook = document["spec"].get("conversion", {}).get("webhook")
             if webhook:
-                webhook = {**webhook, "clientConfig": self._by_url(webhook["clientConfig"])}
+                webhook = {**webhook, "clientConfig": self._led(webhook["clientConfig"])}
                 return {**document, "spec": {**document["spec"], "conversion": {**document["spec"]["conversion"], "webhook": webhook}}}
         if document["kind"] == "Service" and self.project.services:
-            ports = [{**each, "port": self.webhook_port} if each["port"] == 443 else each for each in document["spec"]["ports"]]
-            return {**document, "spec": {"type": "ExternalName", "externalName": "localhost", "ports": ports}}
+            return {**document, "spec": {"type": "ExternalName", "externalName": "localhost", "ports": document["spec"]["ports"]}}
         return document
 
-    def _by_url(self, config):
+    def _led(self, config):
+        """The client configuration of a webhook. An API server asks the host of an ExternalName Service at the webhook's own
+        port, with the name of the Service."""
         if "service" not in config:
             return config
+        if self.project.services:
+            return {**config, "service": {**config["service"], "port": self.webhook_port}}
         with open(self.cluster.authority.certificate, "rb") as file:
             bundle = file.read()
         return {"url": f"https://127.0.0.1:{self.webhook_port}{config['service'].get('path', '/')}",
@@ -196,8 +209,11 @@ class Controller:
         """Only starts; wait with `ready`."""
         if not self.processes:
             for program, arguments, environment in self.project.start(self):
-                process = Process(f"{self.cluster.name}/{self.project.name}/{program}", [self.found.program(program), *arguments],
-                                  self.path(program + ".log"), cwd=self.folder)
+                command = [self.found.program(program), *arguments]
+                if self.project.fixed_port:
+                    command = netns.command(command, self.webhook_port, self.project.fixed_port, [self.cluster.port])
+                process = Process(f"{self.cluster.name}/{self.project.name}/{program}", command, self.path(program + ".log"),
+                                  cwd=self.folder)
                 process.more_env = {"KUBECONFIG": self.kubeconfig(), **environment}
                 self.processes.append(process)
         for process in self.processes:

@@ -4,6 +4,7 @@ it."""
 import collections
 
 import kube
+import servers
 from audit import HOST_USERS, code, describe
 from compare import differences, merge, tell
 from kind import patch_at
@@ -17,7 +18,9 @@ class Life:
         self.scene, self.kind, self.case, self.namespace = scene, kind, case, namespace
         self.management, self.changes, self.uid = scene.management, 0, None
         self.patch_at, self.deleted = patch_at, False
-        self.statuses = self.rewrites = self.writes = self.refused = self.left = 0
+        self.may_be_refused = ()   # codes that a case provokes
+        self.statuses = self.writes = self.refused = self.left = 0
+        self.rewrites = collections.Counter()   # {user: changes of the object after one of the host's}
         for cluster in scene.clusters.all:
             if not cluster.admin.find("namespaces", None, namespace):
                 cluster.admin.create("namespaces", None, {"metadata": {"name": namespace}})
@@ -75,7 +78,7 @@ class Life:
         found = {worker.name: worker.admin.find(self.kind.plural, self.namespace, _NAME) for worker in self.scene.clusters.workers}
         return {name: mirror for name, mirror in found.items() if mirror}
 
-    def until(self, phase, timeout=90.0):
+    def until(self, phase, timeout=180.0):
         """Waits until both the workload and its mirror (which may be gone after its end) are in this phase, with one status."""
         def probe():
             found, mirrors = self.workload(), self.mirrors()
@@ -86,6 +89,23 @@ class Life:
                 assert not wrong, f"not as in {worker}: {tell(wrong)}"
             return found
         return until(probe, f"{self.kind.plural} to be {phase}", timeout)
+
+    def until_carried(self, what, check):
+        """Waits until each mirror fulfils this."""
+        def probe():
+            found = self.mirrors()
+            assert found and all(check(mirror) for mirror in found.values()), str([each["metadata"] for each in found.values()])[:600]
+            return True
+        until(probe, what)
+
+    def until_event(self, text):
+        """Waits for an Event of the host that has this text."""
+        def probe():
+            told = [each.get("message", "") for each in self.management.list("events", self.namespace)
+                    if each["involvedObject"].get("uid") == self.uid]
+            assert any(text in each for each in told), str(told)[:600]
+            return True
+        until(probe, f"an Event that says {text}")
 
     def until_status(self, what, check, timeout=180.0):
         def probe():
@@ -136,6 +156,7 @@ class Life:
         until(self._nothing_is_left, f"nothing of {self.namespace} to be left")
         self.check_statuses()
         self.check_requests()
+        self.check_left_alone()
 
     def _events(self, cluster):
         return [event for event in self.scene.recorder.of(self.namespace, cluster, self.kind.plural)
@@ -182,7 +203,8 @@ class Life:
         attempts = len(self._attempts())
         for cluster in self.scene.clusters.all:
             entries = self.scene.audits[cluster.name].entries(self.namespace)
-            refused = [entry for entry in entries if _by_host(entry) and code(entry) in (400, 401, 403, 422)]
+            refused = [entry for entry in entries if _by_host(entry) and code(entry) in (400, 401, 403, 422)
+                       and code(entry) not in self.may_be_refused]
             self.refused += sum(1 for entry in refused if code(entry) == 422)
             self.writes += sum(1 for entry in entries if _by_host(entry))
             assert not refused, f"{cluster.name} refused {describe(refused[0])}"
@@ -195,6 +217,14 @@ class Life:
                 f"{_manager(others[0])} does not leave the delegated object alone: {describe(others[0])}"
         created = sum(1 for worker in self.scene.clusters.workers for entry in self._writes(worker, "create"))
         assert created == attempts, f"{created} mirrors were created in {attempts} attempts"
+
+    def check_left_alone(self):
+        """The kind's controller in the management cluster writes nothing of a delegated object, and makes nothing for it."""
+        if self.kind.project and self.kind.left_alone:
+            accounts = f"system:serviceaccount:{self.kind.project.namespace}:"
+            written = [entry for entry in self.scene.audits["management"].entries(self.namespace)
+                       if entry["user"].get("username", "").startswith(accounts) and code(entry) < 300]
+            assert not written, f"{_manager(written[0])} in the management cluster: {describe(written[0])}"
 
     def _writes(self, cluster, *verbs):
         return [entry for entry in self.scene.audits[cluster.name].host(self.namespace, resource=self.kind.plural, name=None)
@@ -214,8 +244,8 @@ class Life:
             if _by_host(entry):
                 own[entry["user"]["username"]] += 1
                 last = entry
-            elif last is not None:
-                self.rewrites += 1
+            elif last is not None and _manager(entry) != servers.ADMIN:
+                self.rewrites[_manager(entry)] += 1
         most = self.changes + 2 * max(len(self._attempts()), 1) + 1
         total = sum(own.values())
         assert total <= most, f"{cluster.name}: the host changed the object {total} times, expected {most} at most: it takes " \

@@ -60,6 +60,20 @@ def scale(life):
     life.end()
 
 
+def relabelled(life):
+    """For controllers that write the labels and annotations of a running object, sometimes old ones: then the host carries the
+    change once more."""
+    life.submit(pods="hold")
+    life.until("running")
+    for number in range(5):
+        wanted = {f"example.com/{each}": str(number) for each in ("team", "stage")}
+        life.change({"metadata": {"labels": wanted, "annotations": wanted}})
+        life.changes += 1
+        life.until_carried(f"change {number} to be carried", lambda mirror, wanted=wanted: all(
+            wanted.items() <= mirror["metadata"][each].items() for each in ("labels", "annotations")))
+    life.end()
+
+
 # A case with the attribute of its Kind that it needs.
 CASES = {
     "success": (success, None), "failure": (failure, None), "retry": (retry, "retry"), "eviction": (evicted, "retry"),

@@ -2,9 +2,10 @@
 """The nodes of one cluster: kwok runs the pods, a binder takes the place of the scheduler. The binder decides how each pod
 ends, from the annotations of its template, and writes that down for kwok's stages:
 
-    e2e.wharf.dev/pods   "succeed" (default), "fail", "fail-once" (the first pod of the namespace fails, later ones succeed),
-                         "hold" (until the namespace is released, then succeed), "hold-fail", "evict-once", "run" (until it
-                         is deleted, or something else sets END), "evict-once-run" (later ones run)
+    e2e.example.com/pods   "succeed" (default), "fail", "fail-once" (the first pod of the namespace fails, later ones succeed),
+                           "hold" (until the namespace is released, then succeed), "hold-fail", "evict-once", "run" (until it
+                           is deleted, or something else sets END), "evict-once-run" (later ones run)
+    e2e.example.com/says   the termination message of its containers when they succeed
 """
 import json
 import threading
@@ -14,8 +15,10 @@ import kube
 from controllers import Found
 from proc import Process
 
-PODS = "e2e.wharf.dev/pods"
-END = "e2e.wharf.dev/end"         # on a pod that runs: succeed, fail or evict
+# Not of wharf.dev: such annotations are not copied to mirrors, and some kinds have no other place for those of their pods.
+PODS = "e2e.example.com/pods"
+SAYS = "e2e.example.com/says"
+END = "e2e.example.com/end"         # on a pod that runs: succeed, fail or evict
 _NODE = "kwok-0"
 
 
@@ -71,10 +74,12 @@ def _status(phase, state, reason="", condition=""):
         "condition": condition}}
 
 
-def _ended(code, reason):
-    return f'terminated: {{exitCode: {code}, reason: {reason}, startedAt: {{{{ $now | Quote }}}}, finishedAt: {{{{ $now | Quote }}}}}}'
+def _ended(code, reason, more=""):
+    return f'terminated: {{exitCode: {code}, reason: {reason}, startedAt: {{{{ $now | Quote }}}}, finishedAt: {{{{ $now | Quote }}}}{more}}}'
 
 
+# In a flow mapping, after another member.
+_MESSAGE = '{{ with $.metadata.annotations }}{{ with index . "%s" }}, message: {{ . | Quote }}{{ end }}{{ end }}' % SAYS
 _DISRUPTED = '- {type: DisruptionTarget, status: "True", reason: EvictionByEvictionAPI, lastTransitionTime: {{ $now | Quote }}}'
 _NODE_STATUS = """
 {{ $now := Now }}
@@ -90,7 +95,7 @@ _STAGES = (
     _stage("start", ((_DELETED, "DoesNotExist", ()), (_PHASE, "In", ("Pending",))),
            _status("Running", "running: {startedAt: {{ $now | Quote }}}")),
     _stage("succeed", ((_DELETED, "DoesNotExist", ()), (_PHASE, "In", ("Running",)), (_ENDING, "In", ("succeed",))),
-           _status("Succeeded", _ended(0, "Completed"))),
+           _status("Succeeded", _ended(0, "Completed", _MESSAGE))),
     _stage("fail", ((_DELETED, "DoesNotExist", ()), (_PHASE, "In", ("Running",)), (_ENDING, "In", ("fail",))),
            _status("Failed", _ended(1, "Error"))),
     _stage("evict", ((_DELETED, "DoesNotExist", ()), (_PHASE, "In", ("Running",)), (_ENDING, "In", ("evict",))),

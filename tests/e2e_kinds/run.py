@@ -21,6 +21,7 @@ sys.path[:0] = [HERE, os.path.join(ROOT, "tests", "e2e")]
 
 import controllers  # noqa: E402
 import lives  # noqa: E402
+import netns  # noqa: E402
 import servers  # noqa: E402
 import table  # noqa: E402
 import together  # noqa: E402
@@ -28,7 +29,7 @@ from life import Life  # noqa: E402
 from scene import AUDIT_POLICY, Scene  # noqa: E402
 
 # Each has a PROJECT and KINDS.
-MODULES = ("jobset", "kuberay")
+MODULES = ("jobset", "kuberay", "tekton", "appwrapper")
 
 
 class Results:
@@ -57,22 +58,35 @@ class Results:
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
 
+def version(project, options):
+    """(Found, None), or (None, why there is none)."""
+    wanted = dict(each.split("=", 1) for each in options.chosen)
+    usable, unusable = controllers.find(project.name, project.programs)
+    if project.name in wanted:
+        usable = [each for each in usable if each.version == wanted[project.name]]
+    if project.fixed_port and not netns.available():
+        return None, f"{project.name} needs network namespaces"
+    if not usable:
+        return None, "; ".join(unusable) or f"no {project.name}-VERSION in {controllers.folder()}"
+    return usable[min(options.older, len(usable) - 1)], None
+
+
 def choose(options, results):
     """({Project: Found}, [Kind]): the newest version of each project, or the one that --with names."""
-    wanted = dict(each.split("=", 1) for each in options.chosen)
-    projects, kinds = {}, []
-    for module in (__import__(name) for name in MODULES):
-        usable, unusable = controllers.find(module.PROJECT.name, module.PROJECT.programs)
-        if module.PROJECT.name in wanted:
-            usable = [each for each in usable if each.version == wanted[module.PROJECT.name]]
+    projects, kinds, modules = {}, [], [__import__(name) for name in MODULES]
+    known = {module.PROJECT.name: module.PROJECT for module in modules}
+    for module in modules:
         selected = [kind for kind in module.KINDS if re.search(options.kinds, kind.plural)]
         if not selected:
             continue
-        if not usable:
+        needed = [module.PROJECT, *(known[name] for name in module.PROJECT.needs)]
+        found = {project: version(project, options) for project in needed}
+        missing = [why for _, why in found.values() if why]
+        if missing:
             for kind in selected:
-                results.skip(kind.plural, "; ".join(unusable) or f"no {module.PROJECT.name}-VERSION in {controllers.folder()}")
+                results.skip(kind.plural, "; ".join(missing))
             continue
-        projects[module.PROJECT] = usable[min(options.older, len(usable) - 1)]
+        projects.update((project, usable) for project, (usable, _) in found.items())
         kinds += selected
     if projects:
         print("controllers: " + ", ".join(f"{found.name} {found.version}" for found in projects.values()), flush=True)

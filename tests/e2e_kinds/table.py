@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of what ran: kinds with their controllers' versions, and the counts of their lives."""
+import collections
 import re
 
 _HEAD = ("kind", "controller", "Kubernetes", "lives", "statuses shown", "refused (422)", "writes by the host per life",
          "writes by others after ours", "left over")
 _BEGIN, _END = "<!-- what ran: begin -->", "<!-- what ran: end -->"
+
+
+def _named(counts):
+    """The sum, and whose they are."""
+    users = ", ".join(user.rpartition(":")[2] for user in sorted(counts))
+    return f"{sum(counts.values())} ({users})" if users else "0"
 
 
 def _rows(scene, lives):
@@ -15,7 +22,7 @@ def _rows(scene, lives):
             writes = sum(life.writes for life, _ in mine) / len(mine)
             yield (kind.plural, scene.version_of(kind), scene.kubernetes(), f"{len(passed)} of {len(mine)}",
                    str(sum(life.statuses for life in passed)), str(sum(life.refused for life, _ in mine)), f"{writes:.1f}",
-                   str(sum(life.rewrites for life, _ in mine)), str(sum(life.left for life, _ in mine)))
+                   _named(sum((life.rewrites for life, _ in mine), collections.Counter())), str(sum(life.left for life, _ in mine)))
 
 
 def _lines(head, rows):
