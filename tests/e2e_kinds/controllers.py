@@ -5,20 +5,23 @@ import base64
 import os
 import re
 import shutil
+import urllib.request
 
+import alone
 import kube
 from proc import Process, free_port
 from wait import until
 
 _FIELDS = {"fieldManager": "e2e-install", "force": "true", "fieldValidation": "Ignore"}
 _FIRST = ("Namespace", "CustomResourceDefinition", "ServiceAccount")
+_WEBHOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
 
 def folder():
     return os.environ.get("WHARF_CONTROLLERS") or "/usr/local/wharf-controllers"
 
 
-def _order(version):
+def order(version):
     return [int(part) for part in re.findall(r"\d+", version)]
 
 
@@ -52,7 +55,7 @@ def find(name, programs, manifests=True):
                 unusable.append(f"{found.path} has no {missing}")
             else:
                 usable.append(found)
-    return sorted(usable, key=lambda each: _order(each.version), reverse=True), unusable
+    return sorted(usable, key=lambda each: order(each.version), reverse=True), unusable
 
 
 class Project:
@@ -65,13 +68,18 @@ class Project:
     start       start(controller) -> [(program, [argument], {environment variable: value})]
     services    True: webhooks stay with their Services, which then lead to controller.webhook_port (for a controller that
                 writes its webhooks itself); False: webhooks are called by URL
-    created     {plural: "group/version"} of other kinds of its release that a test makes objects of
+    healthy     healthy(controller): true once it works, beyond its webhooks' port
+    needs       Projects whose controllers run below it
+    deaf        deaf(version): whether that version ignores managedBy, so that no management cluster can have it
+    adapted     adapted(controller, document) -> the document that its cluster gets instead, or None
+    alone       True: its programs listen at fixed ports, so each gets a network of its own, see alone.py
     """
 
-    def __init__(self, name, programs, namespace, account, start, services=False, healthy=None):
+    def __init__(self, name, programs, namespace, account, start, *, services=False, healthy=None, needs=(), deaf=None, adapted=None,
+                 alone=False):
         self.name, self.programs, self.namespace, self.account = name, programs, namespace, account
-        self.start, self.services = start, services
-        self.healthy = healthy   # healthy(controller): true once it works, beyond its webhooks' port
+        self.start, self.services, self.healthy = start, services, healthy
+        self.needs, self.deaf, self.adapted, self.alone = needs, deaf, adapted, alone
 
 
 class Controller:
@@ -82,6 +90,7 @@ class Controller:
         self.folder = cluster.path(f"{project.name}-{found.version}")
         os.makedirs(self.folder, exist_ok=True)
         self.webhook_port, self.processes, self.plurals = free_port(), [], {}
+        self.probed = f"127.0.0.1:{free_port()}"   # the address for the controller's health probe
         self.certificate, self.key = cluster.authority.issue("hook-" + project.name, "/CN=" + project.name, (
             "extendedKeyUsage=serverAuth", "subjectAltName=IP:127.0.0.1,DNS:localhost"))
 
@@ -105,6 +114,14 @@ class Controller:
             shutil.copy(source, os.path.join(self.path(name), target))
         return self.path(name)
 
+    def answers(self, path):
+        """Whether its health probe answers this path with 200."""
+        try:
+            with urllib.request.urlopen(f"http://{self.probed}{path}", timeout=5) as answer:
+                return answer.status == 200
+        except OSError:
+            return False
+
     def kubeconfig(self):
         """As its ServiceAccount, so that its release's RBAC is in force."""
         answer = self.cluster.admin.create("serviceaccounts", self.project.namespace, {
@@ -115,13 +132,28 @@ class Controller:
 
     # Installation.
 
+    def deaf(self):
+        """Whether this is the management cluster and the controller would run what is delegated."""
+        return self.cluster.name == "management" and bool(self.project.deaf and self.project.deaf(self.found.version))
+
     def install(self):
-        """Everything of the release that this cluster has kinds for, CRDs first; its Deployments stay without pods."""
-        for document in sorted(self.documents, key=lambda each: each["kind"] not in _FIRST):
+        """Everything of the release that this cluster has kinds for, CRDs first, webhooks last; its Deployments stay without pods.
+        Only the CRDs where it must not run."""
+        documents = self.documents
+        if self.project.adapted:
+            documents = [found for found in (self.project.adapted(self, each) for each in documents) if found]
+        if self.deaf():
+            documents = [each for each in documents if each["kind"] == "CustomResourceDefinition"]
+        definitions = [each for each in documents if each["kind"] in _FIRST]
+        webhooks = [each for each in documents if each["kind"] in _WEBHOOKS]
+        for document in definitions:
             self._apply(self._adapted(document))
-        for document in self.documents:
+        for document in definitions:
             if document["kind"] == "CustomResourceDefinition":
                 self._until_served(document)
+        # Nobody answers the webhooks yet.
+        for document in [each for each in documents if each not in definitions and each not in webhooks] + webhooks:
+            self._apply(self._adapted(document))
 
     def _until_served(self, document):
         spec = document["spec"]
@@ -160,7 +192,7 @@ class Controller:
 
     def _adapted(self, document):
         """Webhooks lead to this machine."""
-        if document["kind"] in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration") and not self.project.services:
+        if document["kind"] in _WEBHOOKS and not self.project.services:
             return {**document, "webhooks": [{**each, "clientConfig": self._by_url(each["clientConfig"])}
                                              for each in document.get("webhooks", [])]}
         if document["kind"] == "CustomResourceDefinition" and not self.project.services:
@@ -187,8 +219,10 @@ class Controller:
         """Only starts; wait with `ready`."""
         if not self.processes:
             for program, arguments, environment in self.project.start(self):
-                process = Process(f"{self.cluster.name}/{self.project.name}/{program}", [self.found.program(program), *arguments],
-                                  self.path(program + ".log"), cwd=self.folder)
+                argv = [self.found.program(program), *arguments]
+                if self.project.alone:
+                    argv = alone.argv(self.cluster.port, argv)
+                process = Process(f"{self.cluster.name}/{self.project.name}/{program}", argv, self.path(program + ".log"), cwd=self.folder)
                 process.more_env = {"KUBECONFIG": self.kubeconfig(), **environment}
                 self.processes.append(process)
         for process in self.processes:
