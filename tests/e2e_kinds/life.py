@@ -9,7 +9,7 @@ from compare import differences, merge, tell
 from kind import patch_at
 from wait import until
 
-_NAME = "example"
+_NAME, USER = "example", "e2e-admin"
 
 
 class Life:
@@ -76,6 +76,10 @@ class Life:
         found = {worker.name: worker.admin.find(self.kind.plural, self.namespace, _NAME) for worker in self.scene.clusters.workers}
         return {name: mirror for name, mirror in found.items() if mirror}
 
+    def children(self, plural):
+        """What its controller has made, in both workers."""
+        return [found for worker in self.scene.clusters.workers for found in worker.admin.list(plural, self.namespace)]
+
     def until(self, phase, timeout=90.0):
         """Waits until both the workload and its mirror (which may be gone after its end) are in this phase, with one status."""
         def probe():
@@ -103,16 +107,21 @@ class Life:
         return until(probe, f"{self.kind.plural} to be placed")
 
     def _differ(self, workload, mirror):
-        return differences(self._normal(workload), self._normal(mirror), "/status")
+        attempts = len(self.uids_of_mirrors())
+        return differences(self._normal(workload, attempts), self._normal(mirror, attempts), "/status")
 
-    def _normal(self, found):
-        return self.kind.normal(found.get("status", {}))
+    def _normal(self, found, attempts):
+        return self.kind.normal(found.get("status", {}), attempts)
 
     def _brief(self, found):
         return f"status {str(found.get('status'))[:600]}"
 
     def uids_of_mirrors(self):
         return {event["object"]["metadata"]["uid"] for worker in self.scene.clusters.workers for event in self._events(worker.name)}
+
+    def shown(self, phase):
+        """Whether the workload has ever been in this phase."""
+        return any(self.kind.phase(event["object"]) == phase for event in self._events("management"))
 
     # Rules.
 
@@ -125,6 +134,7 @@ class Life:
         until(self._nothing_is_left, f"nothing of {self.namespace} to be left")
         self.check_statuses()
         self.check_requests()
+        self.check_management()
 
     def _events(self, cluster):
         return [event for event in self.scene.recorder.of(self.namespace, cluster, self.kind.plural)
@@ -132,9 +142,9 @@ class Life:
 
     def check_statuses(self):
         """Each status of the workload is one that a mirror had, in the order in which the mirrors had them."""
-        shown, had = [], []
+        shown, had, attempts = [], [], len(self.uids_of_mirrors())
         for event in self._events("management"):
-            status = self._normal(event["object"])
+            status = self._normal(event["object"], attempts)
             if status and (not shown or shown[-1] != status):
                 shown.append(status)
         for attempt in self._attempts():
@@ -151,11 +161,11 @@ class Life:
 
     def _attempts(self):
         """The statuses of each mirror, in order."""
-        mirrors = collections.OrderedDict()
+        mirrors, attempts = {}, len(self.uids_of_mirrors())
         for worker in self.scene.clusters.workers:
             for event in self._events(worker.name):
                 mirror = mirrors.setdefault(event["object"]["metadata"]["uid"], (event["ts"], []))[1]
-                mirror.append(self._normal(event["object"]))
+                mirror.append(self._normal(event["object"], attempts))
         return [statuses for _, statuses in sorted(mirrors.values(), key=lambda each: each[0])]
 
     def _nothing_is_left(self):
@@ -180,6 +190,13 @@ class Life:
         created = sum(1 for worker in self.scene.clusters.workers for entry in self._writes(worker, "create"))
         assert created == attempts, f"{created} mirrors were created in {attempts} attempts"
 
+    def check_management(self):
+        """The kind's controller in the management cluster left the workload alone."""
+        made = {f"{event['kind']} {event['object']['metadata']['name']}" for plural in self.kind.children
+                for event in self.scene.recorder.of(self.namespace, "management", plural)}
+        made |= {f"pods {pod['metadata']['name']}" for pod in self.management.list("pods", self.namespace)}
+        assert not made, f"the controller in the management cluster made {', '.join(sorted(made))}"
+
     def _writes(self, cluster, *verbs):
         return [entry for entry in self.scene.audits[cluster.name].host(self.namespace, resource=self.kind.plural, name=None)
                 if entry["verb"] in verbs and 200 <= code(entry) < 300]
@@ -194,7 +211,7 @@ class Life:
             if _by_host(entry):
                 own[entry["user"]["username"]] += 1
                 last = entry
-            elif last is not None:
+            elif last is not None and entry["user"].get("username") != USER:
                 self.rewrites += 1
         most = self.changes + 2 * max(len(self._attempts()), 1) + 1
         total = sum(own.values())

@@ -3,7 +3,8 @@
 ends, from the annotations of its template, and writes that down for kwok's stages:
 
     e2e.wharf.dev/pods   "succeed" (default), "fail", "fail-once" (the first pod of the namespace fails, later ones succeed),
-                         "hold" (until the namespace is released, then succeed), "hold-fail", "evict-once"
+                         "hold" (until the namespace is released, then succeed), "hold-fail", "evict-once", "kill-once" (by a
+                         signal), "run" (until it is deleted)
 """
 import json
 import threading
@@ -14,7 +15,7 @@ from controllers import Found
 from proc import Process
 
 PODS = "e2e.wharf.dev/pods"
-_END = "e2e.wharf.dev/end"        # on a pod that runs: succeed, fail or evict
+_END = "e2e.wharf.dev/end"        # on a pod that runs: succeed, fail, kill or evict
 _NODE = "kwok-0"
 
 
@@ -92,6 +93,8 @@ _STAGES = (
            _status("Succeeded", _ended(0, "Completed"))),
     _stage("fail", ((_DELETED, "DoesNotExist", ()), (_PHASE, "In", ("Running",)), (_ENDING, "In", ("fail",))),
            _status("Failed", _ended(1, "Error"))),
+    _stage("kill", ((_DELETED, "DoesNotExist", ()), (_PHASE, "In", ("Running",)), (_ENDING, "In", ("kill",))),
+           _status("Failed", _ended(137, "Error"))),
     _stage("evict", ((_DELETED, "DoesNotExist", ()), (_PHASE, "In", ("Running",)), (_ENDING, "In", ("evict",))),
            _status("Failed", _ended(137, "Error"), "Evicted", _DISRUPTED)),
     _stage("terminate", ((_DELETED, "Exists", ()), (_PHASE, "In", ("Running",))), _status("Failed", _ended(143, "Error"))),
@@ -167,6 +170,8 @@ class Nodes(threading.Thread):
             return
         wanted = meta.get("annotations", {}).get(PODS, "succeed")
         first, _, once = wanted.partition("-")
+        if first == "run":
+            return
         with self.lock:
             if once == "once":
                 wanted = first if meta["namespace"] not in self.failed else "succeed"
