@@ -19,6 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.normpath(os.path.join(HERE, "..", ".."))
 sys.path[:0] = [HERE, os.path.join(ROOT, "tests", "e2e")]
 
+import alone  # noqa: E402
 import controllers  # noqa: E402
 import lives  # noqa: E402
 import servers  # noqa: E402
@@ -27,8 +28,8 @@ import together  # noqa: E402
 from life import Life  # noqa: E402
 from scene import AUDIT_POLICY, Scene  # noqa: E402
 
-# Each has a PROJECT and KINDS.
-MODULES = ("jobset",)
+# Each has a PROJECT, or None for kinds of Kubernetes itself, and KINDS.
+MODULES = ("job", "jobset", "trainer", "training_operator", "mpi_operator")
 
 
 class Results:
@@ -57,24 +58,33 @@ class Results:
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
 
+def find(project, options):
+    """(Found or None, why not): the newest version of a project, or the one that --with names."""
+    usable, unusable = controllers.find(project.name, project.programs)
+    wanted = dict(each.split("=", 1) for each in options.chosen).get(project.name)
+    usable = [each for each in usable if wanted in (None, each.version)]
+    if not usable:
+        return None, "; ".join(unusable) or f"no {project.name}-{wanted or 'VERSION'} in {controllers.folder()}"
+    if project.alone and not alone.possible():
+        return None, f"{project.name} listens at fixed ports, and this machine gives no program a network of its own"
+    return usable[0 if wanted else min(options.older, len(usable) - 1)], None
+
+
 def choose(options, results):
-    """({Project: Found}, [Kind]): the newest version of each project, or the one that --with names."""
-    wanted = dict(each.split("=", 1) for each in options.chosen)
+    """({Project: Found}, [Kind])"""
     projects, kinds = {}, []
     for module in (__import__(name) for name in MODULES):
-        usable, unusable = controllers.find(module.PROJECT.name, module.PROJECT.programs)
-        if module.PROJECT.name in wanted:
-            usable = [each for each in usable if each.version == wanted[module.PROJECT.name]]
         selected = [kind for kind in module.KINDS if re.search(options.kinds, kind.plural)]
-        if not selected:
-            continue
-        if not usable:
+        needed = (*module.PROJECT.needs, module.PROJECT) if selected and module.PROJECT else ()
+        found = {project: find(project, options) for project in needed}
+        missing = [why for _, why in found.values() if why]
+        if missing:
             for kind in selected:
-                results.skip(kind.plural, "; ".join(unusable) or f"no {module.PROJECT.name}-VERSION in {controllers.folder()}")
-            continue
-        projects[module.PROJECT] = usable[min(options.older, len(usable) - 1)]
-        kinds += selected
-    if projects:
+                results.skip(kind.plural, "; ".join(missing))
+        else:
+            projects.update({project: version for project, (version, _) in found.items()})
+            kinds += selected
+    if kinds:
         print("controllers: " + ", ".join(f"{found.name} {found.version}" for found in projects.values()), flush=True)
     return projects, kinds
 
@@ -98,10 +108,13 @@ def live(scene, kind, case, function, options):
 
 def run_lives(scene, options, results):
     wanted = [(kind, case, function) for kind in scene.kinds for case, function in lives.of(kind)
-              if re.search(options.k, f"{kind.plural} {case}")]
+              if re.search(options.k, f"{kind.plural} {case}") and not scene.too_old(kind, case)]
     for kind in scene.kinds:
         for case, why in kind.skip.items():
             results.skip(f"{kind.plural} {case}", why)
+        for case, since in kind.since.items():
+            if scene.too_old(kind, case):
+                results.skip(f"{kind.plural} {case}", f"{kind.project.name} has it since {since}")
     with ThreadPoolExecutor(options.at_once) as pool:
         running = {pool.submit(live, scene, *each, options): each for each in wanted}
         for done in as_completed(running):
@@ -126,7 +139,7 @@ def run_together(scene, options, results):
 def run_all(options, folder, results):
     projects, kinds = choose(options, results)
     usable, unusable = controllers.find("kwok", ("kwok",), manifests=False)
-    if not projects or not usable:
+    if not kinds or not usable:
         results.skip("every kind", "no controller of a kind" if usable else "; ".join(unusable) or f"no kwok-VERSION in {controllers.folder()}")
         return
     with servers.Clusters(options.assets, folder, audit_policy=AUDIT_POLICY) as clusters:
@@ -134,6 +147,8 @@ def run_all(options, folder, results):
         scene = Scene(clusters, folder, options.wharf, options.adapters, projects, kinds, usable[0])
         try:
             print(f"{len(scene.controllers)} controllers ready after {scene.start():.1f} s", flush=True)
+            for found in (controller.found for controller in scene.absent):
+                print(f"{found.name} {found.version} is not in the management cluster: it ignores managedBy", flush=True)
             run_lives(scene, options, results)
             run_together(scene, options, results)
             print(table.text(scene, results.lives))
