@@ -94,6 +94,7 @@ def live(scene, kind, case, function, options):
     began, life = time.monotonic(), None
     namespace = f"{kind.plural}-{case}"
     try:
+        scene.check()
         life = Life(scene, kind, case, namespace)
         function(life)
         life.close()

@@ -8,6 +8,7 @@ from controllers import Project
 from kind import KUEUE, Kind, condition
 from pki import Authority
 
+# The kinds whose controllers heed managedBy. Not MPIJob: the operator ends where that is MPI Operator's.
 _HEEDING = ("pytorchjob", "tfjob", "xgboostjob", "paddlejob")
 # The operator waits for a file at this fixed path, but serves with those below TMPDIR.
 _MOUNTED = "/tmp/k8s-webhook-server/serving-certs"
@@ -36,8 +37,8 @@ def _start(controller):
     _certificates(controller)
     arguments = [f"--metrics-bind-address=127.0.0.1:{controller.port()}", f"--health-probe-bind-address={controller.probed}",
                  f"--webhook-server-port={controller.webhook_port}", "--kube-api-qps=200", "--kube-api-burst=400"]
-    if controller.cluster.name == "management":
-        arguments += [f"--enable-scheme={each}" for each in _HEEDING]
+    kinds = _HEEDING if controller.cluster.name == "management" else (*_HEEDING, "jaxjob")
+    arguments += [f"--enable-scheme={each}" for each in kinds]
     return [("manager", arguments, {"TMPDIR": controller.folder, "MY_POD_NAMESPACE": "kubeflow"})]
 
 
