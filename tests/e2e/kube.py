@@ -28,8 +28,8 @@ _KINDS = {
 
 
 def know(plural, api_version, namespaced=True):
-    """Registers a custom resource in this version."""
-    _KINDS[plural] = (f"/apis/{api_version}", namespaced)
+    """Registers a resource in this version."""
+    _KINDS[plural] = (f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}", namespaced)
 
 
 class ApiError(Exception):

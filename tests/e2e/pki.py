@@ -11,18 +11,24 @@ def _openssl(*args):
 
 
 class Authority:
-    """A CA in its own folder."""
+    """A CA in its own folder. It and what it signs are valid for so many days; `more` are further extensions of its own, `key` is
+    how its key is made."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, days=2, more=(), key=("ec", "-pkeyopt", "ec_paramgen_curve:P-256")):
+        self.folder, self.days = folder, str(days)
         os.makedirs(folder, mode=0o700, exist_ok=True)
         self.certificate, self.key = self.path("ca.crt"), self.path("ca.key")
-        _openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+        _openssl("req", "-x509", "-newkey", *key, "-nodes", "-days", self.days,
                  "-subj", "/CN=e2e-ca", "-keyout", self.key, "-out", self.certificate,
-                 "-addext", "keyUsage=critical,keyCertSign,cRLSign")
+                 *(part for each in ("keyUsage=critical,keyCertSign,cRLSign", *more) for part in ("-addext", each)))
 
     def path(self, name):
         return os.path.join(self.folder, name)
+
+    def key_in_pkcs1(self):
+        """The path of its RSA key in the form that some programs expect."""
+        _openssl("rsa", "-traditional", "-in", self.key, "-out", self.path("ca.pkcs1.key"))
+        return self.path("ca.pkcs1.key")
 
     def issue(self, name, subject, extensions):
         """Makes <name>.crt and <name>.key."""
@@ -32,7 +38,7 @@ class Authority:
         key, request, certificate = (self.path(name + end) for end in (".key", ".csr", ".crt"))
         _openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
                  "-subj", subject, "-keyout", key, "-out", request)
-        _openssl("x509", "-req", "-in", request, "-CA", self.certificate, "-CAkey", self.key, "-days", "2",
+        _openssl("x509", "-req", "-in", request, "-CA", self.certificate, "-CAkey", self.key, "-days", self.days,
                  "-set_serial", str(int.from_bytes(os.urandom(8), "big") >> 1), "-extfile", config,
                  "-out", certificate)
         return certificate, key

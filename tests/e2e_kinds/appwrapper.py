@@ -50,7 +50,7 @@ def _healthy(controller):
 
 
 PROJECT = Project("appwrapper", ("manager",), _SPACE, "appwrapper-controller-manager", _start, services=True, healthy=_healthy,
-                  fixed_port=9443, needs=(jobset.PROJECT.name,))
+                  fixed_port=9443, needs=(jobset.PROJECT,))
 
 
 def _setup(client, namespace):

@@ -5,6 +5,7 @@ import base64
 import os
 import re
 import shutil
+import urllib.request
 
 import kube
 import netns
@@ -13,13 +14,14 @@ from wait import until
 
 _FIELDS = {"fieldManager": "e2e-install", "force": "true", "fieldValidation": "Ignore"}
 _FIRST = ("Namespace", "CustomResourceDefinition", "ServiceAccount")
+_WEBHOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
 
 def folder():
     return os.environ.get("WHARF_CONTROLLERS") or "/usr/local/wharf-controllers"
 
 
-def _order(version):
+def order(version):
     return [int(part) for part in re.findall(r"\d+", version)]
 
 
@@ -53,14 +55,14 @@ def find(name, programs, manifests=True):
                 unusable.append(f"{found.path} has no {missing}")
             else:
                 usable.append(found)
-    return sorted(usable, key=lambda each: _order(each.version), reverse=True), unusable
+    return sorted(usable, key=lambda each: order(each.version), reverse=True), unusable
 
 
 def absent(kind, projects):
     """{case: why} of what this version of the kind's controller does not have yet."""
     version = projects[kind.project].version if kind.project else ""
     return {case: f"{kind.project.name} {version} does not have it, {since} does" for case, since in kind.since.items()
-            if _order(version) < _order(since)}
+            if order(version) < order(since)}
 
 
 class Project:
@@ -73,15 +75,20 @@ class Project:
     start       start(controller) -> [(program, [argument], {environment variable: value})]
     services    True: webhooks stay with their Services, which then lead to controller.webhook_port (for a controller that
                 writes its webhooks itself); False: webhooks are called by URL
-    fixed_port  the port of its webhooks if it cannot be chosen: then its programs run in network namespaces of their own
-    needs       names of other projects whose controllers its kinds need too
+    healthy     healthy(controller): true once it works, beyond its webhooks' port
+    fixed_port  a port at which its programs listen always (of its webhooks, if it has some): then they run in network namespaces
+                of their own, see netns.py
+    needs       Projects whose controllers its kinds need too
     kubernetes  Kubernetes' own controllers that it needs besides those of tests/e2e/servers.py
+    deaf        deaf(version): whether that version ignores managedBy, so that no management cluster can have it
+    adapted     adapted(controller, document) -> the document that its cluster gets instead, or None
     """
 
-    def __init__(self, name, programs, namespace, account, start, services=False, healthy=None, fixed_port=None, needs=(), kubernetes=()):
+    def __init__(self, name, programs, namespace, account, start, *, services=False, healthy=None, fixed_port=None, needs=(),
+                 kubernetes=(), deaf=None, adapted=None):
         self.name, self.programs, self.namespace, self.account = name, programs, namespace, account
         self.start, self.services, self.fixed_port, self.needs, self.kubernetes = start, services, fixed_port, needs, kubernetes
-        self.healthy = healthy   # healthy(controller): true once it works, beyond its webhooks' port
+        self.healthy, self.deaf, self.adapted = healthy, deaf, adapted
 
 
 class Controller:
@@ -93,6 +100,7 @@ class Controller:
         os.makedirs(self.folder, exist_ok=True)
         self.webhook_port, self.processes, self.plurals = free_port(), [], {}
         self.companions = []   # what Project.start has started in this process: each has check(), release(namespace) and stop()
+        self.probed = f"127.0.0.1:{free_port()}"   # the address for the controller's health probe
         self.certificate, self.key = cluster.authority.issue("hook-" + project.name, "/CN=" + project.name, (
             "extendedKeyUsage=serverAuth", "subjectAltName=IP:127.0.0.1,DNS:localhost"))
 
@@ -123,6 +131,14 @@ class Controller:
         container = spec["containers"][0]
         return container.get("args", []), {each["name"]: each["value"] for each in container.get("env", ()) if "value" in each}
 
+    def answers(self, path):
+        """Whether its health probe answers this path with 200."""
+        try:
+            with urllib.request.urlopen(f"http://{self.probed}{path}", timeout=5) as answer:
+                return answer.status == 200
+        except OSError:
+            return False
+
     def kubeconfig(self, account=None):
         """As its ServiceAccount, so that its release's RBAC is in force."""
         account = account or self.project.account
@@ -134,13 +150,28 @@ class Controller:
 
     # Installation.
 
+    def deaf(self):
+        """Whether this is the management cluster and the controller would run what is delegated."""
+        return self.cluster.name == "management" and bool(self.project.deaf and self.project.deaf(self.found.version))
+
     def install(self):
-        """Everything of the release that this cluster has kinds for, CRDs first; its Deployments stay without pods."""
-        for document in sorted(self.documents, key=lambda each: each["kind"] not in _FIRST):
+        """Everything of the release that this cluster has kinds for, CRDs first, webhooks last; its Deployments stay without pods.
+        Only the CRDs where it must not run."""
+        documents = self.documents
+        if self.project.adapted:
+            documents = [found for found in (self.project.adapted(self, each) for each in documents) if found]
+        if self.deaf():
+            documents = [each for each in documents if each["kind"] == "CustomResourceDefinition"]
+        definitions = [each for each in documents if each["kind"] in _FIRST]
+        webhooks = [each for each in documents if each["kind"] in _WEBHOOKS]
+        for document in definitions:
             self._apply(self._adapted(document))
-        for document in self.documents:
+        for document in definitions:
             if document["kind"] == "CustomResourceDefinition":
                 self._until_served(document)
+        # Nobody answers the webhooks yet.
+        for document in [each for each in documents if each not in definitions and each not in webhooks] + webhooks:
+            self._apply(self._adapted(document))
 
     def _until_served(self, document):
         spec = document["spec"]
@@ -179,7 +210,7 @@ class Controller:
 
     def _adapted(self, document):
         """Webhooks lead to this machine."""
-        if document["kind"] in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
+        if document["kind"] in _WEBHOOKS:
             return {**document, "webhooks": [{**each, "clientConfig": self._led(each["clientConfig"])}
                                              for each in document.get("webhooks", [])]}
         if document["kind"] == "CustomResourceDefinition":

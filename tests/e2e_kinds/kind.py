@@ -54,18 +54,21 @@ class Kind:
     left_alone      False: its controller writes to delegated objects too
     skip            {case: why it does not exist for this kind}
     since           {case: the first version of its controller that has it}
+    templates       templates(spec) -> its pod templates, which may change while it is suspended; None: they cannot
+    retried         the end of a pod that the kind retries: "fail", or "kill" where it depends on the exit code
+    first_kept      pointers below /status that keep the first mirror's value in later mirrors
     """
 
     def __init__(self, plural, api_version, body, phase, *, project=None, adapter, settings=None,
                  managed_by=("/spec/managedBy", None), suspend=("/spec/suspend", True, False), children=(), only_in_mirror=(),
                  retry=None, ttl=None, scale=None, never_ends=False, status_rule=None, own_status=None, setup=None,
-                 versions=None, cases=None, left_alone=True, skip=None, since=None):
+                 versions=None, cases=None, left_alone=True, skip=None, since=None, templates=None, retried="fail", first_kept=()):
         self.plural, self.api_version, self.body, self.phase, self.project = plural, api_version, body, phase, project
         self.adapter, self.settings, self.managed_by, self.suspend = adapter, settings, managed_by, suspend
         self.children, self.only_in_mirror, self.retry, self.ttl, self.scale = children, only_in_mirror, retry, ttl, scale
         self.never_ends, self.status_rule, self.setup, self.versions = never_ends, status_rule, setup, versions or {}
         self.own_status, self.cases, self.left_alone, self.skip = own_status, cases or {}, left_alone, skip or {}
-        self.since = since or {}
+        self.since, self.templates, self.retried, self.first_kept = since or {}, templates, retried, first_kept
 
     def workload(self, name, pods, host_value):
         pointer, value = self.managed_by
@@ -78,9 +81,9 @@ class Kind:
         """Whether this may be a status that the host wrote by itself: of a workload that is suspended before it is placed."""
         return self.phase({"status": status}) == "suspended" or bool(self.own_status and self.own_status(status))
 
-    def normal(self, status):
-        """A status without the members that are not copied."""
-        for pointer in self.only_in_mirror:
+    def normal(self, status, attempts=1):
+        """A status without the members that are not copied, of a workload with so many mirrors so far."""
+        for pointer in (*self.only_in_mirror, *(self.first_kept if attempts > 1 else ())):
             status = _without(status, pointer.strip("/").split("/"))
         return self.status_rule(status) if self.status_rule else status
 

@@ -78,6 +78,10 @@ class Life:
         found = {worker.name: worker.admin.find(self.kind.plural, self.namespace, _NAME) for worker in self.scene.clusters.workers}
         return {name: mirror for name, mirror in found.items() if mirror}
 
+    def children(self, plural):
+        """What its controller has made, in both workers."""
+        return [found for worker in self.scene.clusters.workers for found in worker.admin.list(plural, self.namespace)]
+
     def until(self, phase, timeout=180.0):
         """Waits until both the workload and its mirror (which may be gone after its end) are in this phase, with one status."""
         def probe():
@@ -122,10 +126,11 @@ class Life:
         return until(probe, f"{self.kind.plural} to be placed")
 
     def _differ(self, workload, mirror):
-        return differences(self._normal(workload), self._normal(mirror), "/status")
+        attempts = len(self.uids_of_mirrors())
+        return differences(self._normal(workload, attempts), self._normal(mirror, attempts), "/status")
 
-    def _normal(self, found):
-        return self.kind.normal(found.get("status", {}))
+    def _normal(self, found, attempts):
+        return self.kind.normal(found.get("status", {}), attempts)
 
     def _brief(self, found):
         return f"status {str(found.get('status'))[:600]}"
@@ -144,6 +149,10 @@ class Life:
 
     def until_mirrors_are_gone(self):
         until(lambda: not self.mirrors(), f"the mirror of {self.kind.plural} to be deleted")
+
+    def shown(self, phase):
+        """Whether the workload has ever been in this phase."""
+        return any(self.kind.phase(event["object"]) == phase for event in self._events("management"))
 
     # Rules.
 
@@ -164,9 +173,9 @@ class Life:
 
     def check_statuses(self):
         """Each status of the workload is one that a mirror had, in the order in which the mirrors had them."""
-        shown, had = [], []
+        shown, had, attempts = [], [], len(self.uids_of_mirrors())
         for event in self._events("management"):
-            status = self._normal(event["object"])
+            status = self._normal(event["object"], attempts)
             if status and (not shown or shown[-1] != status):
                 shown.append(status)
         for attempt in self._attempts():
@@ -183,11 +192,11 @@ class Life:
 
     def _attempts(self):
         """The statuses of each mirror, in order."""
-        mirrors = collections.OrderedDict()
+        mirrors, attempts = {}, len(self.uids_of_mirrors())
         for worker in self.scene.clusters.workers:
             for event in self._events(worker.name):
                 mirror = mirrors.setdefault(event["object"]["metadata"]["uid"], (event["ts"], []))[1]
-                mirror.append(self._normal(event["object"]))
+                mirror.append(self._normal(event["object"], attempts))
         return [statuses for _, statuses in sorted(mirrors.values(), key=lambda each: each[0])]
 
     def _nothing_is_left(self):
@@ -220,6 +229,10 @@ class Life:
 
     def check_left_alone(self):
         """The kind's controller in the management cluster writes nothing of a delegated object, and makes nothing for it."""
+        made = {f"{event['kind']} {event['object']['metadata']['name']}" for plural in self.kind.children
+                for event in self.scene.recorder.of(self.namespace, "management", plural)}
+        made |= {f"pods {pod['metadata']['name']}" for pod in self.management.list("pods", self.namespace)}
+        assert not made, f"the controller in the management cluster made {', '.join(sorted(made))}"
         if self.kind.project and self.kind.left_alone:
             accounts = f"system:serviceaccount:{self.kind.project.namespace}:"
             written = [entry for entry in self.scene.audits["management"].entries(self.namespace)

@@ -13,7 +13,7 @@ def failure(life):
 
 
 def retry(life):
-    life.submit(pods="fail-once", patch=life.kind.retry)
+    life.submit(pods=life.kind.retried + "-once", patch=life.kind.retry)
     life.until("succeeded")
 
 
@@ -38,6 +38,23 @@ def created_suspended(life):
     life.until("suspended")
     life.change_suspend(False)
     life.until_end()
+
+
+def steered(life):
+    """As Kueue does: while it is suspended again, its pods are told where to run."""
+    life.submit(pods="hold")
+    life.until("running")
+    life.change_suspend(True)
+    spec = life.until("suspended")["spec"]
+    for template in life.kind.templates(spec):
+        template.setdefault("spec", {})["nodeSelector"] = _CHOSEN
+    life.change({"spec": spec})
+    life.change_suspend(False)
+    life.until("running")
+    pods = [pod for pod in life.children("pods") if not pod["metadata"].get("deletionTimestamp")]
+    wrong = [pod["metadata"]["name"] for pod in pods if not _CHOSEN.items() <= pod["spec"].get("nodeSelector", {}).items()]
+    assert pods and not wrong, f"without the node selector: {', '.join(wrong)}"
+    life.end()
 
 
 def deletion_while_running(life):
@@ -73,18 +90,20 @@ def relabelled(life):
             wanted.items() <= mirror["metadata"][each].items() for each in ("labels", "annotations")))
     life.end()
 
+_CHOSEN = {"cloud.example/pool": "spot"}
 
 # A case with the attribute of its Kind that it needs.
 CASES = {
     "success": (success, None), "failure": (failure, None), "retry": (retry, "retry"), "eviction": (evicted, "retry"),
     "suspend-resume": (suspend_and_resume, "suspend"), "created-suspended": (created_suspended, "suspend"),
+    "steered": (steered, "templates"),
     "deletion": (deletion_while_running, None), "ttl": (time_to_live, "ttl"), "scale": (scale, "scale"),
 }
 
 
 def of(kind):
     """[(case, function)]"""
-    common = [(case, function) for case, (function, needs) in CASES.items()
+    common = {case: function for case, (function, needs) in CASES.items()
               if case not in kind.skip and (needs is None or getattr(kind, needs) is not None)
-              and not (kind.never_ends and case in ("failure", "retry", "eviction", "ttl"))]
-    return common + list(kind.cases.items())
+              and not (kind.never_ends and case in ("failure", "retry", "eviction", "ttl"))}
+    return list({**common, **kind.cases}.items())

@@ -3,8 +3,8 @@
 ends, from the annotations of its template, and writes that down for kwok's stages:
 
     e2e.example.com/pods   "succeed" (default), "fail", "fail-once" (the first pod of the namespace fails, later ones succeed),
-                           "hold" (until the namespace is released, then succeed), "hold-fail", "evict-once", "run" (until it
-                           is deleted, or something else sets END), "evict-once-run" (later ones run)
+                           "hold" (until the namespace is released, then succeed), "hold-fail", "evict-once", "kill-once" (by a
+                           signal), "run" (until it is deleted, or something else sets END), "evict-once-run" (later ones run)
     e2e.example.com/says   the termination message of its containers when they succeed
 """
 import json
@@ -18,7 +18,7 @@ from proc import Process
 # Not of wharf.dev: such annotations are not copied to mirrors, and some kinds have no other place for those of their pods.
 PODS = "e2e.example.com/pods"
 SAYS = "e2e.example.com/says"
-END = "e2e.example.com/end"         # on a pod that runs: succeed, fail or evict
+END = "e2e.example.com/end"         # on a pod that runs: succeed, fail, kill or evict
 _NODE = "kwok-0"
 
 
@@ -98,6 +98,8 @@ _STAGES = (
            _status("Succeeded", _ended(0, "Completed", _MESSAGE))),
     _stage("fail", ((_DELETED, "DoesNotExist", ()), (_PHASE, "In", ("Running",)), (_ENDING, "In", ("fail",))),
            _status("Failed", _ended(1, "Error"))),
+    _stage("kill", ((_DELETED, "DoesNotExist", ()), (_PHASE, "In", ("Running",)), (_ENDING, "In", ("kill",))),
+           _status("Failed", _ended(137, "Error"))),
     _stage("evict", ((_DELETED, "DoesNotExist", ()), (_PHASE, "In", ("Running",)), (_ENDING, "In", ("evict",))),
            _status("Failed", _ended(137, "Error"), "Evicted", _DISRUPTED)),
     _stage("terminate", ((_DELETED, "Exists", ()), (_PHASE, "In", ("Running",))), _status("Failed", _ended(143, "Error"))),

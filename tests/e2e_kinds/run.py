@@ -28,8 +28,8 @@ import together  # noqa: E402
 from life import Life  # noqa: E402
 from scene import AUDIT_POLICY, Scene  # noqa: E402
 
-# Each has a PROJECT and KINDS.
-MODULES = ("jobset", "kuberay", "tekton", "appwrapper")
+# Each has a PROJECT, or None for kinds of Kubernetes itself, and KINDS.
+MODULES = ("job", "jobset", "trainer", "training_operator", "mpi_operator", "kuberay", "tekton", "appwrapper")
 
 
 class Results:
@@ -58,37 +58,33 @@ class Results:
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
 
-def version(project, options):
-    """(Found, None), or (None, why there is none)."""
-    wanted = dict(each.split("=", 1) for each in options.chosen)
+def find(project, options):
+    """(Found or None, why not): the newest version of a project, or the one that --with names."""
     usable, unusable = controllers.find(project.name, project.programs)
-    if project.name in wanted:
-        usable = [each for each in usable if each.version == wanted[project.name]]
-    if project.fixed_port and not netns.available():
-        return None, f"{project.name} needs network namespaces"
+    wanted = dict(each.split("=", 1) for each in options.chosen).get(project.name)
+    usable = [each for each in usable if wanted in (None, each.version)]
     if not usable:
-        return None, "; ".join(unusable) or f"no {project.name}-VERSION in {controllers.folder()}"
-    return usable[min(options.older, len(usable) - 1)], None
+        return None, "; ".join(unusable) or f"no {project.name}-{wanted or 'VERSION'} in {controllers.folder()}"
+    if project.fixed_port and not netns.available():
+        return None, f"{project.name} listens at fixed ports, and this machine gives no program a network of its own"
+    return usable[0 if wanted else min(options.older, len(usable) - 1)], None
 
 
 def choose(options, results):
-    """({Project: Found}, [Kind]): the newest version of each project, or the one that --with names."""
-    projects, kinds, modules = {}, [], [__import__(name) for name in MODULES]
-    known = {module.PROJECT.name: module.PROJECT for module in modules}
-    for module in modules:
+    """({Project: Found}, [Kind])"""
+    projects, kinds = {}, []
+    for module in (__import__(name) for name in MODULES):
         selected = [kind for kind in module.KINDS if re.search(options.kinds, kind.plural)]
-        if not selected:
-            continue
-        needed = [module.PROJECT, *(known[name] for name in module.PROJECT.needs)]
-        found = {project: version(project, options) for project in needed}
+        needed = (*module.PROJECT.needs, module.PROJECT) if selected and module.PROJECT else ()
+        found = {project: find(project, options) for project in needed}
         missing = [why for _, why in found.values() if why]
         if missing:
             for kind in selected:
                 results.skip(kind.plural, "; ".join(missing))
-            continue
-        projects.update((project, usable) for project, (usable, _) in found.items())
-        kinds += selected
-    if projects:
+        else:
+            projects.update({project: version for project, (version, _) in found.items()})
+            kinds += selected
+    if kinds:
         print("controllers: " + ", ".join(f"{found.name} {found.version}" for found in projects.values()), flush=True)
     return projects, kinds
 
@@ -98,6 +94,7 @@ def live(scene, kind, case, function, options):
     began, life = time.monotonic(), None
     namespace = f"{kind.plural}-{case}"
     try:
+        scene.check()
         life = Life(scene, kind, case, namespace)
         function(life)
         life.close()
@@ -142,7 +139,7 @@ def run_together(scene, options, results):
 def run_all(options, folder, results):
     projects, kinds = choose(options, results)
     usable, unusable = controllers.find("kwok", ("kwok",), manifests=False)
-    if not projects or not usable:
+    if not kinds or not usable:
         results.skip("every kind", "no controller of a kind" if usable else "; ".join(unusable) or f"no kwok-VERSION in {controllers.folder()}")
         return
     kubernetes = sorted({each for project in projects for each in project.kubernetes})
@@ -151,6 +148,8 @@ def run_all(options, folder, results):
         scene = Scene(clusters, folder, options.wharf, options.adapters, projects, kinds, usable[0])
         try:
             print(f"{len(scene.controllers)} controllers ready after {scene.start():.1f} s", flush=True)
+            for found in (controller.found for controller in scene.absent):
+                print(f"{found.name} {found.version} is not in the management cluster: it ignores managedBy", flush=True)
             run_lives(scene, options, results)
             run_together(scene, options, results)
             print(table.text(scene, results.lives))

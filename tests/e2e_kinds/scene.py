@@ -4,6 +4,7 @@ import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import controllers
 import crds  # noqa: F401
 import fixtures
 import kube
@@ -38,7 +39,7 @@ class Scene:
         self.audits = {cluster.name: Audit(cluster) for cluster in clusters.all}
         self._grant()
         self.nodes = [Nodes(worker, kwok) for worker in clusters.workers]
-        self.controllers = self._install(projects)
+        self.controllers, self.absent = self._install(projects)
         self.relays = {worker.name: Relay(worker.port) for worker in clusters.workers}
         self.host = Host(wharf, adapters, folder, self._kubeconfigs(), defaults=SETTINGS)
         self.recorder = Recorder(clusters.all)
@@ -62,7 +63,7 @@ class Scene:
         with ThreadPoolExecutor(4) as pool:
             for done in [pool.submit(each.install) for each in made]:
                 done.result()
-        return made
+        return [each for each in made if not each.deaf()], [each for each in made if each.deaf()]
 
     def start(self):
         began = time.monotonic()
