@@ -317,11 +317,11 @@ def _live(env, exec_):
 
 
 def _compare(env, printed):
-    """Used in a worker is used in one of them."""
+    """Used in a worker is used in one of them, of any lane."""
     for role, clusters in (("management", env.clusters.all[:1]), ("worker", env.workers)):
         rights = _rights(printed[role])
         assert len(rights) > 15, rights
-        used = set().union(*(_used(env.audits[cluster.name]) for cluster in clusters))
+        used = set().union(*(_used(audit) for cluster in clusters for audit in env.audits_of_all_lanes(cluster)))
         unused = {f"{verb} {what}" for _, verb, what in rights - used}
         wrong = {right for right in unused if (role, right) not in _UNSEEN
                  and (_BY_TEST.get((role, right)) in env.selected or (role, right) not in _BY_TEST)}

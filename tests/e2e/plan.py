@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which tests there are, and which of them may run side by side: each lane has clusters and a host of its own."""
+import glob
+import importlib
+import inspect
+import os
+import re
+import sys
+
+# The modules of a row run one after the other in one lane. Any row may run beside any other, and the longest begins first: the
+# numbers are seconds, roughly. A module with `_before_all`, which is called when the lane begins, runs in the first lane.
+ROWS = (
+    # Need all kinds, which take a while to be installed; MPIJob is left in an older version.
+    (400, "test_kinds", "test_deaf", "test_give_up", "test_kueue_both", "test_kinds_trouble", "test_chaos"),
+    (40, "test_setup", "test_operate", "test_plan", "test_view"),
+    (60, "test_join"),
+    (60, "test_placement"),
+    (80, "test_install"),
+    (50, "test_life", "test_pod_events"),
+    (60, "test_change", "test_trouble"),
+    (60, "test_capacity"),
+    (60, "test_loss"),
+    (100, "test_pending"),
+    (150, "test_fence"),
+    (60, "test_kill"),
+    (60, "test_leader"),
+    (60, "test_hostile"),
+    (60, "test_back"),
+    (100, "test_guards"),
+    (40, "test_workers"),
+    (60, "test_credentials"),
+    (100, "test_kueue_quota"),
+    (60, "test_kueue_workers"),
+    (60, "test_cron", "test_policies", "test_origins"),
+    (30, "test_load", "test_contract"),
+    (100, "test_logs"),
+    (60, "test_limits"),
+)
+
+# Begins when all others have ended: it looks at all that they have used.
+LAST = "the_rights_that_are_printed_are_all_that_the_host_needs_and_all_that_it_uses"
+
+
+class Test:
+    """`number` makes its namespace: no other test has the same."""
+
+    def __init__(self, number, name, function):
+        self.number, self.name, self.function = number, name, function
+        self.sentence, self.module = name.replace("_", " "), sys.modules[function.__module__]
+
+
+class Row:
+    """Tests that one lane runs in this order."""
+
+    def __init__(self, seconds, tests):
+        self.seconds, self.tests = seconds, tests
+        self.first_lane_only = any(hasattr(test.module, "_before_all") for test in tests)
+
+
+def _tests_of(module):
+    return [(name, function) for name, function in vars(module).items()
+            if inspect.isfunction(function) and function.__module__ == module.__name__ and name[0] != "_"]
+
+
+def find(pattern):
+    """(rows with the tests whose sentences match, the row of LAST or None)"""
+    known, here = {name for _, *names in ROWS for name in names}, os.path.dirname(os.path.abspath(__file__))
+    forgotten = {os.path.basename(path)[:-3] for path in glob.glob(os.path.join(here, "test_*.py"))} - known
+    assert not forgotten, f"in no row of plan.py: {', '.join(sorted(forgotten))}"
+    rows, last, number = [], None, 0
+    for seconds, *names in ROWS:
+        modules = [importlib.import_module(name) for name in names]
+        every = [Test(number + index, *found) for index, found in enumerate(
+            found for module in modules for found in _tests_of(module))]
+        number += len(every)
+        tests = [test for test in every if not pattern or re.search(pattern, test.sentence)]
+        if LAST in [test.name for test in tests]:
+            last = Row(0, [test for test in tests if test.name == LAST])
+            tests = [test for test in tests if test.name != LAST]
+        if tests:
+            rows.append(Row(seconds * len(tests) / len(every), tests))
+    return sorted(rows, key=lambda row: -row.seconds), last
