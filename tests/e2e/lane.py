@@ -59,21 +59,27 @@ def _run(env, test):
     return outcome, shown.getvalue()
 
 
-def _keep(env):
-    lines = [f"Kept running until Ctrl-C; the host's config is {env.host.config}"]
-    return "\n".join(lines + [f"  {cluster.name}: kubectl --kubeconfig {cluster.admin_config}" for cluster in env.clusters.all])
+def _kept(env):
+    lines = [f"the host's config is {env.host.config}"]
+    lines += [f"  {cluster.name}: kubectl --kubeconfig {cluster.admin_config}" for cluster in env.clusters.all]
+    return "\n".join(lines) + "\n"
+
+
+def _before_all(env, rows):
+    for module in {test.module for row in rows if row.first_lane_only for test in row.tests}:
+        getattr(module, "_before_all", lambda _: None)(env)
 
 
 def _run_rows(env, rows, pipe):
     """Runs the rows of the numbers that come, until none comes any more."""
-    pipe.send(("idle", None, ""))
+    pipe.send(("idle",))
     while (number := pipe.recv()) is not None:
         tests = rows[number].tests
         for place, test in enumerate(tests):
-            pipe.send(("test", test.number, _run(env, test)))
+            pipe.send(("tested", test.number, *_run(env, test)))
             if test.module not in [following.module for following in tests[place + 1:place + 2]]:
                 getattr(test.module, "_after_all", lambda _: None)(env)
-        pipe.send(("idle", None, ""))
+        pipe.send(("idle",))
 
 
 def live(pipe, number, rows, starting, options, folder):
@@ -91,12 +97,12 @@ def live(pipe, number, rows, starting, options, folder):
             env = Env(clusters, own, options.wharf, options.adapters)
             stack.callback(env.close)
             env.selected = {test.name for row in rows for test in row.tests}
-            for module in {test.module for row in rows if row.first_lane_only for test in row.tests if number == 0}:
-                getattr(module, "_before_all", lambda _: None)(env)
-            pipe.send(("told", None, f"{len(clusters.all)} clusters ready after {clusters.took:.1f} s, in {own}"))
+            if number == 0:
+                _before_all(env, rows)
+            pipe.send(("begun", f"{len(clusters.all)} clusters ready after {clusters.took:.1f} s, in {own}"))
             _run_rows(env, rows, pipe)
+            pipe.send(("over", _kept(env) if options.keep else ""))
             if options.keep:
-                pipe.send(("told", None, _keep(env)))
                 signal.pause()
     except Exception:
-        pipe.send(("broken", None, _indent(traceback.format_exc())))
+        pipe.send(("broken", _indent(traceback.format_exc())))

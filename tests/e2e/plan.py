@@ -8,34 +8,36 @@ import re
 import sys
 
 # The modules of a row run one after the other in one lane. Any row may run beside any other, and the longest begins first: the
-# numbers are seconds, roughly. A module with `_before_all`, which is called when the lane begins, runs in the first lane.
+# numbers are seconds, roughly. A row of one module is divided where it takes longer than _PART: its tests need no order. A module
+# with `_before_all`, which is called when the lane begins, runs in the first lane.
 ROWS = (
     # Need all kinds, which take a while to be installed; MPIJob is left in an older version.
-    (400, "test_kinds", "test_deaf", "test_give_up", "test_kueue_both", "test_kinds_trouble", "test_chaos"),
-    (40, "test_setup", "test_operate", "test_plan", "test_view"),
-    (60, "test_join"),
-    (60, "test_placement"),
-    (80, "test_install"),
-    (50, "test_life", "test_pod_events"),
-    (60, "test_change", "test_trouble"),
-    (60, "test_capacity"),
-    (60, "test_loss"),
-    (100, "test_pending"),
-    (150, "test_fence"),
-    (60, "test_kill"),
-    (60, "test_leader"),
-    (60, "test_hostile"),
-    (60, "test_back"),
-    (100, "test_guards"),
-    (40, "test_workers"),
-    (60, "test_credentials"),
-    (100, "test_kueue_quota"),
-    (60, "test_kueue_workers"),
-    (60, "test_cron", "test_policies", "test_origins"),
-    (30, "test_load", "test_contract"),
+    (300, "test_kinds", "test_deaf", "test_give_up", "test_kueue_kinds", "test_kinds_trouble", "test_chaos"),
+    (300, "test_fence"),
+    (140, "test_leader"),
+    (100, "test_back"),
+    (60, "test_kueue_quota"),
     (100, "test_logs"),
+    (90, "test_pending"),
+    (70, "test_hostile"),
+    (70, "test_install"),
+    (60, "test_join"),
     (60, "test_limits"),
+    (60, "test_credentials"),
+    (60, "test_kueue_workers"),
+    (45, "test_capacity"),
+    (45, "test_loss"),
+    (40, "test_placement"),
+    (40, "test_workers"),
+    (40, "test_life", "test_pod_events"),
+    (35, "test_guards"),
+    (35, "test_cron", "test_policies", "test_origins"),
+    (30, "test_load", "test_contract"),
+    (30, "test_change", "test_trouble"),
+    (30, "test_setup", "test_operate", "test_plan", "test_view"),
+    (15, "test_kill"),
 )
+_PART = 60   # seconds
 
 # Begins when all others have ended: it looks at all that they have used.
 LAST = "the_rights_that_are_printed_are_all_that_the_host_needs_and_all_that_it_uses"
@@ -77,6 +79,9 @@ def find(pattern):
         if LAST in [test.name for test in tests]:
             last = Row(0, [test for test in tests if test.name == LAST])
             tests = [test for test in tests if test.name != LAST]
-        if tests:
-            rows.append(Row(seconds * len(tests) / len(every), tests))
+        parts = max(1, round(seconds / _PART)) if len(names) == 1 else 1
+        for part in range(parts):
+            share = [test for place, test in enumerate(every) if test in tests and place * parts // len(every) == part]
+            if share:
+                rows.append(Row(seconds * len(share) / len(every), share))
     return sorted(rows, key=lambda row: -row.seconds), last

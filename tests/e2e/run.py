@@ -39,12 +39,12 @@ class Results:
 
 
 class Lane:
-    """A lane as its parent sees it. `rest` are the tests of its row that have not ended."""
+    """A lane as its parent sees it. `rest` are the tests of its row that have not ended; `over`: it gets no more rows."""
 
     def __init__(self, number, *more):
         context = multiprocessing.get_context("fork")
         self.pipe, theirs = context.Pipe()
-        self.number, self.rest = number, []
+        self.number, self.rest, self.over = number, [], False
         self.process = context.Process(target=lane.live, args=(theirs, number, *more))
         self.process.start()
         theirs.close()
@@ -53,7 +53,7 @@ class Lane:
         try:
             return self.pipe.recv()
         except EOFError:
-            return "broken", None, f"    lane {self.number} has ended"
+            return "broken", f"    lane {self.number} has ended"
 
     def end(self):
         self.process.terminate()
@@ -65,62 +65,64 @@ class Run:
 
     def __init__(self, rows, last, results):
         self.rows, self.waiting, self.last = rows + [last] * bool(last), list(range(len(rows))), last
-        self.results, self.lanes = results, {}
+        self.results, self.lanes = results, []
 
     def start(self, count, options, folder):
         starting = multiprocessing.get_context("fork").Lock()
         for number in range(count):
-            made = Lane(number, self.rows, starting, options, folder)
-            self.lanes[made.pipe] = made
+            self.lanes.append(Lane(number, self.rows, starting, options, folder))
 
-    def go_on(self, keep):
-        """Until all lanes have ended, or have nothing to do and are kept."""
-        busy = dict(self.lanes)
-        while busy:
-            for pipe in multiprocessing.connection.wait(list(busy)):
-                one = busy[pipe]
-                word, number, more = one.receive()
-                if word == "test":
-                    one.rest = [test for test in one.rest if test.number != number]
-                    self.results.add(*more)
-                elif word == "told":
-                    print(more, flush=True)
-                elif word == "broken":
-                    self._break(one, more)
-                    del busy[pipe]
-                elif not self._give(one, len(busy) == 1):
-                    del busy[pipe]
-                    one.pipe.send(None)
-                    if not keep:
-                        one.process.join()
+    def go_on(self):
+        """Until all lanes have ended, or wait to be ended."""
+        heard = {one.pipe: one for one in self.lanes}
+        while heard:
+            for pipe in multiprocessing.connection.wait(list(heard)):
+                word, *more = heard[pipe].receive()
+                getattr(self, "_" + word)(heard[pipe], *more)
+                if word in ("over", "broken"):
+                    del heard[pipe]
 
-    def _give(self, one, alone):
-        """Whether there was a row for this lane."""
-        for row in self.waiting:
-            if one.number == 0 or not self.rows[row].first_lane_only:
-                self.waiting.remove(row)
-                break
-        else:
-            if not alone or not self.last:
-                return False
+    # What lanes tell.
+
+    def _begun(self, _, shown):
+        print(shown, flush=True)
+
+    def _tested(self, one, number, outcome, shown):
+        one.rest = [test for test in one.rest if test.number != number]
+        self.results.add(outcome, shown)
+
+    def _idle(self, one):
+        row = next((row for row in self.waiting if one.number == 0 or not self.rows[row].first_lane_only), None)
+        if row is not None:
+            self.waiting.remove(row)
+        elif self.last and all(other.over for other in self.lanes if other is not one):
             row, self.last = len(self.rows) - 1, None
-        one.rest = list(self.rows[row].tests)
+        one.over = row is None
+        one.rest = [] if one.over else list(self.rows[row].tests)
         one.pipe.send(row)
-        return True
 
-    def _break(self, one, why):
-        print(why, flush=True)
-        for test in one.rest or [None]:
-            self.results.add("failed", f"FAILED     0.0 s  {test.sentence if test else 'a lane begins'}\n")
-        one.end()
+    def _over(self, one, shown):
+        print(shown, end="", flush=True)
+
+    def _broken(self, one, shown):
+        print(shown, flush=True)
+        for what in [test.sentence for test in one.rest] or [f"lane {one.number}"]:
+            self.results.add("failed", f"FAILED     0.0 s  {what}\n")
+        one.over = True
+
+    # The end.
 
     def not_begun(self):
         """The tests that no lane was left for."""
         rows = [self.rows[row] for row in self.waiting] + [self.last] * bool(self.last)
         return [test for row in rows for test in row.tests]
 
+    def join(self):
+        for one in self.lanes:
+            one.process.join()
+
     def end(self):
-        for one in self.lanes.values():
+        for one in self.lanes:
             one.end()
 
 
@@ -152,11 +154,14 @@ def run_all(options, rows, last, folder, results):
     run = Run(rows, last, results)
     try:
         run.start(lanes_for(rows or [last], options.lanes or default_lanes()), options, folder)
-        run.go_on(options.keep)
+        run.go_on()
         for test in run.not_begun():
             results.add("failed", f"FAILED     0.0 s  {test.sentence}: no lane is left\n")
         if options.keep:
+            print("Kept running until Ctrl-C", flush=True)
             signal.sigwait({signal.SIGINT, signal.SIGTERM})
+        else:
+            run.join()
     finally:
         run.end()
 
