@@ -12,9 +12,10 @@ import sys
 # with `_before_all`, which is called when the lane begins, runs in the first lane.
 ROWS = (
     # Need all kinds, which take a while to be installed; MPIJob is left in an older version.
-    (300, "test_kinds", "test_deaf", "test_give_up", "test_kueue_kinds", "test_kinds_trouble", "test_chaos"),
+    (220, "test_kinds", "test_deaf", "test_give_up", "test_kueue_kinds", "test_kinds_trouble"),
     (300, "test_fence"),
     (140, "test_leader"),
+    (130, "test_chaos"),
     (100, "test_back"),
     (60, "test_kueue_quota"),
     (100, "test_logs"),
