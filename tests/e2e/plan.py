@@ -8,35 +8,36 @@ import re
 import sys
 
 # The modules of a row run one after the other in one lane. Any row may run beside any other, and the longest begins first: the
-# numbers are seconds, roughly. A row of one module is divided where it takes longer than _PART: its tests need no order. A module
-# with `_before_all`, which is called when the lane begins, runs in the first lane.
+# numbers are seconds, roughly. A row of one module is divided where it takes longer than _PART, as its tests need no order; not so
+# with `_after_all`, which ends what the tests of a module share. A module with `_before_all`, which is called when the lane begins,
+# runs in the first lane.
 ROWS = (
     # Need all kinds, which take a while to be installed; MPIJob is left in an older version.
-    (220, "test_kinds", "test_deaf", "test_give_up", "test_kueue_kinds", "test_kinds_trouble"),
+    (400, "test_kinds", "test_deaf", "test_give_up", "test_kueue_kinds", "test_kinds_trouble"),
     (300, "test_fence"),
-    (140, "test_leader"),
-    (130, "test_chaos"),
-    (100, "test_back"),
-    (60, "test_kueue_quota"),
-    (100, "test_logs"),
+    (180, "test_chaos"),
+    (180, "test_kueue_quota"),
+    (120, "test_kueue_workers"),
+    (120, "test_leader"),
+    (120, "test_guards"),
+    (120, "test_back"),
+    (110, "test_hostile"),
+    (100, "test_join"),
     (90, "test_pending"),
-    (70, "test_hostile"),
-    (70, "test_install"),
-    (60, "test_join"),
-    (60, "test_limits"),
-    (60, "test_credentials"),
-    (60, "test_kueue_workers"),
+    (80, "test_load", "test_contract"),
+    (60, "test_install"),
+    (60, "test_logs"),
+    (50, "test_cron", "test_policies", "test_origins"),
+    (50, "test_loss"),
     (45, "test_capacity"),
-    (45, "test_loss"),
-    (40, "test_placement"),
-    (40, "test_workers"),
+    (40, "test_credentials"),
     (40, "test_life", "test_pod_events"),
-    (35, "test_guards"),
-    (35, "test_cron", "test_policies", "test_origins"),
-    (30, "test_load", "test_contract"),
+    (40, "test_placement"),
     (30, "test_change", "test_trouble"),
     (30, "test_setup", "test_operate", "test_plan", "test_view"),
-    (15, "test_kill"),
+    (20, "test_limits"),
+    (20, "test_kill"),
+    (10, "test_workers"),
 )
 _PART = 60   # seconds
 
@@ -80,7 +81,8 @@ def find(pattern):
         if LAST in [test.name for test in tests]:
             last = Row(0, [test for test in tests if test.name == LAST])
             tests = [test for test in tests if test.name != LAST]
-        parts = max(1, round(seconds / _PART)) if len(names) == 1 else 1
+        undivided = len(modules) > 1 or hasattr(modules[0], "_after_all")
+        parts = 1 if undivided else max(1, round(seconds / _PART))
         for part in range(parts):
             share = [test for place, test in enumerate(every) if test in tests and place * parts // len(every) == part]
             if share:

@@ -269,6 +269,8 @@ def the_rights_that_are_printed_are_all_that_the_host_needs_and_all_that_it_uses
     """A life with most features, with these rights alone; workers from the configuration, and from a ClusterProfile."""
     second = env.workers[1]
     _stop(env)
+    for lease in env.management.list("leases", _SYSTEM):   # that of a host which was killed would be waited for
+        env.management.delete("leases", _SYSTEM, lease["metadata"]["name"])
     command, plugin = _plugin(second)
     profiles = {"namespace": _SYSTEM, "accessProviders": [{"name": "ours", "execConfig": plugin}]}
     settings = {"workersFrom": json.dumps({"secrets": True, "clusterProfiles": profiles}), "seal": "{secret: {}}",
