@@ -70,6 +70,21 @@ def _before_all(env, rows):
         getattr(module, "_before_all", lambda _: None)(env)
 
 
+def _settle(env):
+    """Between rows the host does not run: the next row may not have its kinds. One that was killed gives back what it held.
+    What went wrong, or nothing."""
+    host = env.host
+    try:
+        if host.process.child and host.process.child.poll() not in (None, 0):
+            host.start()
+        if host.process.running():
+            host.stop()
+    except Exception as error:
+        host.kill()
+        return f"FAILED     0.0 s  the host ends after these tests: {error}\n"
+    return ""
+
+
 def _run_rows(env, rows, pipe):
     """Runs the rows of the numbers that come, until none comes any more."""
     pipe.send(("idle",))
@@ -79,6 +94,9 @@ def _run_rows(env, rows, pipe):
             pipe.send(("tested", test.number, *_run(env, test)))
             if test.module not in [following.module for following in tests[place + 1:place + 2]]:
                 getattr(test.module, "_after_all", lambda _: None)(env)
+        wrong = _settle(env)
+        if wrong:
+            pipe.send(("tested", None, "failed", wrong))
         pipe.send(("idle",))
 
 
