@@ -284,7 +284,8 @@ def the_rights_that_are_printed_are_all_that_the_host_needs_and_all_that_it_uses
         for cluster in env.clusters.all:
             _apply(cluster.admin, printed["management" if cluster is env.clusters.management else "worker"])
         env.host.use(**settings)
-        until(lambda: env.host.takes_work(second.name), "the ClusterProfile's worker to get work")
+        for worker in env.workers:   # the second one is the ClusterProfile's
+            until(lambda worker=worker: env.host.takes_work(worker.name), f"{worker.name} to get work")
         until(lambda: env.host.metrics().get(("wharf_worker_sources_refused", ())) == 1, "the bad ClusterProfile to be refused")
         _live(env, ("", "create", "pods/exec") in _rights(printed["worker"]))
         env.host.stop()   # a watch is in the audit log when it has ended
