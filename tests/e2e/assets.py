@@ -46,6 +46,16 @@ class Assets:
         return self.workers[:int(number[1])][-1] if number and self.workers else self.base
 
 
+def add_arguments(parser):
+    parser.add_argument("--management", metavar="FOLDER", help="servers of the management cluster, of another version")
+    parser.add_argument("--workers", metavar="FOLDER[,FOLDER]", help="servers of the workers: of all, or of the first and "
+                        "of the others")
+
+
+def chosen(options):
+    return Assets(options.management, options.workers.split(",") if options.workers else ())
+
+
 def _runs(path):
     return os.access(path, os.X_OK)
 

@@ -40,7 +40,7 @@ def apply(client, path):
     if made["spec"].get("conversion", {}).get("strategy") == "Webhook":
         # Nobody runs the webhook: the server would retry conversions for its own caches forever.
         client.patch("customresourcedefinitions", None, f"{plural}.{group}", {
-            "spec": {"conversion": {"strategy": "None", "webhook": None}}})
+            "spec": {"conversion": {"strategy": "None", "webhook": None}}}, timeout=120)
     return group, plural
 
 

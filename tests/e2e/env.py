@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The environment of a test: the clusters, the host, a namespace, and queries."""
+import glob
 import os
 import re
+import types
 
 import kube
 import manifests
@@ -23,7 +25,8 @@ class Env:
         self.audits = {cluster.name: Audit(cluster) for cluster in clusters.all}
         self.released, self.namespace, self.marks, self.judged = set(), None, {}, None
         self.kueue = None   # see kueue_server
-        self.plurals, self.selected = ["jobs"], set()   # kinds that tests make objects of; names of the tests to be run
+        self.plurals, self.selected = ["jobs"], set()   # kinds that tests make objects of; names of the tests of all lanes
+        self.lanes = os.path.dirname(folder)            # has the folders of all lanes
         self._apply_rbac()
         self.relay = Relay(self.workers[0].port)
         self.host = Host(wharf, adapters, folder, self._kubeconfigs())
@@ -66,6 +69,11 @@ class Env:
             kubelet.stop()
         self.relay.cut()
         self.host.kill()
+
+    def audits_of_all_lanes(self, cluster):
+        """For what all tests together have done in their clusters of this name."""
+        logs = glob.glob(os.path.join(self.lanes, "*", cluster.name, "audit.log"))
+        return [Audit(types.SimpleNamespace(name=cluster.name, audit_log=log)) for log in logs]
 
     # A test's beginning and end.
 

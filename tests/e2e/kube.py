@@ -191,9 +191,9 @@ class Client:
         """PUT: rejected if the object has changed since `body` was read."""
         return self.call("PUT", path_of(plural, namespace, body["metadata"]["name"], subresource), body)
 
-    def patch(self, plural, namespace, name, patch, subresource=None):
+    def patch(self, plural, namespace, name, patch, subresource=None, timeout=20.0):
         """A JSON merge patch."""
-        return self.call("PATCH", path_of(plural, namespace, name, subresource), patch,
+        return self.call("PATCH", path_of(plural, namespace, name, subresource), patch, timeout=timeout,
                          content_type="application/merge-patch+json")
 
     def patch_status(self, plural, namespace, name, patch):

@@ -5,6 +5,10 @@
     e2e.wharf.dev/hold  "all" or "index:1,2": those go on until their namespace is released
     e2e.wharf.dev/fail  "always", "index:1,3", or "once": the first pod of the Job fails, and no other
 """
+import contextlib
+import http.client
+import json
+import queue
 import threading
 import time
 import traceback
@@ -14,6 +18,7 @@ import kube
 RUN, HOLD, FAIL = ("e2e.wharf.dev/" + word for word in ("run", "hold", "fail"))
 _INDEX = "batch.kubernetes.io/job-completion-index"
 _ENDED = ("Succeeded", "Failed")
+_ROUND = 0.05   # seconds
 
 
 def _now():
@@ -41,12 +46,14 @@ def _conditions(ready, reason=None):
 
 
 class Kubelet(threading.Thread):
-    """The nodes of one worker. Polls all its pods, and advances each by one step."""
+    """The nodes of one worker. A watch tells it of all pods; each is advanced step by step."""
 
     def __init__(self, cluster, released):
         super().__init__(name="kubelet-" + cluster.name, daemon=True)
         self.client = cluster.admin
         self.released = released      # namespaces whose held pods may end; shared by all workers
+        self.pods, self.acted = {}, {}   # pod uid -> pod; -> the resourceVersion after which it was changed
+        self.told, self.stream = queue.SimpleQueue(), None
         self.running_since = {}       # pod uid -> monotonic seconds
         self.first_of_job = {}        # job uid -> uid of its first pod
         self.error = None
@@ -54,49 +61,91 @@ class Kubelet(threading.Thread):
         self.ended = threading.Event()
 
     def run(self):
-        while not self.ended.wait(0.08):
-            try:
-                for pod in self.client.list("pods"):
+        threading.Thread(target=self._watch, name=self.name + "-watch", daemon=True).start()
+        looked = 0.0
+        while not self.ended.is_set():
+            with contextlib.suppress(queue.Empty):
+                self._take(self.told.get(timeout=_ROUND))
+            # Time and tests change what is to be done, too: the end of a run, a release, a free node.
+            if time.monotonic() > looked + _ROUND:
+                for pod in list(self.pods.values()):
                     self._step_safely(pod)
-            except kube.Unreachable:
-                continue
-            except kube.ApiError as error:
-                if error.code < 500 and error.code not in (401, 403, 429):   # from a server that is starting
-                    self.error = traceback.format_exc()
-            except Exception:   # raised by check(), in the test's own thread
-                self.error = traceback.format_exc()
+                looked = time.monotonic()
 
     def stop(self):
         self.ended.set()
+        if self.stream:
+            with contextlib.suppress(OSError):
+                self.stream.close()
         self.join(10)
 
     def check(self):
         if self.error:
             raise AssertionError(f"{self.name}: {self.error}")
 
-    def _step_safely(self, pod):
-        try:
-            self._step(pod)
-        except kube.ApiError as error:
-            # Gone, or changed by the Job controller since it was listed: the next round sees it as it is then.
-            if error.code not in (404, 409):
-                raise
+    def _watch(self):
+        while not self.ended.is_set():
+            try:
+                self.stream = self.client.watch("pods")
+                self.told.put(None)   # a watch begins with all pods
+                for line in self.stream:
+                    self.told.put(line)
+            except (OSError, http.client.HTTPException):
+                pass
+            except kube.ApiError as error:
+                self._note(error)
+            self.ended.wait(_ROUND)
 
-    def _step(self, pod):
+    def _take(self, line):
+        if line is None:
+            self.pods, self.acted = {}, {}
+            return
+        event = json.loads(line)
+        pod, uid = event["object"], event["object"].get("metadata", {}).get("uid")
+        if event["type"] in ("ADDED", "MODIFIED"):
+            self.pods[uid] = pod
+            self._step_safely(pod)
+        elif event["type"] == "DELETED":
+            for known in (self.pods, self.acted, self.running_since):
+                known.pop(uid, None)
+
+    def _note(self, error):
+        if error.code < 500 and error.code not in (401, 403, 429):   # those are from a server that is starting
+            self.error = traceback.format_exc()
+
+    def _step_safely(self, pod):
+        meta = pod["metadata"]
+        if self.acted.get(meta["uid"]) == meta["resourceVersion"]:
+            return   # its change has not been heard of yet
+        try:
+            change = self._next(pod)
+            if change:
+                change(pod)
+                self.acted[meta["uid"]] = meta["resourceVersion"]
+        except kube.Unreachable:
+            pass
+        except kube.ApiError as error:
+            # Gone, or changed by the Job controller since it was told: it will be told of that.
+            if error.code not in (404, 409):
+                self._note(error)
+        except Exception:   # raised by check(), in the test's own thread
+            self.error = traceback.format_exc()
+
+    def _next(self, pod):
+        """The change that it needs now, or None."""
         meta, phase = pod["metadata"], pod.get("status", {}).get("phase", "Pending")
         for owner in meta.get("ownerReferences", []):
             self.first_of_job.setdefault(owner["uid"], meta["uid"])
         if "deletionTimestamp" in meta:
-            self._end_deleted(pod, phase)
-        elif phase in _ENDED:
+            return self._end_deleted
+        if phase in _ENDED:
             self.running_since.pop(meta["uid"], None)
-        elif "nodeName" not in pod["spec"]:
-            if not pod["spec"].get("schedulingGates") and not self.full:
-                self._bind(pod)
-        elif phase == "Pending":
-            self._set_running(pod)
-        elif self._is_due(pod):
-            self._finish(pod, failed=self._must_fail(pod), exit_code=1)
+            return None
+        if "nodeName" not in pod["spec"]:
+            return None if pod["spec"].get("schedulingGates") or self.full else self._bind
+        if phase == "Pending":
+            return self._set_running
+        return self._end if self._is_due(pod) else None
 
     def _bind(self, pod):
         meta = pod["metadata"]
@@ -132,6 +181,9 @@ class Kubelet(threading.Thread):
         rule = pod["metadata"].get("annotations", {}).get(FAIL, "")
         return self._is_first(pod) if rule == "once" else _selected(rule, pod)
 
+    def _end(self, pod):
+        self._finish(pod, failed=self._must_fail(pod), exit_code=1)
+
     def _finish(self, pod, failed, exit_code):
         ended = {"exitCode": exit_code if failed else 0, "reason": "Error" if failed else "Completed",
                  "startedAt": pod["status"].get("startTime") or _now(), "finishedAt": _now()}
@@ -139,9 +191,9 @@ class Kubelet(threading.Thread):
                           "conditions": _conditions(False, "PodFailed" if failed else "PodCompleted"),
                           "containerStatuses": _containers(pod, {"terminated": ended}, False)})
 
-    def _end_deleted(self, pod, phase):
+    def _end_deleted(self, pod):
         """What a kubelet does at the end of a graceful deletion: its containers are killed, then the object goes."""
-        if phase not in _ENDED:
+        if pod.get("status", {}).get("phase") not in _ENDED:
             self._finish(pod, failed=True, exit_code=143)
         meta = pod["metadata"]
         if meta.get("deletionGracePeriodSeconds") != 0:

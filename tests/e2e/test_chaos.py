@@ -8,7 +8,7 @@ import time
 import kinds
 import manifests
 from audit import HOST_USERS
-from mixed import Mixed
+from mixed import PLURALS, Mixed
 from replicas import LEASE, gauge, replicas
 from skip import may_be_refused
 from wait import until
@@ -79,7 +79,7 @@ def _faults(env, hosts):
 @may_be_refused(("management", "*", _STARTING), ("w1", "*", _STARTING), ("w2", "*", _STARTING))
 def two_hundred_workloads_of_five_kinds_run_once_each_whatever_fails_under_three_replicas(env):
     all_kinds = kinds.of(env)
-    all_kinds.installed()
+    all_kinds.installed(PLURALS)
     mixed = Mixed(env)
     with replicas(env, 3, all_kinds.adapters, shards=6, mirrorRetention="2h") as hosts:
         mixed.start()

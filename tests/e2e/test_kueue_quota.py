@@ -2,30 +2,21 @@
 """Kueue in the management cluster for quota and preemption, dispatch by the host, no Kueue in the workers. The queue and
 the Jobs are those of examples/kueue."""
 import copy
-import functools
-import json
 import os
 import sys
 import threading
 
-import crds
 import fixtures
-import kinds
 import kueue_server
 import pods
-import trainer_server
 from jobs import brief, condition, counts, finished
 from kueue_server import PRIORITY
-from skip import Skip
 from wait import until
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e_bench"))
 
 import kueue_objects as multikueue  # noqa: E402
 
-_FRAMEWORKS = ("batch/job", "jobset.x-k8s.io/jobset", "trainer.kubeflow.org/trainjob", "ray.io/rayjob",
-               "kubeflow.org/mpijob", "kubeflow.org/pytorchjob", "workload.codeflare.dev/appwrapper")
-_KINDS = ("jobsets", "trainjobs", "rayjobs", "mpijobs", "pytorchjobs", "appwrappers")
 _FAIR = {"preemptionStrategies": ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]}
 _EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "kueue")
 
@@ -160,87 +151,3 @@ def a_job_in_a_queue_that_multikueue_dispatches_is_told_why_it_never_runs(env):
         env.delete_all()
     finally:
         kueue_server.uninstall(env.workers, assets)
-
-
-_POOL = """
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ResourceFlavor
-metadata:
-  name: spot
-spec:
-  nodeLabels: {pool: spot}
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ClusterQueue
-metadata:
-  name: spot
-spec:
-  namespaceSelector: {}
-  resourceGroups:
-  - coveredResources: [cpu, memory, pods]
-    flavors:
-    - name: spot
-      resources:
-      - {name: cpu, nominalQuota: 100}
-      - {name: memory, nominalQuota: 100Gi}
-      - {name: pods, nominalQuota: 100}
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: LocalQueue
-metadata:
-  name: spot
-spec:
-  clusterQueue: spot
-"""
-
-def objects_of_all_kinds_get_their_mirror_once_they_are_admitted_and_their_flavor_reaches_it(env):
-    all_kinds = _queue_one_of_each(env)
-    for plural in _KINDS:
-        mirror = _mirror(env, plural)
-        text = json.dumps(mirror["spec"])
-        assert '"pool": "spot"' in text and "multikueue" not in text, f"{plural}: {text}"
-        assert kueue_server.QUEUE not in mirror["metadata"]["labels"], mirror["metadata"]
-    for plural in _KINDS:
-        _evict_and_admit_again(env, plural, all_kinds.fixtures[plural].kind)
-
-
-def _queue_one_of_each(env):
-    if not crds.real_folder():
-        raise Skip("the projects' own CRDs are needed (WHARF_CRDS)")
-    all_kinds = kinds.of(env)
-    all_kinds.use()
-    trainer_server.create_runtime([env.management])
-    kueue_server.use(env, [env.clusters.management], _FRAMEWORKS)
-    kueue_server.set_up(env.management, env.namespace, _POOL, "spot")
-    for plural in _KINDS:
-        body = _documents(env, "..", all_kinds.fixtures[plural].kind.lower() + ".yaml")[0]
-        body["metadata"] = {"name": "queued", "labels": {kueue_server.QUEUE: "spot"}}
-        env.management.create(plural, env.namespace, body)
-    return all_kinds
-
-
-def _mirror(env, plural):
-    def has_one():
-        found = [mirror for worker in env.workers for mirror in worker.admin.list(plural, env.namespace)]
-        assert len(found) == 1, env.management.get(plural, env.namespace, "queued")
-        return found[0]
-    return until(has_one, f"the admitted object of {plural} to have a mirror")
-
-
-def _evict_and_admit_again(env, plural, kind):
-    """The mirror stops and resumes with its workload, which Kueue suspends and gives other labels."""
-    field = ("spec", "runPolicy", "suspend") if plural in ("mpijobs", "pytorchjobs") else ("spec", "suspend")
-
-    def mirror_is(suspended):
-        found = _mirror(env, plural)
-        assert bool(functools.reduce(lambda each, key: each.get(key) or {}, field, found)) == suspended, \
-            (found["spec"], env.management.get(plural, env.namespace, "queued")["spec"])
-        return found
-    uid = mirror_is(False)["metadata"]["uid"]
-    workload = next(found for found in env.management.list("workloads", env.namespace)
-                    if found["metadata"]["ownerReferences"][0]["kind"] == kind)["metadata"]["name"]
-    env.management.patch("workloads", env.namespace, workload, {"spec": {"active": False}})
-    until(lambda: mirror_is(True), f"the mirror of the evicted object of {plural} to be suspended")
-    env.management.patch("workloads", env.namespace, workload, {"spec": {"active": True}})
-    found = until(lambda: mirror_is(False), f"the mirror of the object of {plural} that is admitted again to be resumed")
-    assert found["metadata"]["uid"] == uid, "it has another mirror"

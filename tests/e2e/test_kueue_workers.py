@@ -50,7 +50,7 @@ def _after_all(env):
 
 
 def _use(env):
-    env.host.use()
+    env.use_all()
     kueue_server.use(env, env.workers)
     for worker in env.workers:
         kueue_server.set_up(worker.admin, env.namespace, _QUOTA, "worker")

@@ -269,6 +269,8 @@ def the_rights_that_are_printed_are_all_that_the_host_needs_and_all_that_it_uses
     """A life with most features, with these rights alone; workers from the configuration, and from a ClusterProfile."""
     second = env.workers[1]
     _stop(env)
+    for lease in env.management.list("leases", _SYSTEM):   # that of a host which was killed would be waited for
+        env.management.delete("leases", _SYSTEM, lease["metadata"]["name"])
     command, plugin = _plugin(second)
     profiles = {"namespace": _SYSTEM, "accessProviders": [{"name": "ours", "execConfig": plugin}]}
     settings = {"workersFrom": json.dumps({"secrets": True, "clusterProfiles": profiles}), "seal": "{secret: {}}",
@@ -282,7 +284,8 @@ def the_rights_that_are_printed_are_all_that_the_host_needs_and_all_that_it_uses
         for cluster in env.clusters.all:
             _apply(cluster.admin, printed["management" if cluster is env.clusters.management else "worker"])
         env.host.use(**settings)
-        until(lambda: env.host.takes_work(second.name), "the ClusterProfile's worker to get work")
+        for worker in env.workers:   # the second one is the ClusterProfile's
+            until(lambda worker=worker: env.host.takes_work(worker.name), f"{worker.name} to get work")
         until(lambda: env.host.metrics().get(("wharf_worker_sources_refused", ())) == 1, "the bad ClusterProfile to be refused")
         _live(env, ("", "create", "pods/exec") in _rights(printed["worker"]))
         env.host.stop()   # a watch is in the audit log when it has ended
@@ -317,11 +320,11 @@ def _live(env, exec_):
 
 
 def _compare(env, printed):
-    """Used in a worker is used in one of them."""
+    """Used in a worker is used in one of them, of any lane."""
     for role, clusters in (("management", env.clusters.all[:1]), ("worker", env.workers)):
         rights = _rights(printed[role])
         assert len(rights) > 15, rights
-        used = set().union(*(_used(env.audits[cluster.name]) for cluster in clusters))
+        used = set().union(*(_used(audit) for cluster in clusters for audit in env.audits_of_all_lanes(cluster)))
         unused = {f"{verb} {what}" for _, verb, what in rights - used}
         wrong = {right for right in unused if (role, right) not in _UNSEEN
                  and (_BY_TEST.get((role, right)) in env.selected or (role, right) not in _BY_TEST)}

@@ -19,6 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.normpath(os.path.join(HERE, "..", ".."))
 sys.path[:0] = [HERE, os.path.join(ROOT, "tests", "e2e")]
 
+import assets  # noqa: E402
 import controllers  # noqa: E402
 import lives  # noqa: E402
 import netns  # noqa: E402
@@ -144,7 +145,7 @@ def run_all(options, folder, results):
         return
     kubernetes = sorted({each for project in projects for each in project.kubernetes})
     with servers.Clusters(options.assets, folder, audit_policy=AUDIT_POLICY, more_controllers=kubernetes) as clusters:
-        print(f"{len(clusters.all)} clusters ready after {clusters.took:.1f} s, in {folder}", flush=True)
+        print(f"{clusters.versions()}: ready after {clusters.took:.1f} s, in {folder}", flush=True)
         scene = Scene(clusters, folder, options.wharf, options.adapters, projects, kinds, usable[0])
         try:
             print(f"{len(scene.controllers)} controllers ready after {scene.start():.1f} s", flush=True)
@@ -173,6 +174,7 @@ def parse_arguments():
     parser.add_argument("--at-once", type=int, default=8, metavar="N", help="so many lives at the same time")
     parser.add_argument("--keep", action="store_true", help="leave the clusters running at the end, until Ctrl-C")
     parser.add_argument("--build", default=os.path.join(ROOT, "build"), help="the folder with wharf and adapters/")
+    assets.add_arguments(parser)
     options = parser.parse_args()
     options.wharf = os.path.join(options.build, "wharf")
     options.adapters = os.path.join(options.build, "adapters")
@@ -185,9 +187,10 @@ def leave(number, _):
 
 def main():
     options, results = parse_arguments(), Results()
-    options.assets, looked, missing = servers.find_assets()
-    if not options.assets:
-        print(f"e2e-kinds skipped: no {', '.join(missing)} in {looked} (set KUBEBUILDER_ASSETS)")
+    options.assets = assets.chosen(options)
+    missing = options.assets.missing()
+    if missing:
+        print(f"e2e-kinds skipped: {missing}")
         print("0 passed, 0 failed, 1 skipped")
         return 0
     for number in (signal.SIGTERM, signal.SIGHUP):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kueue in the management cluster and in the workers, for kinds in which it keeps its flavors in a field of its own."""
+"""Kueue with objects other than Jobs: in the management cluster, and in the workers too for kinds in which it keeps its flavors
+in a field of its own."""
+import functools
 import json
 import os
 
@@ -14,6 +16,9 @@ from wait import until
 
 _FRAMEWORKS = ("batch/job", "trainer.kubeflow.org/trainjob", "workload.codeflare.dev/appwrapper")
 _KINDS = ("appwrappers", "trainjobs")
+_ALL_FRAMEWORKS = ("batch/job", "jobset.x-k8s.io/jobset", "trainer.kubeflow.org/trainjob", "ray.io/rayjob",
+                   "kubeflow.org/mpijob", "kubeflow.org/pytorchjob", "workload.codeflare.dev/appwrapper")
+_QUEUED = ("jobsets", "trainjobs", "rayjobs", "mpijobs", "pytorchjobs", "appwrappers")
 _EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
 
 
@@ -55,6 +60,10 @@ def _after_all(env):
     kueue_server.stop(env)
 
 
+def _example(env, kind):
+    return fixtures.Reader(os.path.dirname(env.host.wharf)).documents(os.path.join(_EXAMPLES, kind.lower() + ".yaml"))[0]
+
+
 def _is_admitted(client, plural, namespace, name):
     found = client.get(plural, namespace, name)
     workload = kueue_server.workload_of(client, namespace, found["metadata"]["uid"])
@@ -62,6 +71,59 @@ def _is_admitted(client, plural, namespace, name):
     assert any(each["type"] == "Admitted" and each["status"] == "True" for each in conditions), conditions
     assert not found["spec"].get("suspend"), "it is suspended"
     return workload
+
+
+def objects_of_all_kinds_get_their_mirror_once_they_are_admitted_and_their_flavor_reaches_it(env):
+    all_kinds = _queue_one_of_each(env)
+    for plural in _QUEUED:
+        mirror = _mirror(env, plural)
+        text = json.dumps(mirror["spec"])
+        assert '"pool": "spot"' in text and "multikueue" not in text, f"{plural}: {text}"
+        assert kueue_server.QUEUE not in mirror["metadata"]["labels"], mirror["metadata"]
+    for plural in _QUEUED:
+        _evict_and_admit_again(env, plural, all_kinds.fixtures[plural].kind)
+
+
+def _queue_one_of_each(env):
+    if not crds.real_folder():
+        raise Skip("the projects' own CRDs are needed (WHARF_CRDS)")
+    all_kinds = kinds.of(env)
+    all_kinds.use()
+    trainer_server.create_runtime([env.management])
+    kueue_server.use(env, [env.clusters.management], _ALL_FRAMEWORKS)
+    kueue_server.set_up(env.management, env.namespace, _queue("spot", "pool: spot"), "spot")
+    for plural in _QUEUED:
+        body = _example(env, all_kinds.fixtures[plural].kind)
+        body["metadata"] = {"name": "queued", "labels": {kueue_server.QUEUE: "spot"}}
+        env.management.create(plural, env.namespace, body)
+    return all_kinds
+
+
+def _mirror(env, plural):
+    def has_one():
+        found = [mirror for worker in env.workers for mirror in worker.admin.list(plural, env.namespace)]
+        assert len(found) == 1, env.management.get(plural, env.namespace, "queued")
+        return found[0]
+    return until(has_one, f"the admitted object of {plural} to have a mirror")
+
+
+def _evict_and_admit_again(env, plural, kind):
+    """The mirror stops and resumes with its workload, which Kueue suspends and gives other labels."""
+    field = ("spec", "runPolicy", "suspend") if plural in ("mpijobs", "pytorchjobs") else ("spec", "suspend")
+
+    def mirror_is(suspended):
+        found = _mirror(env, plural)
+        assert bool(functools.reduce(lambda each, key: each.get(key) or {}, field, found)) == suspended, \
+            (found["spec"], env.management.get(plural, env.namespace, "queued")["spec"])
+        return found
+    uid = mirror_is(False)["metadata"]["uid"]
+    workload = next(found for found in env.management.list("workloads", env.namespace)
+                    if found["metadata"]["ownerReferences"][0]["kind"] == kind)["metadata"]["name"]
+    env.management.patch("workloads", env.namespace, workload, {"spec": {"active": False}})
+    until(lambda: mirror_is(True), f"the mirror of the evicted object of {plural} to be suspended")
+    env.management.patch("workloads", env.namespace, workload, {"spec": {"active": True}})
+    found = until(lambda: mirror_is(False), f"the mirror of the object of {plural} that is admitted again to be resumed")
+    assert found["metadata"]["uid"] == uid, "it has another mirror"
 
 
 def appwrappers_and_trainjobs_pass_the_queue_of_the_management_cluster_and_then_that_of_their_worker(env):
@@ -76,9 +138,8 @@ def appwrappers_and_trainjobs_pass_the_queue_of_the_management_cluster_and_then_
     kueue_server.set_up(env.management, env.namespace, _queue("all", "pool: spot"), "all")
     for worker in env.workers:   # a queue that catches what has no label
         kueue_server.set_up(worker.admin, env.namespace, _queue("default", "zone: a"), "default")
-    reader = fixtures.Reader(os.path.dirname(env.host.wharf))
     for plural in _KINDS:
-        body = reader.documents(os.path.join(_EXAMPLES, all_kinds.fixtures[plural].kind.lower() + ".yaml"))[0]
+        body = _example(env, all_kinds.fixtures[plural].kind)
         body["metadata"] = {"name": "twice", "labels": {QUEUE: "all"}}
         env.management.create(plural, env.namespace, body)
     for plural in _KINDS:
