@@ -43,14 +43,17 @@ class Audit:
             except ValueError:
                 continue
 
-    def host(self, namespace=None, since=0, verb=None, resource="jobs", subresource=None, name=None):
-        """The host's writes: those with this verb, resource and subresource ("": the object itself, None: any)."""
+    def host(self, namespace=None, since=0, verb=None, resource="jobs", subresource=None, name=None, dry_run=False):
+        """The host's writes: those with this verb, resource and subresource ("": the object itself, None: any); or those that
+        it only tried."""
         found = []
         for entry in self.entries(namespace, since):
             what = entry.get("objectRef", {})
             if not _by_host(entry) or entry["verb"] in _READS or what.get("resource") != resource:
                 continue
             if verb and entry["verb"] != verb or name and what.get("name") != name:
+                continue
+            if ("dryRun=" in entry["requestURI"]) != dry_run:
                 continue
             if subresource is not None and what.get("subresource", "") != subresource:
                 continue

@@ -19,7 +19,7 @@ def _tolerant(name):
 
 
 def _dry_runs(env, worker):
-    return [entry for entry in env.audits[worker.name].host(env.namespace, verb="create") if "dryRun=All" in entry["requestURI"]]
+    return env.audits[worker.name].host(env.namespace, verb="create", dry_run=True)
 
 
 def by_default_a_worker_that_drops_what_changes_the_scheduling_gets_nothing(env):

@@ -158,12 +158,12 @@ class Life:
 
     def close(self):
         """Takes the workload away, and checks its whole life."""
-        self.check_statuses()
+        until(self.check_statuses, "the statuses to have been seen in the clusters", 20)   # one watch may be later than another
         if not self.deleted:
             self.release()
             self.delete()
         until(self._nothing_is_left, f"nothing of {self.namespace} to be left")
-        self.check_statuses()
+        until(self.check_statuses, "the last statuses to have been seen in the clusters", 20)
         self.check_requests()
         self.check_left_alone()
 
@@ -189,6 +189,7 @@ class Life:
                 nearest = min(had, key=lambda each: len(differences(status, each))) if had else {}
                 raise AssertionError(f"status {number} of {len(shown)} is none of the mirror's {len(had)} from {place + 1} on; it "
                                      f"differs from the nearest in {tell(differences(status, nearest)) or 'its place'}")
+        return True
 
     def _attempts(self):
         """The statuses of each mirror, in order."""
@@ -220,7 +221,8 @@ class Life:
             own = [entry for entry in entries if entry.get("objectRef", {}).get("name") == _NAME
                    and entry["objectRef"].get("resource") == self.kind.plural]
             self._check_turns(cluster, own)
-            others = [entry for entry in own if entry["verb"] in ("create", "update", "patch") and code(entry) < 300
+            ended = next((place for place, entry in enumerate(own) if entry["verb"] == "delete"), len(own))
+            others = [entry for entry in own[:ended] if entry["verb"] in ("create", "update", "patch") and code(entry) < 300
                       and not _by_host(entry) and not _by_test(entry)]
             assert cluster is not self.scene.clusters.management or not others, \
                 f"{_manager(others[0])} does not leave the delegated object alone: {describe(others[0])}"

@@ -100,8 +100,8 @@ static char *workload_missing(struct trial *trial, size_t kind, const struct jso
     if (!phase_is_final(phase) && !mirror_of(trial, kind, job) &&
         (is_given_up(trial, job) || is_tried_in_turn(trial, job)))
         return NULL;
-    // Before it was placed, a status was written that this host did not write; or the host yields. A user may have written
-    // the attempt.
+    // Before it was placed, a status was written that this host did not write; or the host yields. A user may have
+    // written the attempt.
     const struct tracked_workload *tracked = rules_workload(trial, rules_text(job, "metadata", NULL, "uid"));
     if (!phase_is_final(phase) && tracked && tracked->also_run &&
         (mirror_attempt(job) == 0 || tracked->tampered || trial->engine_kinds[kind]->hybrid == HYBRID_SUSPEND))
