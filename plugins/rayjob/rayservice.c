@@ -24,7 +24,6 @@ static wharf_result update(const wharf_call *call, const wharf_value *workload, 
     (void)workload;
     ray_leave_omitted(call, mirror, desired, "/spec/suspend");
     ray_leave_omitted(call, mirror, desired, "/spec/excludeHeadPodFromServeSvc");
-    ray_leave_empty(call, mirror, desired, "/spec/rayClusterConfig");
     return WHARF_OK;
 }
 
