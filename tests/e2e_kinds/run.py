@@ -28,7 +28,7 @@ from life import Life  # noqa: E402
 from scene import AUDIT_POLICY, Scene  # noqa: E402
 
 # Each has a PROJECT and KINDS.
-MODULES = ("jobset",)
+MODULES = ("jobset", "kuberay")
 
 
 class Results:
