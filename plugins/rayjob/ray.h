@@ -33,6 +33,11 @@ extern const wharf_kind raycluster, rayservice;
 // Returns the number of these items.
 size_t ray_count_workers(const wharf_call *call, const wharf_value *spec, wharf_value *sets);
 
+// Keep the form in which KubeRay writes a mirror (rewritten.c): a zero value that KubeRay omits, and empty structs in
+// the RayCluster whose spec has the pointer `spec`.
+void ray_leave_omitted(const wharf_call *call, const wharf_value *mirror, wharf_value *desired, const char *pointer);
+void ray_leave_empty(const wharf_call *call, const wharf_value *mirror, wharf_value *desired, const char *spec);
+
 // The operator's status remains "suspended" until the operator handles a resumed object.
 #define RAY_SUSPENDED(pointer, value)                                                                                  \
     {pointer, value, .phase = WHARF_SUSPENDED, .flags = WHARF_RULE_WHILE_SUSPENDED}, {                                 \

@@ -20,6 +20,7 @@ static wharf_result update(const wharf_call *call, const wharf_value *workload, 
     // Only suspend: false resumes a suspended RayCluster, an absent field does not (calculateStatus).
     if (host->find(mirror, "/spec/suspend") && !host->find(desired, "/spec/suspend"))
         host->set_boolean(call, desired, "/spec/suspend", 0);
+    ray_leave_empty(call, mirror, desired, "/spec");
     // The worker's autoscaler, if any, sets the size of a group and selects the workers to delete.
     if (host->is(mirror, "/spec/enableInTreeAutoscaling", "true")) {
         host->take(call, desired, mirror, GROUPS "/replicas");

@@ -81,8 +81,10 @@ static wharf_result mirror(const wharf_call *call, const wharf_value *workload, 
 static wharf_result update(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                            wharf_value *desired) {
     (void)workload;
-    (void)mirror;
     keep_self(call, desired);
+    ray_leave_omitted(call, mirror, desired, "/spec/suspend");
+    ray_leave_omitted(call, mirror, desired, "/spec/shutdownAfterJobFinishes");
+    ray_leave_omitted(call, mirror, desired, "/spec/ttlSecondsAfterFinished");
     return WHARF_OK;
 }
 

@@ -19,6 +19,15 @@ static wharf_result pod_sets(const wharf_call *call, const wharf_value *workload
     return WHARF_OK;
 }
 
+static wharf_result update(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
+                           wharf_value *desired) {
+    (void)workload;
+    ray_leave_omitted(call, mirror, desired, "/spec/suspend");
+    ray_leave_omitted(call, mirror, desired, "/spec/excludeHeadPodFromServeSvc");
+    ray_leave_empty(call, mirror, desired, "/spec/rayClusterConfig");
+    return WHARF_OK;
+}
+
 #define CONDITION(type, value, message) WHARF_SET_CONDITION, WHARF_ALWAYS, type, value, "SuspendComplete", message
 static const wharf_status_change suspended[] = {
     WHARF_CHANGE_REMOVE("/status/activeServiceStatus"),
@@ -63,5 +72,6 @@ const wharf_kind rayservice = {
     .suspended_status = suspended,
     .resumed_status = resumed,
     .phases = phases,
+    .update = update,
     .pod_sets = pod_sets,
 };

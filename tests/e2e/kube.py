@@ -8,10 +8,12 @@ import threading
 import time
 import urllib.parse
 
+AGENT = "e2e/1"
+
 # plural -> (the start of its path, whether it lives in a namespace)
 _KINDS = {
     "namespaces": ("/api/v1", False), "nodes": ("/api/v1", False),
-    "pods": ("/api/v1", True), "events": ("/api/v1", True), "resourcequotas": ("/api/v1", True),
+    "pods": ("/api/v1", True), "services": ("/api/v1", True), "events": ("/api/v1", True), "resourcequotas": ("/api/v1", True),
     "serviceaccounts": ("/api/v1", True), "configmaps": ("/api/v1", True), "secrets": ("/api/v1", True),
     "deployments": ("/apis/apps/v1", True),
     "secrets": ("/api/v1", True), "configmaps": ("/api/v1", True),
@@ -123,7 +125,7 @@ class Client:
             raise Unreachable(f"{method} {path}: {error!r}") from error
 
     def _headers(self):
-        headers = {"Accept": "application/json", "User-Agent": "e2e/1"}
+        headers = {"Accept": "application/json", "User-Agent": AGENT}
         if self.token:
             headers["Authorization"] = "Bearer " + self.token
         return headers

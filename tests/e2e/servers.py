@@ -51,8 +51,9 @@ def find_assets():
 class Cluster:
     """One cluster. start() only starts; ready() says whether it answers, and then starts the controllers."""
 
-    def __init__(self, name, assets, folder, with_controllers=True, audit_policy=None):
+    def __init__(self, name, assets, folder, with_controllers=True, audit_policy=None, more_controllers=()):
         self.name, self.assets, self.folder = name, assets, os.path.join(folder, name)
+        self.more_controllers = more_controllers
         os.makedirs(self.folder, mode=0o700)
         self.port = free_port()
         self.authority = pki.Authority(os.path.join(self.folder, "pki"))
@@ -115,7 +116,7 @@ class Cluster:
     def _controllers(self):
         return self._program("kube-controller-manager", {
             "kubeconfig": self.admin_config, "leader-elect": "false", "secure-port": "0",
-            "controllers": _CONTROLLERS, "kube-api-qps": "500", "kube-api-burst": "1000", "profiling": "false"})
+            "controllers": ",".join((_CONTROLLERS, *self.more_controllers)), "kube-api-qps": "500", "kube-api-burst": "1000", "profiling": "false"})
 
     def start(self):
         self.etcd.start()
@@ -200,15 +201,15 @@ class Cluster:
 class Clusters:
     """The management cluster and its workers. Use as a context manager: leaving it ends every process."""
 
-    def __init__(self, assets, folder, workers=("w1", "w2"), audit_policy=None):
-        self.all, self.took, self.audit_policy = [], 0.0, audit_policy
+    def __init__(self, assets, folder, workers=("w1", "w2"), audit_policy=None, more_controllers=()):
+        self.all, self.took, self.more = [], 0.0, {"audit_policy": audit_policy, "more_controllers": more_controllers}
         self.assets, self.folder, self.names = assets, folder, ("management", *workers)
 
     def __enter__(self):
         began = time.monotonic()
         try:
             for name in self.names:
-                self.all.append(Cluster(name, self.assets, self.folder, audit_policy=self.audit_policy))
+                self.all.append(Cluster(name, self.assets, self.folder, **self.more))
                 self.all[-1].start()
             for cluster in self.all:
                 cluster.await_ready()

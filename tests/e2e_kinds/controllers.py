@@ -56,6 +56,13 @@ def find(name, programs, manifests=True):
     return sorted(usable, key=lambda each: _order(each.version), reverse=True), unusable
 
 
+def absent(kind, projects):
+    """{case: why} of what this version of the kind's controller does not have yet."""
+    version = projects[kind.project].version if kind.project else ""
+    return {case: f"{kind.project.name} {version} does not have it, {since} does" for case, since in kind.since.items()
+            if _order(version) < _order(since)}
+
+
 class Project:
     """A project and how its controller is started; see jobset.py for an example.
 
@@ -68,11 +75,12 @@ class Project:
                 writes its webhooks itself); False: webhooks are called by URL
     fixed_port  the port of its webhooks if it cannot be chosen: then its programs run in network namespaces of their own
     needs       names of other projects whose controllers its kinds need too
+    kubernetes  Kubernetes' own controllers that it needs besides those of tests/e2e/servers.py
     """
 
-    def __init__(self, name, programs, namespace, account, start, services=False, healthy=None, fixed_port=None, needs=()):
+    def __init__(self, name, programs, namespace, account, start, services=False, healthy=None, fixed_port=None, needs=(), kubernetes=()):
         self.name, self.programs, self.namespace, self.account = name, programs, namespace, account
-        self.start, self.services, self.fixed_port, self.needs = start, services, fixed_port, needs
+        self.start, self.services, self.fixed_port, self.needs, self.kubernetes = start, services, fixed_port, needs, kubernetes
         self.healthy = healthy   # healthy(controller): true once it works, beyond its webhooks' port
 
 
@@ -84,6 +92,7 @@ class Controller:
         self.folder = cluster.path(f"{project.name}-{found.version}")
         os.makedirs(self.folder, exist_ok=True)
         self.webhook_port, self.processes, self.plurals = free_port(), [], {}
+        self.companions = []   # what Project.start has started in this process: each has check(), release(namespace) and stop()
         self.certificate, self.key = cluster.authority.issue("hook-" + project.name, "/CN=" + project.name, (
             "extendedKeyUsage=serverAuth", "subjectAltName=IP:127.0.0.1,DNS:localhost"))
 
@@ -211,10 +220,12 @@ class Controller:
             process.start()
 
     def ready(self):
-        for process in self.processes:
-            process.check()
+        for each in (*self.processes, *self.companions):
+            each.check()
         return not self.project.healthy or self.project.healthy(self)
 
     def stop(self):
         for process in self.processes:
             process.kill()
+        for companion in self.companions:
+            companion.stop()

@@ -64,8 +64,7 @@ class Life:
         self.until_end()
 
     def until_end(self):
-        if not self.kind.never_ends:
-            self.until("succeeded")
+        self.until("running" if self.kind.never_ends else "succeeded")
 
     # Queries.
 
@@ -130,7 +129,19 @@ class Life:
         return f"status {str(found.get('status'))[:600]}"
 
     def uids_of_mirrors(self):
-        return {event["object"]["metadata"]["uid"] for worker in self.scene.clusters.workers for event in self._events(worker.name)}
+        return {mirror["metadata"]["uid"] for mirror in self.history()}
+
+    def history(self):
+        """All mirrors, as they were at each change."""
+        return [event["object"] for worker in self.scene.clusters.workers for event in self._events(worker.name)]
+
+    def changes_of_mirrors(self):
+        """How often the host has changed a mirror, but for its status."""
+        return sum(len(self.scene.audits[worker.name].host(self.namespace, verb="patch", resource=self.kind.plural, subresource=""))
+                   for worker in self.scene.clusters.workers)
+
+    def until_mirrors_are_gone(self):
+        until(lambda: not self.mirrors(), f"the mirror of {self.kind.plural} to be deleted")
 
     # Rules.
 
@@ -195,8 +206,13 @@ class Life:
             self.refused += sum(1 for entry in refused if code(entry) == 422)
             self.writes += sum(1 for entry in entries if _by_host(entry))
             assert not refused, f"{cluster.name} refused {describe(refused[0])}"
-            self._check_turns(cluster, [entry for entry in entries if entry.get("objectRef", {}).get("name") == _NAME
-                                        and entry["objectRef"].get("resource") == self.kind.plural])
+            own = [entry for entry in entries if entry.get("objectRef", {}).get("name") == _NAME
+                   and entry["objectRef"].get("resource") == self.kind.plural]
+            self._check_turns(cluster, own)
+            others = [entry for entry in own if entry["verb"] in ("create", "update", "patch") and code(entry) < 300
+                      and not _by_host(entry) and not _by_test(entry)]
+            assert cluster is not self.scene.clusters.management or not others, \
+                f"{_manager(others[0])} does not leave the delegated object alone: {describe(others[0])}"
         created = sum(1 for worker in self.scene.clusters.workers for entry in self._writes(worker, "create"))
         assert created == attempts, f"{created} mirrors were created in {attempts} attempts"
 
@@ -213,11 +229,15 @@ class Life:
                 if entry["verb"] in verbs and 200 <= code(entry) < 300]
 
     def _check_turns(self, cluster, entries):
-        """The host's changes of one object, and those of others that follow each."""
+        """The host's changes of one object, and those of others that follow each (after a deletion finalizers only go)."""
         own = collections.Counter()
         last = None
         for entry in entries:
+            if entry["verb"] == "delete":
+                last = None
             if entry["verb"] not in ("patch", "update") or code(entry) >= 300 or entry["objectRef"].get("subresource"):
+                continue
+            if _by_test(entry):
                 continue
             if _by_host(entry):
                 own[entry["user"]["username"]] += 1
@@ -232,6 +252,11 @@ class Life:
 
 def _by_host(entry):
     return entry["user"].get("username") in HOST_USERS
+
+
+def _by_test(entry):
+    """The user whose part a life plays, under the name that kube-controller-manager and kwok have too."""
+    return entry.get("userAgent") == kube.AGENT
 
 
 def _manager(entry):

@@ -4,7 +4,7 @@
 
 def success(life):
     life.submit()
-    life.until("succeeded")
+    life.until_end()
 
 
 def failure(life):
@@ -83,6 +83,6 @@ CASES = {
 def of(kind):
     """[(case, function)]"""
     common = [(case, function) for case, (function, needs) in CASES.items()
-            if case not in kind.skip and (needs is None or getattr(kind, needs) is not None)
-            and not (kind.never_ends and case in ("failure", "retry", "eviction", "ttl"))]
+              if case not in kind.skip and (needs is None or getattr(kind, needs) is not None)
+              and not (kind.never_ends and case in ("failure", "retry", "eviction", "ttl"))]
     return common + list(kind.cases.items())

@@ -3,7 +3,8 @@
 ends, from the annotations of its template, and writes that down for kwok's stages:
 
     e2e.example.com/pods   "succeed" (default), "fail", "fail-once" (the first pod of the namespace fails, later ones succeed),
-                           "hold" (until the namespace is released, then succeed), "hold-fail", "evict-once"
+                           "hold" (until the namespace is released, then succeed), "hold-fail", "evict-once", "run" (until it
+                           is deleted, or something else sets END), "evict-once-run" (later ones run)
     e2e.example.com/says   the termination message of its containers when they succeed
 """
 import json
@@ -17,7 +18,7 @@ from proc import Process
 # Not of wharf.dev: such annotations are not copied to mirrors, and some kinds have no other place for those of their pods.
 PODS = "e2e.example.com/pods"
 SAYS = "e2e.example.com/says"
-_END = "e2e.example.com/end"        # on a pod that runs: succeed, fail or evict
+END = "e2e.example.com/end"         # on a pod that runs: succeed, fail or evict
 _NODE = "kwok-0"
 
 
@@ -29,7 +30,7 @@ def _stage(name, match, next_, kind="Pod"):
 
 
 _PHASE, _DELETED = ".status.phase", ".metadata.deletionTimestamp"
-_ENDING = f'.metadata.annotations["{_END}"]'
+_ENDING = f'.metadata.annotations["{END}"]'
 _STATUS = """
 {{ $now := Now }}
 phase: %(phase)s
@@ -171,10 +172,11 @@ class Nodes(threading.Thread):
                 raise
             return
         wanted = meta.get("annotations", {}).get(PODS, "succeed")
-        first, _, once = wanted.partition("-")
+        first, _, rest = wanted.partition("-")
+        once, _, later = rest.partition("-")
         with self.lock:
             if once == "once":
-                wanted = first if meta["namespace"] not in self.failed else "succeed"
+                wanted = first if meta["namespace"] not in self.failed else later or "succeed"
                 self.failed.add(meta["namespace"])
             elif first == "hold":
                 wanted = once or "succeed"
@@ -185,7 +187,7 @@ class Nodes(threading.Thread):
 
     def _end(self, namespace, name, end):
         try:
-            self.client.patch("pods", namespace, name, {"metadata": {"annotations": {_END: end}}})
+            self.client.patch("pods", namespace, name, {"metadata": {"annotations": {END: end}}})
         except kube.ApiError as error:
             if error.code != 404:
                 raise

@@ -29,7 +29,7 @@ from life import Life  # noqa: E402
 from scene import AUDIT_POLICY, Scene  # noqa: E402
 
 # Each has a PROJECT and KINDS.
-MODULES = ("jobset", "tekton", "appwrapper")
+MODULES = ("jobset", "kuberay", "tekton", "appwrapper")
 
 
 class Results:
@@ -111,10 +111,12 @@ def live(scene, kind, case, function, options):
 
 
 def run_lives(scene, options, results):
-    wanted = [(kind, case, function) for kind in scene.kinds for case, function in lives.of(kind)
-              if re.search(options.k, f"{kind.plural} {case}")]
+    wanted = []
     for kind in scene.kinds:
-        for case, why in kind.skip.items():
+        absent = {**kind.skip, **controllers.absent(kind, scene.projects)}
+        wanted += [(kind, case, function) for case, function in lives.of(kind)
+                   if case not in absent and re.search(options.k, f"{kind.plural} {case}")]
+        for case, why in absent.items():
             results.skip(f"{kind.plural} {case}", why)
     with ThreadPoolExecutor(options.at_once) as pool:
         running = {pool.submit(live, scene, *each, options): each for each in wanted}
@@ -143,7 +145,8 @@ def run_all(options, folder, results):
     if not projects or not usable:
         results.skip("every kind", "no controller of a kind" if usable else "; ".join(unusable) or f"no kwok-VERSION in {controllers.folder()}")
         return
-    with servers.Clusters(options.assets, folder, audit_policy=AUDIT_POLICY) as clusters:
+    kubernetes = sorted({each for project in projects for each in project.kubernetes})
+    with servers.Clusters(options.assets, folder, audit_policy=AUDIT_POLICY, more_controllers=kubernetes) as clusters:
         print(f"{len(clusters.all)} clusters ready after {clusters.took:.1f} s, in {folder}", flush=True)
         scene = Scene(clusters, folder, options.wharf, options.adapters, projects, kinds, usable[0])
         try:

@@ -93,8 +93,8 @@ class Scene:
                       f"{worker.name} to get {kind.plural}")
 
     def release(self, namespace):
-        for nodes in self.nodes:
-            nodes.release(namespace)
+        for each in (*self.nodes, *(companion for controller in self.controllers for companion in controller.companions)):
+            each.release(namespace)
 
     def release_all(self, namespaces):
         for namespace in namespaces:
