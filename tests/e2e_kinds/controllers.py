@@ -76,11 +76,13 @@ class Project:
     fixed_port  the port of its webhooks if it cannot be chosen: then its programs run in network namespaces of their own
     needs       names of other projects whose controllers its kinds need too
     kubernetes  Kubernetes' own controllers that it needs besides those of tests/e2e/servers.py
+    deaf        deaf(version): whether that version ignores managedBy, so that no management cluster can have it
     """
 
-    def __init__(self, name, programs, namespace, account, start, services=False, healthy=None, fixed_port=None, needs=(), kubernetes=()):
+    def __init__(self, name, programs, namespace, account, start, services=False, healthy=None, fixed_port=None, needs=(), kubernetes=(),
+                 deaf=None):
         self.name, self.programs, self.namespace, self.account = name, programs, namespace, account
-        self.start, self.services, self.fixed_port, self.needs, self.kubernetes = start, services, fixed_port, needs, kubernetes
+        self.start, self.services, self.fixed_port, self.needs, self.kubernetes, self.deaf = start, services, fixed_port, needs, kubernetes, deaf
         self.healthy = healthy   # healthy(controller): true once it works, beyond its webhooks' port
 
 
@@ -132,10 +134,17 @@ class Controller:
         token = self.write(account + ".token", answer["status"]["token"] + "\n")
         return self.cluster.kubeconfig(f"{self.project.name}-{account}", token_file=token)
 
+    def deaf(self):
+        """Whether this is the management cluster and the controller would run what is delegated."""
+        return self.cluster.name == "management" and bool(self.project.deaf and self.project.deaf(self.found.version))
+
     # Installation.
 
     def install(self):
-        """Everything of the release that this cluster has kinds for, CRDs first; its Deployments stay without pods."""
+        """Everything of the release that this cluster has kinds for, CRDs first; its Deployments stay without pods.
+        Only the CRDs where it must not run."""
+        if self.deaf():
+            self.documents = [each for each in self.documents if each["kind"] == "CustomResourceDefinition"]
         for document in sorted(self.documents, key=lambda each: each["kind"] not in _FIRST):
             self._apply(self._adapted(document))
         for document in self.documents:

@@ -7,9 +7,13 @@ from nodes import PODS
 KUEUE = "kueue.x-k8s.io/multikueue"
 
 
+def _parts(pointer):
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.strip("/").split("/")]
+
+
 def at(document, pointer):
     """The value at /a/b/0/c, or None."""
-    for part in pointer.strip("/").split("/"):
+    for part in _parts(pointer):
         if isinstance(document, list):
             document = document[int(part)] if int(part) < len(document) else None
         elif isinstance(document, dict):
@@ -21,7 +25,7 @@ def at(document, pointer):
 
 def patch_at(pointer, value):
     """A merge patch that sets the value."""
-    for part in reversed(pointer.strip("/").split("/")):
+    for part in reversed(_parts(pointer)):
         value = {part: value}
     return value
 
@@ -34,7 +38,7 @@ def condition(found, *kinds):
 class Kind:
     """plural, api_version     of the resource
     project         its controller's Project; None for a built-in one
-    adapter, settings          the adapter and its settings
+    adapter, settings          the adapter and its settings (default: those of tests/fixtures/generic.yaml)
     body            body(pods) -> the object as a user writes it, from the project's own examples, without name and managedBy;
                     `pods` are the annotations of its pod templates
     phase           phase(object) -> "suspended", "running", "succeeded", "failed" or None

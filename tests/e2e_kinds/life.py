@@ -76,6 +76,10 @@ class Life:
         found = {worker.name: worker.admin.find(self.kind.plural, self.namespace, _NAME) for worker in self.scene.clusters.workers}
         return {name: mirror for name, mirror in found.items() if mirror}
 
+    def children(self, plural):
+        """What its controller has made, in both workers."""
+        return [found for worker in self.scene.clusters.workers for found in worker.admin.list(plural, self.namespace)]
+
     def until(self, phase, timeout=180.0):
         """Waits until both the workload and its mirror (which may be gone after its end) are in this phase, with one status."""
         def probe():

@@ -29,7 +29,7 @@ from life import Life  # noqa: E402
 from scene import AUDIT_POLICY, Scene  # noqa: E402
 
 # Each has a PROJECT and KINDS.
-MODULES = ("jobset", "kuberay", "tekton", "appwrapper")
+MODULES = ("jobset", "kuberay", "tekton", "appwrapper", "lws")
 
 
 class Results:
@@ -151,6 +151,8 @@ def run_all(options, folder, results):
         scene = Scene(clusters, folder, options.wharf, options.adapters, projects, kinds, usable[0])
         try:
             print(f"{len(scene.controllers)} controllers ready after {scene.start():.1f} s", flush=True)
+            for found in (controller.found for controller in scene.absent):
+                print(f"{found.name} {found.version} is not in the management cluster: it ignores managedBy", flush=True)
             run_lives(scene, options, results)
             run_together(scene, options, results)
             print(table.text(scene, results.lives))
