@@ -69,7 +69,7 @@ class Scene:
     def _install(self, projects):
         made = []
         for project, found in projects.items():
-            documents = self.reader.documents(found.program("install.yaml"))
+            documents = [each for each in self.reader.documents(found.program("install.yaml")) if each]   # charts leave empty ones
             made += [Controller(cluster, project, found, documents) for cluster in self.clusters.all]
         with ThreadPoolExecutor(4) as pool:
             for done in [pool.submit(each.install) for each in made]:
