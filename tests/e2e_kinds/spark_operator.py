@@ -60,7 +60,7 @@ PROJECT = Project("spark-operator", ("operator",), _SPACE, "spark-operator-contr
 def _body(pods):
     """The driver's pod ends as asked, its executors run until it does."""
     return {"kind": "SparkApplication", "spec": {
-        "type": "Scala", "mode": "cluster", "image": "docker.io/apache/spark:4.0.4", "imagePullPolicy": "IfNotPresent",
+        "type": "Scala", "mode": "cluster", "image": "apache/spark:4.0.4", "imagePullPolicy": "IfNotPresent",
         "mainClass": "org.apache.spark.examples.SparkPi",
         "mainApplicationFile": "local:///opt/spark/examples/jars/spark-examples.jar", "arguments": ["5000"], "sparkVersion": "4.0.4",
         "restartPolicy": {"type": "Never"},
