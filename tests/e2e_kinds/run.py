@@ -29,7 +29,7 @@ from life import Life  # noqa: E402
 from scene import AUDIT_POLICY, Scene  # noqa: E402
 
 # Each has a PROJECT and KINDS.
-MODULES = ("jobset", "kuberay", "tekton", "appwrapper", "lws", "spark_operator")
+MODULES = ("jobset", "kuberay", "tekton", "appwrapper", "lws", "spark_operator", "argo")
 
 
 class Results:
