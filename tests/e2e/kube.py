@@ -93,12 +93,15 @@ class Client:
 
     @classmethod
     def of(cls, kubeconfig):
-        """For the cluster and the client certificate of a kubeconfig that servers.py has written."""
+        """For the cluster and the user of a kubeconfig that servers.py has written."""
         with open(kubeconfig, encoding="utf-8") as file:
             config = json.load(file)
         cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
-        return cls(urllib.parse.urlsplit(cluster["server"]).port, cluster["certificate-authority"],
-                   user["client-certificate"], user["client-key"])
+        port, authority = urllib.parse.urlsplit(cluster["server"]).port, cluster["certificate-authority"]
+        if "tokenFile" in user:
+            with open(user["tokenFile"], encoding="utf-8") as file:
+                return cls(port, authority, token=file.read().strip())
+        return cls(port, authority, user["client-certificate"], user["client-key"])
 
     def _connection(self, timeout):
         kept = getattr(self.local, "connection", None)

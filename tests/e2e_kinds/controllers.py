@@ -177,9 +177,13 @@ class Controller:
         spec = document["spec"]
         for version in (each["name"] for each in spec["versions"] if each["served"]):
             def probe(version=version):
+                start = f"/apis/{spec['group']}"
                 try:
-                    self.cluster.admin.call("GET", f"/apis/{spec['group']}/{version}/{spec['names']['plural']}", query={"limit": 1})
-                    return True
+                    # A controller that does not find its kinds ends, so they have to be discovered too.
+                    groups = [each["version"] for each in self.cluster.admin.call("GET", start)["versions"]]
+                    resources = [each["name"] for each in self.cluster.admin.call("GET", f"{start}/{version}")["resources"]]
+                    self.cluster.admin.call("GET", f"{start}/{version}/{spec['names']['plural']}", query={"limit": 1})
+                    return version in groups and spec["names"]["plural"] in resources
                 except kube.ApiError as error:
                     # A conversion webhook answers once its controller runs.
                     return error.code == 500 and "conver" in str(error)

@@ -7,9 +7,13 @@ from nodes import PODS
 KUEUE = "kueue.x-k8s.io/multikueue"
 
 
+def _parts(pointer):
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.strip("/").split("/")]
+
+
 def at(document, pointer):
     """The value at /a/b/0/c, or None."""
-    for part in pointer.strip("/").split("/"):
+    for part in _parts(pointer):
         if isinstance(document, list):
             document = document[int(part)] if int(part) < len(document) else None
         elif isinstance(document, dict):
@@ -21,7 +25,7 @@ def at(document, pointer):
 
 def patch_at(pointer, value):
     """A merge patch that sets the value."""
-    for part in reversed(pointer.strip("/").split("/")):
+    for part in reversed(_parts(pointer)):
         value = {part: value}
     return value
 
@@ -34,7 +38,7 @@ def condition(found, *kinds):
 class Kind:
     """plural, api_version     of the resource
     project         its controller's Project; None for a built-in one
-    adapter, settings          the adapter and its settings
+    adapter, settings          the adapter and its settings (default: those of tests/fixtures/generic.yaml)
     body            body(pods) -> the object as a user writes it, from the project's own examples, without name and managedBy;
                     `pods` are the annotations of its pod templates
     phase           phase(object) -> "suspended", "running", "succeeded", "failed" or None
@@ -52,6 +56,7 @@ class Kind:
     versions        kinds of its children and of setup that the client has to know: {plural: (api_version, namespaced)}
     cases           {case: function(life)} that only this kind has
     left_alone      False: its controller writes to delegated objects too
+    subresource     False: its CRD has no status subresource, so each status that is copied changes the object
     skip            {case: why it does not exist for this kind}
     since           {case: the first version of its controller that has it}
     templates       templates(spec) -> its pod templates, which may change while it is suspended; None: they cannot
@@ -62,13 +67,15 @@ class Kind:
     def __init__(self, plural, api_version, body, phase, *, project=None, adapter, settings=None,
                  managed_by=("/spec/managedBy", None), suspend=("/spec/suspend", True, False), children=(), only_in_mirror=(),
                  retry=None, ttl=None, scale=None, never_ends=False, status_rule=None, own_status=None, setup=None,
-                 versions=None, cases=None, left_alone=True, skip=None, since=None, templates=None, retried="fail", first_kept=()):
+                 versions=None, cases=None, left_alone=True, skip=None, since=None, templates=None, retried="fail", first_kept=(),
+                 subresource=True):
         self.plural, self.api_version, self.body, self.phase, self.project = plural, api_version, body, phase, project
         self.adapter, self.settings, self.managed_by, self.suspend = adapter, settings, managed_by, suspend
         self.children, self.only_in_mirror, self.retry, self.ttl, self.scale = children, only_in_mirror, retry, ttl, scale
         self.never_ends, self.status_rule, self.setup, self.versions = never_ends, status_rule, setup, versions or {}
         self.own_status, self.cases, self.left_alone, self.skip = own_status, cases or {}, left_alone, skip or {}
         self.since, self.templates, self.retried, self.first_kept = since or {}, templates, retried, first_kept
+        self.subresource = subresource
 
     def workload(self, name, pods, host_value):
         pointer, value = self.managed_by

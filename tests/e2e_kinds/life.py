@@ -262,6 +262,8 @@ class Life:
             elif last is not None and _manager(entry) != servers.ADMIN:
                 self.rewrites[_manager(entry)] += 1
         most = self.changes + 2 * max(len(self._attempts()), 1) + 1
+        if cluster is self.scene.clusters.management and not self.kind.subresource:
+            most += self.statuses
         total = sum(own.values())
         assert total <= most, f"{cluster.name}: the host changed the object {total} times, expected {most} at most: it takes " \
                               f"turns with {sorted({_manager(each) for each in entries if not _by_host(each)})}"

@@ -30,7 +30,8 @@ from life import Life  # noqa: E402
 from scene import AUDIT_POLICY, Scene  # noqa: E402
 
 # Each has a PROJECT, or None for kinds of Kubernetes itself, and KINDS.
-MODULES = ("job", "jobset", "trainer", "training_operator", "mpi_operator", "kuberay", "tekton", "appwrapper")
+MODULES = ("job", "jobset", "trainer", "training_operator", "mpi_operator", "kuberay", "tekton", "appwrapper", "lws", "spark_operator",
+           "argo")
 
 
 class Results:

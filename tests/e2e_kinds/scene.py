@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The clusters with their controllers, the host with all adapters, and what the lives share."""
+import json
 import os
+import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -36,20 +38,30 @@ class Scene:
         self.clusters, self.kinds, self.management = clusters, kinds, clusters.management.admin
         self.projects = projects
         self.reader = fixtures.Reader(os.path.dirname(os.path.abspath(wharf)))
+        self.known = {each["plural"]: each for each in self.reader.settings("generic")["kinds"]}
         self.audits = {cluster.name: Audit(cluster) for cluster in clusters.all}
-        self._grant()
+        self._grant(wharf, adapters, folder)
         self.nodes = [Nodes(worker, kwok) for worker in clusters.workers]
         self.controllers, self.absent = self._install(projects)
         self.relays = {worker.name: Relay(worker.port) for worker in clusters.workers}
         self.host = Host(wharf, adapters, folder, self._kubeconfigs(), defaults=SETTINGS)
         self.recorder = Recorder(clusters.all)
 
-    def _grant(self):
+    def _grant(self, wharf, adapters, folder):
+        """The rights that the host asks for with these kinds."""
+        path = os.path.join(folder, "rights.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            enabled = [{"name": name, **more} for name, more in self._enabled().items()]
+            json.dump({"apiVersion": "wharf.dev/v1alpha1", "kind": "HostConfiguration", "management": {"kubeconfig": "m"},
+                       "workers": [{"name": "w", "kubeconfig": "w"}], "adapters": {"enabled": enabled}}, file)
         for cluster in self.clusters.all:
             manifests.apply(cluster.admin, "namespace.yaml")
-        manifests.apply(self.management, "rbac-management.yaml")
-        for worker in self.clusters.workers:
-            manifests.apply(worker.admin, "rbac-worker.yaml")
+            done = subprocess.run([
+                wharf, "rbac", "--adapters", adapters, "--config", path, "--user", "wharf", "--for",
+                "management" if cluster is self.clusters.management else "worker"],
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+            assert done.returncode == 0, done.stderr
+            manifests.apply_text(cluster.admin, done.stdout)
 
     def _kubeconfigs(self):
         return {cluster.name: cluster.kubeconfig("wharf", certificate=cluster.host_certificate, port=(
@@ -58,7 +70,7 @@ class Scene:
     def _install(self, projects):
         made = []
         for project, found in projects.items():
-            documents = self.reader.documents(found.program("install.yaml"))
+            documents = [each for each in self.reader.documents(found.program("install.yaml")) if each]   # charts leave empty ones
             made += [Controller(cluster, project, found, documents) for cluster in self.clusters.all]
         with ThreadPoolExecutor(4) as pool:
             for done in [pool.submit(each.install) for each in made]:
@@ -79,14 +91,19 @@ class Scene:
         self.use()
         return time.monotonic() - began
 
-    def use(self, **settings):
-        """The host runs with these settings and takes work of every kind for both workers."""
+    def _enabled(self):
+        """{adapter: what the configuration says of it}"""
         enabled = {}
         for kind in self.kinds:
-            enabled.setdefault(kind.adapter, {})
-            if kind.settings:
-                enabled[kind.adapter].setdefault("settings", {"kinds": []})["kinds"].append(kind.settings)
-        self.host.use(enabled=enabled, **settings)
+            described = kind.settings or self.known.get(kind.plural)
+            more = enabled.setdefault(kind.adapter, {})
+            if described:
+                more.setdefault("settings", {"kinds": []})["kinds"].append(described)
+        return enabled
+
+    def use(self, **settings):
+        """The host runs with these settings and takes work of every kind for both workers."""
+        self.host.use(enabled=self._enabled(), **settings)
         for kind in self.kinds:
             group = kind.api_version.rpartition("/")[0]
             for worker in self.clusters.workers:
