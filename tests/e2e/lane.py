@@ -100,6 +100,7 @@ def _run_rows(env, rows, pipe):
             pipe.send(("tested", test.number, *_run(env, test)))
             if test.module not in [following.module for following in tests[place + 1:place + 2]]:
                 getattr(test.module, "_after_all", lambda _: None)(env)
+        env.plurals[:] = ["jobs"]   # a worker that a later row wipes has no other kinds
         wrong = _settle(env)
         if wrong:
             pipe.send(("tested", None, "failed", wrong))
