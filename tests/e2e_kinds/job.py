@@ -39,7 +39,7 @@ def _own_status(status):
 def _time_to_live(life):
     """The management cluster itself deletes the Job."""
     life.submit(patch={"spec": {"ttlSecondsAfterFinished": 2}})
-    until(lambda: not life.management.find("jobs", life.namespace, "example"), "the Job to be deleted after its TTL")
+    until(lambda: not life.management.find("jobs", life.namespace, life.name), "the Job to be deleted after its TTL")
     life.deleted = True
     assert life.shown("succeeded"), "the Job was deleted before its end was shown"
 

@@ -10,10 +10,10 @@ from compare import differences, merge, tell
 from kind import patch_at
 from wait import until
 
-_NAME = "example"
-
 
 class Life:
+    name = "subject"   # of each workload, in a namespace of its own
+
     def __init__(self, scene, kind, case, namespace):
         self.scene, self.kind, self.case, self.namespace = scene, kind, case, namespace
         self.management, self.changes, self.uid = scene.management, 0, None
@@ -30,7 +30,7 @@ class Life:
     # Verbs.
 
     def submit(self, pods="succeed", patch=None):
-        body = merge(self.kind.workload(_NAME, pods, self.scene.host.managed_by), patch or {})
+        body = merge(self.kind.workload(self.name, pods, self.scene.host.managed_by), patch or {})
         made = until(lambda: self._create(body), f"{self.kind.plural} to be accepted", 60)
         self.uid = made["metadata"]["uid"]
         lost = [each for each in differences(made["spec"], body["spec"], "/spec") if each[1] == "(nothing)"]
@@ -46,7 +46,7 @@ class Life:
 
     def change(self, patch):
         self.changes += 1
-        return self.management.patch(self.kind.plural, self.namespace, _NAME, patch)
+        return self.management.patch(self.kind.plural, self.namespace, self.name, patch)
 
     def change_suspend(self, suspended):
         pointer, yes, no = self.kind.suspend
@@ -57,8 +57,8 @@ class Life:
 
     def delete(self):
         self.deleted = True
-        self.management.delete(self.kind.plural, self.namespace, _NAME)
-        until(lambda: not self.management.find(self.kind.plural, self.namespace, _NAME), "the workload to be gone")
+        self.management.delete(self.kind.plural, self.namespace, self.name)
+        until(lambda: not self.management.find(self.kind.plural, self.namespace, self.name), "the workload to be gone")
 
     def end(self):
         """Held pods end; then so does the workload."""
@@ -71,11 +71,11 @@ class Life:
     # Queries.
 
     def workload(self):
-        return self.management.get(self.kind.plural, self.namespace, _NAME)
+        return self.management.get(self.kind.plural, self.namespace, self.name)
 
     def mirrors(self):
         """{worker: mirror}"""
-        found = {worker.name: worker.admin.find(self.kind.plural, self.namespace, _NAME) for worker in self.scene.clusters.workers}
+        found = {worker.name: worker.admin.find(self.kind.plural, self.namespace, self.name) for worker in self.scene.clusters.workers}
         return {name: mirror for name, mirror in found.items() if mirror}
 
     def children(self, plural):
@@ -169,7 +169,7 @@ class Life:
 
     def _events(self, cluster):
         return [event for event in self.scene.recorder.of(self.namespace, cluster, self.kind.plural)
-                if event["object"]["metadata"]["name"] == _NAME]
+                if event["object"]["metadata"]["name"] == self.name]
 
     def check_statuses(self):
         """Each status of the workload is one that a mirror had, in the order in which the mirrors had them."""
@@ -218,7 +218,7 @@ class Life:
             self.refused += sum(1 for entry in refused if code(entry) == 422)
             self.writes += sum(1 for entry in entries if _by_host(entry))
             assert not refused, f"{cluster.name} refused {describe(refused[0])}"
-            own = [entry for entry in entries if entry.get("objectRef", {}).get("name") == _NAME
+            own = [entry for entry in entries if entry.get("objectRef", {}).get("name") == self.name
                    and entry["objectRef"].get("resource") == self.kind.plural]
             self._check_turns(cluster, own)
             ended = next((place for place, entry in enumerate(own) if entry["verb"] == "delete"), len(own))

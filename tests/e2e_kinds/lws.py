@@ -92,7 +92,7 @@ def _scaled_as_by_an_autoscaler(life):
     """Over the scale subresource, which reads the copied status."""
     life.submit()
     life.until("running")
-    path = f"/apis/{_API}/namespaces/{life.namespace}/leaderworkersets/example/scale"
+    path = f"/apis/{_API}/namespaces/{life.namespace}/leaderworkersets/{life.name}/scale"
     scale = life.management.call("GET", path)
     assert (scale["spec"]["replicas"], scale["status"]["replicas"]) == (2, 2) and scale["status"]["selector"], str(scale)
     life.changes += 1

@@ -52,10 +52,10 @@ class Recorder:
                     and plural in (None, event["kind"])]
 
     def save(self, namespace, path, about):
-        """As JSON lines; the first has what they are about: versions, kind and case."""
+        """For tests/recordings/trim.py: JSON lines, of which the first has the case and the versions."""
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
-            for each in [about, *self.of(namespace)]:
+            for each in [about, *({**event, "kind": event["object"]["kind"]} for event in self.of(namespace))]:
                 file.write(json.dumps(each, separators=(",", ":")) + "\n")
 
     def close(self):

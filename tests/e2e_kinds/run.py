@@ -105,7 +105,7 @@ def live(scene, kind, case, function, options):
         return time.monotonic() - began, error, life
     finally:
         if options.record:
-            about = {"kind": kind.plural, "case": case, "controller": scene.version_of(kind), "kubernetes": scene.kubernetes()}
+            about = {"case": case, "controller": scene.version_of(kind), "kubernetes": scene.kubernetes()}
             scene.recorder.save(namespace, os.path.join(options.record, f"{kind.plural}-{case}.jsonl"), about)
 
 

@@ -86,14 +86,14 @@ def _without_nulls(status):
 def _submission_fails(life):
     """The driver's pod is there already, made by somebody else."""
     for worker in life.scene.clusters.workers:
-        worker.admin.create("pods", life.namespace, {"metadata": {"name": "example-driver", "annotations": {PODS: "run"}}, "spec": {
+        worker.admin.create("pods", life.namespace, {"metadata": {"name": life.name + "-driver", "annotations": {PODS: "run"}}, "spec": {
             "containers": [{"name": "other", "image": "other"}]}})
     life.submit()
     life.until("failed")
     message = at(life.workload(), "/status/applicationState/errorMessage") or ""
     assert "driver pod already exist" in message, message
     for worker in life.scene.clusters.workers:
-        worker.admin.delete("pods", life.namespace, "example-driver")
+        worker.admin.delete("pods", life.namespace, life.name + "-driver")
 
 
 KINDS = [Kind(

@@ -305,13 +305,14 @@ def main():
     options = parser.parse_args()
     for path in options.files:
         with open(path, encoding="utf-8") as file:
-            events = [without_nulls(json.loads(line)) for line in file]
-        recording = Recording(events)
-        case = options.case or case_of(path, recording.kind)
+            lines = [without_nulls(json.loads(line)) for line in file]
+        about = {} if "object" in lines[0] else lines.pop(0)
+        recording = Recording(lines)
+        case = options.case or about.get("case") or case_of(path, recording.kind)
         recording.ends = options.ends or not options.shared and end_of(case, recording.kind)
         recording.read()
-        versions = {flag: getattr(options, flag) for flag in ("kubernetes", "controller", "host", "shared")
-                    if getattr(options, flag)}
+        versions = {flag: getattr(options, flag) or about.get(flag) for flag in ("kubernetes", "controller", "host", "shared")
+                    if getattr(options, flag) or about.get(flag)}
         folder = os.path.join(options.out, recording.plural)
         os.makedirs(folder, exist_ok=True)
         with open(os.path.join(folder, case + ".yaml"), "w", encoding="utf-8") as file:
