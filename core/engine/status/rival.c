@@ -439,14 +439,14 @@ static void judge_end(struct engine *engine, struct entry *entry) {
     report_end(engine, entry, &entry->workload->doc);
 }
 
-// The controller of the management cluster has run the workload to its end. The mirror is suspended.
+// The controller of the management cluster has run the workload to its end. The mirror is suspended, or finished before.
 static void end_yielding(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     struct workload_facts *w = &entry->workload->facts;
     w->ended = true;
     w->foreign_end = w->end_untold = false;
     report_event(engine, entry, true, "AlsoRunHere", "CopyStatus",
-                 "finished in the management cluster; the host deletes the suspended mirror in %s",
-                 engine->clusters[mirror->facts.cluster].name);
+                 "finished in the management cluster; the host deletes the %s mirror in %s",
+                 mirror->facts.finished ? "finished" : "suspended", engine->clusters[mirror->facts.cluster].name);
     queue_entry(engine, entry);
 }
 
@@ -460,7 +460,7 @@ static void check(struct engine *engine, struct entry *entry, const struct actio
     const struct rival *rival = entry->workload->status.rival;
     bool suspected = rival && (rival->suspected || rival->twin);
     struct mirror *placed = w->finished && !w->ended ? facts_placed_mirror(entry) : NULL;
-    if (placed && w->yields && placed->facts.suspended && !placed->facts.busy)
+    if (placed && w->yields && (placed->facts.suspended || placed->facts.finished) && !placed->facts.busy)
         end_yielding(engine, entry, placed);
     else if (placed && placed->facts.finished)
         settle_end(engine, entry, placed);

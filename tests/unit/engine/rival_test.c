@@ -360,6 +360,29 @@ static void a_final_status_ends_a_mirror_that_yields(void **state) {
     stage_end(&stage);
 }
 
+static int suspensions_get_lost(struct stage *stage, const struct command *command) {
+    (void)stage;
+    return command->cluster == 1 && command->request.verb == VERB_MERGE_PATCH ? STAGE_LOST : STAGE_PASS;
+}
+
+// The mirror finishes before the host has suspended the mirror.
+static void a_mirror_that_finishes_while_the_host_yields_is_deleted(void **state) {
+    (void)state;
+    struct stage stage;
+    start_one(&stage);
+    stage.kind->hybrid = HYBRID_SUSPEND;
+    stage.meddle = suspensions_get_lost;
+    fails(&stage, 0);
+    stage_run(&stage, CLOCK_SECOND);
+    stage_completes(&stage, 1, "a");
+    stage_run(&stage, CLOCK_SECOND);
+    stage.meddle = NULL;
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_null(stage_job(&stage, 1, "a"));
+    assert_int_equal(stage_told(&stage, "the host deletes the finished mirror"), 1);
+    stage_end(&stage);
+}
+
 static void start_doubted(struct stage *stage) {
     stage_init(stage);
     stage->kind->doubted_until = "";
@@ -506,6 +529,7 @@ int main(void) {
         cmocka_unit_test(a_restarted_host_still_yields_it),
         cmocka_unit_test(a_retry_resumes_a_yielded_mirror),
         cmocka_unit_test(a_final_status_ends_a_mirror_that_yields),
+        cmocka_unit_test(a_mirror_that_finishes_while_the_host_yields_is_deleted),
         cmocka_unit_test(the_first_workload_waits_for_signs),
         cmocka_unit_test(a_sign_before_the_first_placement_prevents_it),
         cmocka_unit_test(a_suspended_workload_shows_no_signs),
