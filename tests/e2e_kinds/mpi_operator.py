@@ -38,6 +38,7 @@ def _body(pods):
                 "name": "mpi-worker", "command": ["/usr/sbin/sshd"], "args": ["-De"]})}}}
 
 
+# Until 0.8.0 the operator does not write the templates of a suspended MPIJob to the launcher's Job.
 KINDS = [Kind(
     "mpijobs", "kubeflow.org/v2beta1", _body, _phase, project=PROJECT, adapter="mpijob",
     managed_by=("/spec/runPolicy/managedBy", KUEUE), suspend=("/spec/runPolicy/suspend", True, False),
@@ -46,4 +47,5 @@ KINDS = [Kind(
     retry={"spec": {"runPolicy": {"backoffLimit": 2}}}, ttl={"spec": {"runPolicy": {"ttlSecondsAfterFinished": 1}}},
     scale=({"spec": {"mpiReplicaSpecs": {"Worker": {"replicas": 3}}}},
            lambda found: found["status"]["replicaStatuses"]["Worker"].get("active") == 3),
-    templates=lambda spec: [each["template"] for each in spec["mpiReplicaSpecs"].values()], versions={"services": ("v1", True)})]
+    templates=lambda spec: [each["template"] for each in spec["mpiReplicaSpecs"].values()], versions={"services": ("v1", True)},
+    since={"steered": "0.8.0"})]

@@ -96,6 +96,18 @@ def bare(value):
     return {"metadata": metadata, **rest} if metadata else rest
 
 
+def as_created(value):
+    """Without the selector and the labels that a server generates for a Job."""
+    if value["kind"] != "Job" or value["spec"].get("manualSelector"):
+        return value
+    value = copy.deepcopy(value)
+    value["spec"].pop("selector", None)
+    for metadata in (value["metadata"], value["spec"]["template"]["metadata"]):
+        metadata["labels"] = {k: v for k, v in metadata.get("labels", {}).items()
+                              if k.removeprefix("batch.kubernetes.io/") not in ("controller-uid", "job-name")}
+    return value
+
+
 def without_nulls(value):
     """As servers store a custom resource: a field that cannot be null is left out."""
     if isinstance(value, dict):
@@ -200,6 +212,7 @@ class Recording:
             self.add(event, deleted=True)
             return
         if not before:
+            value = as_created(value)
             self.first = {key: value[key] for key in ("apiVersion", "kind")}
             self.first["metadata"] = {"name": value["metadata"]["name"], "namespace": value["metadata"]["namespace"],
                                       **bare(value).get("metadata", {})}
