@@ -14,11 +14,18 @@ ELECTION = f"{{enabled: true, leaseDuration: {LEASE}s, renewDeadline: 3s, retryP
 LEASES, NAME = "wharf-system", "wharf-e2e"
 
 
+def _forget_leases(env):
+    """Those of hosts that were killed, which others would wait for."""
+    for lease in env.management.list("leases", LEASES):
+        env.management.delete("leases", LEASES, lease["metadata"]["name"])
+
+
 @contextlib.contextmanager
 def replicas(env, count, enabled=None, **settings):
     """Hosts of one origin, with election; the tests' own host does not run meanwhile."""
     env.host.use()
     env.host.stop()
+    _forget_leases(env)
     hosts = []
     for index in range(count):
         folder = os.path.join(env.folder, f"replica-{index}")
@@ -33,8 +40,7 @@ def replicas(env, count, enabled=None, **settings):
             if host.process.running():
                 host.process.child.send_signal(signal.SIGCONT)
                 host.stop()
-        for lease in env.management.list("leases", LEASES):
-            env.management.delete("leases", LEASES, lease["metadata"]["name"])
+        _forget_leases(env)
         env.host.start()
 
 

@@ -17,7 +17,7 @@ from wait import until
 FENCING = {"fencing": "{enabled: true, fenceAfter: 10s}", "workerLostTimeout": "28s"}
 FENCED = "wharf.dev/fenced"
 SHARDS = 4
-SHARDED = {"fencing": "{enabled: true, fenceAfter: 20s}", "workerLostTimeout": "50s"}
+SHARDED = {"fencing": "{enabled: true, fenceAfter: 15s}", "workerLostTimeout": "39s"}
 
 
 def _rights(env, *arguments):
@@ -346,12 +346,12 @@ def shards_that_move_or_are_divided_anew_stop_nothing(env):
                 time.sleep(0.2)
         hosts[0].kill()   # the other one takes its shards over
         until(lambda: gauge(hosts[1], "wharf_shards_held") == SHARDS, "the other one to take the shards over")
-        keep(25)
+        keep(20)
         for host in hosts[1:]:
             host.stop()
         for host in hosts:
             host.use(shards=6, **{key: host.settings[0][key] for key in ("leaderElection", *SHARDED)})
-        keep(30)
+        keep(25)
         assert all(_renewed(env, 6)), _renewed(env, 6)
         assert not any(_renewed(env)), "the Leases of the former number are held still"
         env.release()

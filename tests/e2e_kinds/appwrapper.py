@@ -58,7 +58,9 @@ def _setup(client, namespace):
     if client.find("roles", namespace, "wraps"):
         return
     client.create("roles", namespace, {"metadata": {"name": "wraps"}, "rules": [
-        {"apiGroups": [""], "resources": ["pods", "services"], "verbs": ["create"]}]})
+        {"apiGroups": [""], "resources": ["pods", "services"], "verbs": ["create"]},
+        {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["create"]},
+        {"apiGroups": ["jobset.x-k8s.io"], "resources": ["jobsets"], "verbs": ["create"]}]})
     _bind(client, namespace)
 
 
