@@ -86,7 +86,7 @@ def choose(options, results):
         else:
             projects.update({project: version for project, (version, _) in found.items()})
             kinds += selected
-    if kinds:
+    if projects:
         print("controllers: " + ", ".join(f"{found.name} {found.version}" for found in projects.values()), flush=True)
     return projects, kinds
 

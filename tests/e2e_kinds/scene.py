@@ -122,7 +122,10 @@ class Scene:
         return f"{self.projects[kind.project].name} {self.projects[kind.project].version}" if kind.project else "kube-controller-manager"
 
     def kubernetes(self):
-        return self.management.call("GET", "/version")["gitVersion"].lstrip("v")
+        """Of the management cluster, and of the workers where they have another version."""
+        found = [".".join(map(str, cluster.version)) for cluster in self.clusters.all]
+        workers = sorted(set(found[1:]) - {found[0]})
+        return f"{found[0]}, workers {' and '.join(workers)}" if workers else found[0]
 
     def check(self):
         for nodes in self.nodes:
