@@ -70,7 +70,7 @@ def _success_policy(life):
 
 KINDS = [Kind(
     "jobs", "batch/v1", _body, _phase, adapter="job", only_in_mirror=("/uncountedTerminatedPods",), first_kept=("/startTime",),
-    templates=lambda spec: [spec["template"]],
+    templates=lambda spec: [spec["template"]], workers_since={"steered": (1, 36)},   # without a feature gate
     status_rule=_status_rule, own_status=_own_status,
     retry={"spec": {"backoffLimit": 2}},
     scale=({"spec": {"parallelism": 3}}, lambda found: found["status"].get("ready") == 3),

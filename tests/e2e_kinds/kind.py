@@ -59,6 +59,7 @@ class Kind:
     subresource     False: its CRD has no status subresource, so each status that is copied changes the object
     skip            {case: why it does not exist for this kind}
     since           {case: the first version of its controller that has it}
+    workers_since   {case: the first version of Kubernetes, (1, 36), in whose workers it works}
     templates       templates(spec) -> its pod templates, which may change while it is suspended; None: they cannot
     retried         the end of a pod that the kind retries: "fail", or "kill" where it depends on the exit code
     first_kept      pointers below /status that keep the first mirror's value in later mirrors
@@ -68,14 +69,14 @@ class Kind:
                  managed_by=("/spec/managedBy", None), suspend=("/spec/suspend", True, False), children=(), only_in_mirror=(),
                  retry=None, ttl=None, scale=None, never_ends=False, status_rule=None, own_status=None, setup=None,
                  versions=None, cases=None, left_alone=True, skip=None, since=None, templates=None, retried="fail", first_kept=(),
-                 subresource=True):
+                 subresource=True, workers_since=None):
         self.plural, self.api_version, self.body, self.phase, self.project = plural, api_version, body, phase, project
         self.adapter, self.settings, self.managed_by, self.suspend = adapter, settings, managed_by, suspend
         self.children, self.only_in_mirror, self.retry, self.ttl, self.scale = children, only_in_mirror, retry, ttl, scale
         self.never_ends, self.status_rule, self.setup, self.versions = never_ends, status_rule, setup, versions or {}
         self.own_status, self.cases, self.left_alone, self.skip = own_status, cases or {}, left_alone, skip or {}
         self.since, self.templates, self.retried, self.first_kept = since or {}, templates, retried, first_kept
-        self.subresource = subresource
+        self.subresource, self.workers_since = subresource, workers_since or {}
 
     def workload(self, name, pods, host_value):
         pointer, value = self.managed_by

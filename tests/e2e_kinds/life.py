@@ -174,12 +174,13 @@ class Life:
     def check_statuses(self):
         """Each status of the workload is one that a mirror had, in the order in which the mirrors had them. Before the first mirror
         the host itself writes the status of a workload that is suspended, or was."""
-        shown, had, attempts = [], [], len(self.uids_of_mirrors())
+        shown, had, own, attempts = [], [], [], len(self.uids_of_mirrors())
         placed = min((event["ts"] for worker in self.scene.clusters.workers for event in self._events(worker.name)), default=0)
         for event in self._events("management"):
             status = self._normal(event["object"], attempts)
-            of_host = event["ts"] < placed and self.kind.phase({"status": status}) in (None, "suspended")
-            if status and not of_host and (not shown or shown[-1] != status):
+            if event["ts"] < placed and self.kind.phase({"status": status}) in (None, "suspended"):
+                own.append(status)
+            if status and status not in own and (not shown or shown[-1] != status):
                 shown.append(status)
         for attempt in self._attempts():
             had += attempt

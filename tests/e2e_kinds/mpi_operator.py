@@ -48,4 +48,4 @@ KINDS = [Kind(
     scale=({"spec": {"mpiReplicaSpecs": {"Worker": {"replicas": 3}}}},
            lambda found: found["status"]["replicaStatuses"]["Worker"].get("active") == 3),
     templates=lambda spec: [each["template"] for each in spec["mpiReplicaSpecs"].values()], versions={"services": ("v1", True)},
-    since={"steered": "0.8.0"})]
+    since={"steered": "0.8.0"}, workers_since={"steered": (1, 36)})]

@@ -439,7 +439,8 @@ static void judge_end(struct engine *engine, struct entry *entry) {
     report_end(engine, entry, &entry->workload->doc);
 }
 
-// The controller of the management cluster has run the workload to its end. The mirror is suspended, or finished before.
+// The controller of the management cluster has run the workload to its end. The mirror is suspended, or finished
+// before.
 static void end_yielding(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     struct workload_facts *w = &entry->workload->facts;
     w->ended = true;
