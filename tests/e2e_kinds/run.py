@@ -112,7 +112,7 @@ def live(scene, kind, case, function, options):
 def run_lives(scene, options, results):
     wanted = []
     for kind in scene.kinds:
-        absent = {**kind.skip, **controllers.absent(kind, scene.projects), **scene.absent(kind)}
+        absent = {**kind.skip, **controllers.absent(kind, scene.projects), **scene.too_new(kind)}
         wanted += [(kind, case, function) for case, function in lives.of(kind)
                    if case not in absent and re.search(options.k, f"{kind.plural} {case}")]
         for case, why in absent.items():

@@ -127,7 +127,7 @@ class Scene:
         workers = sorted(set(found[1:]) - {found[0]})
         return f"{found[0]}, workers {' and '.join(workers)}" if workers else found[0]
 
-    def absent(self, kind):
+    def too_new(self, kind):
         """{case: why} of what these workers do not have yet."""
         oldest = min(worker.version for worker in self.clusters.workers)
         return {case: f"needs workers of Kubernetes {'.'.join(map(str, since))}" for case, since in kind.workers_since.items()
