@@ -98,6 +98,11 @@ bool json_is_scalar(const struct json *value, const char *text) {
     return len > 0 && number_scan(text, len, &bad) == len && number_equal(token, text);
 }
 
+bool json_is_zero(const struct json *value) {
+    return json_is(value, JSON_NULL) || (json_is(value, JSON_BOOL) && !json_bool(value, false)) ||
+           (json_is(value, JSON_NUMBER) && json_double(value, 1) == 0) || text_equal(json_string(value), "");
+}
+
 // -- merge patches --
 
 #define PATCH_SIZE 512 // initial arena size of a patch; doubles

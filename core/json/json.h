@@ -118,6 +118,9 @@ bool json_equal(const struct json *a, const struct json *b); // two NULLs are eq
 // True for the string `text`, the boolean written as `text`, or a number equal to `text`.
 bool json_is_scalar(const struct json *value, const char *text);
 
+// True for null, false, 0 and "": servers may leave out such values.
+bool json_is_zero(const struct json *value);
+
 // A hash for detecting changes, independent of the order of members (numbers by their text: 1 and 1.0 may differ). Not
 // collision-resistant. 0 for NULL.
 uint64_t json_hash(const struct json *value);

@@ -30,22 +30,11 @@ struct dropped_at {
 
 // Servers leave out empty values, CRDs and webhooks also objects of such.
 static bool is_empty(const struct json *value, int depth) {
-    switch (json_type(value)) {
-    case JSON_NULL:
-        return true;
-    case JSON_BOOL:
-        return !json_bool(value, false);
-    case JSON_NUMBER:
-        return json_double(value, 1) == 0;
-    case JSON_STRING:
-        return text_equal(json_string(value), "");
-    case JSON_ARRAY:
-    case JSON_OBJECT:
-        for (const struct json *member = json_first(value); member; member = json_next(member))
-            if (depth == DEPTH_MAX || !is_empty(member, depth + 1))
-                return false;
-        return true;
-    }
+    if (!json_is_container(value))
+        return json_is_zero(value);
+    for (const struct json *member = json_first(value); member; member = json_next(member))
+        if (depth == DEPTH_MAX || !is_empty(member, depth + 1))
+            return false;
     return true;
 }
 
@@ -60,7 +49,7 @@ static void write_pointer(const struct dropped_at *place, struct buffer *out) {
 
 // The stored object lacks the value at the place.
 static void note_field(struct dropped_search *search, const struct json *value, const struct dropped_at *place) {
-    bool scheduling = place->scheduling || scheduling_is_below(value, place->key, 0);
+    bool scheduling = place->scheduling || scheduling_is_below(value, place->key);
     if ((search->only_scheduling && !scheduling) ||
         (place->scheduling ? scheduling_is_unset(place->key, value) : !scheduling && is_empty(value, 0)))
         return;

@@ -311,7 +311,7 @@ size_t dropped_find(const struct kind *kind, bool only_scheduling, const struct 
 bool scheduling_is_named(const char *name, const char *in);
 // A server may leave out this value, of such a field or of one below. An empty object has a meaning (`gang: {}`).
 bool scheduling_is_unset(const char *name, const struct json *value);
-// Whether the value contains such a field. `depth` is 0.
-bool scheduling_is_below(const struct json *value, const char *name, int depth);
+// Whether the value, of a member of this name, contains such a field.
+bool scheduling_is_below(const struct json *value, const char *name);
 // A hash of the names of such fields and of all fields below, without values; 0: the workload has none.
 uint64_t scheduling_fingerprint(const struct kind *kind, const struct json *workload);

@@ -38,32 +38,24 @@ static bool is_map(const char *name) {
 }
 
 bool scheduling_is_unset(const char *name, const struct json *value) {
-    switch (json_type(value)) {
-    case JSON_NULL:
-        return true;
-    case JSON_BOOL:
-        return !json_bool(value, false);
-    case JSON_NUMBER:
-        return json_double(value, 1) == 0;
-    case JSON_STRING:
-        return text_equal(json_string(value), "");
-    case JSON_ARRAY:
-        return json_size(value) == 0;
-    case JSON_OBJECT:
-        return json_size(value) == 0 && is_map(name);
-    }
-    return true;
+    if (json_is_container(value))
+        return json_size(value) == 0 && (json_is(value, JSON_ARRAY) || is_map(name));
+    return json_is_zero(value);
 }
 
-bool scheduling_is_below(const struct json *value, const char *name, int depth) {
+static bool is_below(const struct json *value, const char *name, int depth) {
     for (const struct json *member = json_first(value); member && depth < DEPTH_MAX; member = json_next(member)) {
         const char *key = json_key(member);
         if (key && scheduling_is_named(key, name) && !scheduling_is_unset(key, member))
             return true;
-        if (scheduling_is_below(member, key ? key : name, depth + 1))
+        if (is_below(member, key ? key : name, depth + 1))
             return true;
     }
     return false;
+}
+
+bool scheduling_is_below(const struct json *value, const char *name) {
+    return is_below(value, name, 0);
 }
 
 // `path` is the hash of the names from the spec down to `value`, and `in` the last of them.

@@ -253,7 +253,7 @@ static void what_changes_the_scheduling_is_known_by_its_name(void **state) {
         AUTO_JSON workload = harness_json(text);
         struct kind kind = {.plural_group = "jobs.batch"};
         if ((scheduling_fingerprint(&kind, workload) != 0) != cases[i].counts ||
-            scheduling_is_below(workload, NULL, 0) != cases[i].counts)
+            scheduling_is_below(workload, NULL) != cases[i].counts)
             fail_msg("%s", cases[i].spec);
     }
 }
