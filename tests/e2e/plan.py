@@ -25,8 +25,7 @@ ROWS = (
     (100, "test_join"),
     (90, "test_pending"),
     (80, "test_load", "test_contract"),
-    (70, "test_helm"),
-    (60, "test_install"),
+    (130, "test_helm", "test_install"),   # build the image in the same folder
     (60, "test_manifests"),
     (50, "test_versions"),
     (60, "test_logs"),
