@@ -5,21 +5,14 @@ import argparse
 import multiprocessing
 import multiprocessing.connection
 import os
-import resource
-import shutil
-import signal
 import sys
-import tempfile
-import time
 
 sys.dont_write_bytecode = True
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.normpath(os.path.join(HERE, "..", ".."))
-sys.path.insert(0, HERE)
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import assets  # noqa: E402
 import lane  # noqa: E402
 import plan  # noqa: E402
+import session  # noqa: E402
 
 _LANES_PER_CORE = 2        # tests mostly wait
 _MEMORY_OF_LANE = 2.5e9    # bytes
@@ -139,16 +132,10 @@ def lanes_for(rows, most):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-k", metavar="PATTERN", default="", help="only tests whose module or sentence matches: test_life")
-    parser.add_argument("--keep", action="store_true", help="leave the clusters running at the end, until Ctrl-C")
     parser.add_argument("--lanes", type=int, help="at most so many sets of clusters, which tests use side by side (default: as cores "
                                                   "and memory allow)")
     parser.add_argument("--list", action="store_true", help="only print the tests' sentences")
-    parser.add_argument("--build", default=os.path.join(ROOT, "build"), help="the folder with wharf and adapters/")
-    assets.add_arguments(parser)
-    options = parser.parse_args()
-    options.wharf = os.path.join(options.build, "wharf")
-    options.adapters = os.path.join(options.build, "adapters")
-    return options
+    return session.parse_arguments(parser)
 
 
 def run_all(options, rows, last, folder, results):
@@ -159,20 +146,11 @@ def run_all(options, rows, last, folder, results):
         for test in run.not_begun():
             results.add("failed", f"FAILED     0.0 s  {test.sentence}: no lane is left\n")
         if options.keep:
-            print("Kept running until Ctrl-C", flush=True)
-            signal.sigwait({signal.SIGINT, signal.SIGTERM})
+            session.until_interrupted()
         else:
             run.join()
     finally:
         run.end()
-
-
-def processor_time():
-    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
-
-
-def leave(number, _):
-    sys.exit(128 + number)
 
 
 def main():
@@ -181,35 +159,13 @@ def main():
     if options.list:
         print("\n".join(test.sentence for row in rows + [last] * bool(last) for test in row.tests))
         return 0
-    options.assets = assets.chosen(options)
-    missing = options.assets.missing()
-    if missing:
-        print(f"e2e skipped: {missing}")
-        print("0 passed, 0 failed, 1 skipped")
-        return 0
-    if not os.access(options.wharf, os.X_OK):
-        print(f"e2e: {options.wharf} has not been built")
-        return 1
+    code = session.cannot_run("e2e", options)
+    if code is not None:
+        return code
     if not rows and not last:
         print(f"e2e: no test matches {options.k!r}")
         return 1
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, leave)
-    folder = tempfile.mkdtemp(prefix="wharf-e2e-")
-    began = time.monotonic()
-    try:
-        run_all(options, rows, last, folder, results)
-    except KeyboardInterrupt:
-        print("interrupted")
-        return 130
-    finally:
-        if results.failed or options.keep:
-            print(f"logs and data are kept in {folder}")
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
-    print(f"in {time.monotonic() - began:.0f} s, with {processor_time():.0f} s of processor time")
-    print(results.line())
-    return 1 if results.failed else 0
+    return session.run("e2e", options, results, lambda folder: run_all(options, rows, last, folder, results))
 
 
 if __name__ == "__main__":

@@ -1,46 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Argo's executor for the pods of one cluster, which run nothing: it reports each node of a Workflow with a WorkflowTaskResult,
 unfinished while the pod runs, and finished at its end."""
-import json
-import threading
-import traceback
-
 import kube
+from pod_watcher import PodWatcher
 
 _PREFIX = "workflows.argoproj.io/"
 _RESULTS, _API = "workflowtaskresults", "argoproj.io/v1alpha1"
 
 
-class Executor(threading.Thread):
+class Executor(PodWatcher):
     def __init__(self, cluster):
-        super().__init__(name="argoexec-" + cluster.name, daemon=True)
-        self.client, self.error, self.ended, self.stream = cluster.admin, None, False, None
+        super().__init__("argoexec", cluster)
         kube.know(_RESULTS, _API)
 
-    def stop(self):
-        self.ended = True
-        if self.stream:
-            self.stream.close()
-
-    def check(self):
-        assert not self.error, self.error
-
-    def release(self, namespace):
-        """Pods are held by the nodes."""
-
-    def run(self):
-        while not self.ended:
-            try:
-                self.stream = self.client.watch("pods")
-                for line in self.stream:
-                    self._seen(json.loads(line))
-            except (kube.Unreachable, OSError, kube.ApiError):
-                threading.Event().wait(0.2)   # the server restarts
-            except Exception:   # raised by check(), in the test's own thread
-                self.error = traceback.format_exc()
-                return
-
-    def _seen(self, event):
+    def seen(self, event):
         pod = event["object"]
         if event["type"] not in ("ADDED", "MODIFIED"):
             return

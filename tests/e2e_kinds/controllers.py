@@ -7,6 +7,7 @@ import re
 import shutil
 import urllib.request
 
+import discovery
 import kube
 import netns
 from proc import Process, free_port
@@ -58,13 +59,6 @@ def find(name, programs, manifests=True):
     return sorted(usable, key=lambda each: order(each.version), reverse=True), unusable
 
 
-def absent(kind, projects):
-    """{case: why} of what this version of the kind's controller does not have yet."""
-    version = projects[kind.project].version if kind.project else ""
-    return {case: f"{kind.project.name} {version} does not have it, {since} does" for case, since in kind.since.items()
-            if order(version) < order(since)}
-
-
 class Project:
     """A project and how its controller is started; see jobset.py for an example.
 
@@ -98,7 +92,7 @@ class Controller:
         self.cluster, self.project, self.found, self.documents = cluster, project, found, documents
         self.folder = cluster.path(f"{project.name}-{found.version}")
         os.makedirs(self.folder, exist_ok=True)
-        self.webhook_port, self.processes, self.plurals = free_port(), [], {}
+        self.webhook_port, self.processes = free_port(), []
         self.companions = []   # what Project.start has started in this process: each has check(), release(namespace) and stop()
         self.probed = f"127.0.0.1:{free_port()}"   # the address for the controller's health probe
         self.certificate, self.key = cluster.authority.issue("hook-" + project.name, "/CN=" + project.name, (
@@ -190,27 +184,9 @@ class Controller:
             until(probe, f"{spec['names']['plural']}.{spec['group']}/{version} to be served")
 
     def _apply(self, document):
-        plural, namespaced = self._resource(document["apiVersion"], document["kind"])
-        if not plural:
-            return
-        meta = document["metadata"]
-        start = f"/apis/{document['apiVersion']}" if "/" in document["apiVersion"] else f"/api/{document['apiVersion']}"
-        space = meta.get("namespace") or self.project.namespace
-        path = f"{start}/namespaces/{space}/{plural}/{meta['name']}" if namespaced else f"{start}/{plural}/{meta['name']}"
-        self.cluster.admin.call("PATCH", path, document, query=_FIELDS, timeout=120, content_type="application/apply-patch+yaml")
-
-    def _resource(self, api_version, kind):
-        """(plural, whether it has namespaces); (None, False) if the cluster does not serve it."""
-        if api_version not in self.plurals:
-            path = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
-            try:
-                listed = self.cluster.admin.call("GET", path)["resources"]
-            except kube.ApiError as error:
-                if error.code != 404:
-                    raise
-                listed = []
-            self.plurals[api_version] = {each["kind"]: (each["name"], each["namespaced"]) for each in listed if "/" not in each["name"]}
-        return self.plurals[api_version].get(kind, (None, False))
+        path = discovery.path_of(self.cluster.admin, document, self.project.namespace)
+        if path:
+            self.cluster.admin.call("PATCH", path, document, query=_FIELDS, timeout=120, content_type="application/apply-patch+yaml")
 
     def _adapted(self, document):
         """Webhooks lead to this machine."""

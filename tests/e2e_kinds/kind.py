@@ -55,7 +55,6 @@ class Kind:
     setup           setup(client, namespace): objects that it needs in each cluster, such as a runtime
     versions        kinds of its children and of setup that the client has to know: {plural: (api_version, namespaced)}
     cases           {case: function(life)} that only this kind has
-    left_alone      False: its controller writes to delegated objects too
     subresource     False: its CRD has no status subresource, so each status that is copied changes the object
     skip            {case: why it does not exist for this kind}
     since           {case: the first version of its controller that has it}
@@ -68,13 +67,13 @@ class Kind:
     def __init__(self, plural, api_version, body, phase, *, project=None, adapter, settings=None,
                  managed_by=("/spec/managedBy", None), suspend=("/spec/suspend", True, False), children=(), only_in_mirror=(),
                  retry=None, ttl=None, scale=None, never_ends=False, status_rule=None, own_status=None, setup=None,
-                 versions=None, cases=None, left_alone=True, skip=None, since=None, templates=None, retried="fail", first_kept=(),
+                 versions=None, cases=None, skip=None, since=None, templates=None, retried="fail", first_kept=(),
                  subresource=True, workers_since=None):
         self.plural, self.api_version, self.body, self.phase, self.project = plural, api_version, body, phase, project
         self.adapter, self.settings, self.managed_by, self.suspend = adapter, settings, managed_by, suspend
         self.children, self.only_in_mirror, self.retry, self.ttl, self.scale = children, only_in_mirror, retry, ttl, scale
         self.never_ends, self.status_rule, self.setup, self.versions = never_ends, status_rule, setup, versions or {}
-        self.own_status, self.cases, self.left_alone, self.skip = own_status, cases or {}, left_alone, skip or {}
+        self.own_status, self.cases, self.skip = own_status, cases or {}, skip or {}
         self.since, self.templates, self.retried, self.first_kept = since or {}, templates, retried, first_kept
         self.subresource, self.workers_since = subresource, workers_since or {}
 

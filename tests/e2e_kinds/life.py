@@ -17,7 +17,7 @@ class Life:
     def __init__(self, scene, kind, case, namespace):
         self.scene, self.kind, self.case, self.namespace = scene, kind, case, namespace
         self.management, self.changes, self.uid = scene.management, 0, None
-        self.patch_at, self.deleted = patch_at, False
+        self.deleted = False
         self.may_be_refused = ()   # codes that a case provokes
         self.statuses = self.writes = self.refused = self.left = 0
         self.rewrites = collections.Counter()   # {user: changes of the object after one of the host's}
@@ -239,7 +239,7 @@ class Life:
                 for event in self.scene.recorder.of(self.namespace, "management", plural)}
         made |= {f"pods {pod['metadata']['name']}" for pod in self.management.list("pods", self.namespace)}
         assert not made, f"the controller in the management cluster made {', '.join(sorted(made))}"
-        if self.kind.project and self.kind.left_alone:
+        if self.kind.project:
             accounts = f"system:serviceaccount:{self.kind.project.namespace}:"
             written = [entry for entry in self.scene.audits["management"].entries(self.namespace)
                        if entry["user"].get("username", "").startswith(accounts) and code(entry) < 300]
@@ -258,12 +258,10 @@ class Life:
                 last = None
             if entry["verb"] not in ("patch", "update") or code(entry) >= 300 or entry["objectRef"].get("subresource"):
                 continue
-            if _by_test(entry):
-                continue
             if _by_host(entry):
                 own[entry["user"]["username"]] += 1
                 last = entry
-            elif last is not None and _manager(entry) != servers.ADMIN:
+            elif last is not None and not _by_test(entry) and _manager(entry) != servers.ADMIN:
                 self.rewrites[_manager(entry)] += 1
         most = self.changes + 2 * max(len(self._attempts()), 1) + 1
         if cluster is self.scene.clusters.management and not self.kind.subresource:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lives that each kind goes through: `life` is one workload, in a namespace of its own."""
+from kind import patch_at
+
+_CHOSEN = {"cloud.example/pool": "spot"}
 
 
 def success(life):
@@ -34,7 +37,7 @@ def suspend_and_resume(life):
 
 def created_suspended(life):
     pointer, suspended, _ = life.kind.suspend
-    life.submit(patch=life.patch_at(pointer, suspended))
+    life.submit(patch=patch_at(pointer, suspended))
     life.until("suspended")
     life.change_suspend(False)
     life.until_end()
@@ -90,7 +93,6 @@ def relabelled(life):
             wanted.items() <= mirror["metadata"][each].items() for each in ("labels", "annotations")))
     life.end()
 
-_CHOSEN = {"cloud.example/pool": "spot"}
 
 # A case with the attribute of its Kind that it needs.
 CASES = {

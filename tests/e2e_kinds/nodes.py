@@ -9,10 +9,10 @@ ends, from the annotations of its template, and writes that down for kwok's stag
 """
 import json
 import threading
-import traceback
 
 import kube
 from controllers import Found
+from pod_watcher import PodWatcher
 from proc import Process
 
 # Not of wharf.dev: such annotations are not copied to mirrors, and some kinds have no other place for those of their pods.
@@ -107,18 +107,16 @@ _STAGES = (
 )
 
 
-class Nodes(threading.Thread):
+class Nodes(PodWatcher):
     """One node with kwok as its kubelet, and the binder. `check` raises what went wrong in the binder's thread."""
 
     def __init__(self, cluster, found: Found):
-        super().__init__(name="binder-" + cluster.name, daemon=True)
-        self.cluster, self.client, self.error, self.ended = cluster, cluster.admin, None, False
+        super().__init__("binder", cluster)
         self.lock, self.released, self.failed, self.held = threading.Lock(), set(), set(), {}
         config = cluster.write("kwok.yaml", "---\n".join(json.dumps(each) + "\n" for each in _STAGES))
         self.kwok = Process(cluster.name + "/kwok", [found.program("kwok"), "--kubeconfig", cluster.admin_config, "--config", config,
                                                      "--manage-all-nodes=true", "--node-lease-duration-seconds=0"],
                             cluster.path("kwok.log"), cwd=cluster.folder)
-        self.stream = None
 
     def start(self):
         if not self.client.find("nodes", None, _NODE):
@@ -127,13 +125,11 @@ class Nodes(threading.Thread):
         super().start()
 
     def stop(self):
-        self.ended = True
-        if self.stream:
-            self.stream.close()
+        super().stop()
         self.kwok.kill()
 
     def check(self):
-        assert not self.error, self.error
+        super().check()
         self.kwok.check()
 
     def release(self, namespace):
@@ -144,19 +140,7 @@ class Nodes(threading.Thread):
         for name, end in held.items():
             self._end(namespace, name, end)
 
-    def run(self):
-        while not self.ended:
-            try:
-                self.stream = self.client.watch("pods")
-                for line in self.stream:
-                    self._seen(json.loads(line))
-            except (kube.Unreachable, OSError, kube.ApiError):
-                threading.Event().wait(0.2)   # the server restarts
-            except Exception:   # raised by check(), in the test's own thread
-                self.error = traceback.format_exc()
-                return
-
-    def _seen(self, event):
+    def seen(self, event):
         pod = event["object"]
         if event["type"] not in ("ADDED", "MODIFIED") or pod["metadata"].get("deletionTimestamp"):
             return

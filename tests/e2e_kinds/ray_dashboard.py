@@ -14,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import kube
 from compare import text_of
 from nodes import END
+from pod_watcher import PodWatcher
 from ray_head import Head, Outcomes
 
 _HEAD = {"ray.io/node-type": "head"}
@@ -42,11 +43,11 @@ class _Server(ThreadingHTTPServer):
         """KubeRay hangs up when it is ended; the handler itself reports all else."""
 
 
-class Ray(threading.Thread):
+class Ray(PodWatcher):
     def __init__(self, cluster):
-        super().__init__(name="ray-" + cluster.name, daemon=True)
-        self.client, self.outcomes, self.error, self.ended = cluster.admin, Outcomes(), None, False
-        self.lock, self.pods, self.heads, self.submitted, self.stream = threading.RLock(), {}, {}, set(), None
+        super().__init__("ray", cluster)
+        self.outcomes, self.lock = Outcomes(), threading.RLock()
+        self.pods, self.heads, self.submitted = {}, {}, set()
         self.server = _Server(("127.0.0.1", 0), type("Bound", (_Handler,), {"ray": self}))
         self.port = self.server.server_address[1]
 
@@ -55,33 +56,15 @@ class Ray(threading.Thread):
         super().start()
 
     def stop(self):
-        self.ended = True
+        super().stop()
         self.server.shutdown()
-        if self.stream:
-            self.stream.close()
-
-    def check(self):
-        assert not self.error, self.error
 
     def release(self, namespace):
         self.outcomes.release(namespace)
 
     # Pods.
 
-    def run(self):
-        while not self.ended:
-            try:
-                self.stream = self.client.watch("pods")
-                self._begin()
-                for line in self.stream:
-                    self._seen(json.loads(line))
-            except (kube.Unreachable, OSError, kube.ApiError):
-                threading.Event().wait(0.2)   # the server restarts
-            except Exception:   # raised by check(), in the test's own thread
-                self.error = traceback.format_exc()
-                return
-
-    def _begin(self):
+    def begun(self):
         """A watch begins with all pods: those that it does not show again are gone."""
         there = {pod["metadata"]["uid"] for pod in self.client.list("pods")}
         with self.lock:
@@ -89,7 +72,7 @@ class Ray(threading.Thread):
         for uid in gone:
             self._gone(uid)
 
-    def _seen(self, event):
+    def seen(self, event):
         pod, uid = event["object"], event["object"]["metadata"].get("uid")
         if event["type"] == "DELETED" or pod.get("status", {}).get("phase") in ("Succeeded", "Failed"):
             self._gone(uid)

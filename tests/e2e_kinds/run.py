@@ -5,10 +5,7 @@ those that are absent are skipped by name."""
 import argparse
 import os
 import re
-import shutil
-import signal
 import sys
-import tempfile
 import threading
 import time
 import traceback
@@ -19,11 +16,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.normpath(os.path.join(HERE, "..", ".."))
 sys.path[:0] = [HERE, os.path.join(ROOT, "tests", "e2e")]
 
-import assets  # noqa: E402
 import controllers  # noqa: E402
 import lives  # noqa: E402
 import netns  # noqa: E402
 import servers  # noqa: E402
+import session  # noqa: E402
 import table  # noqa: E402
 import together  # noqa: E402
 from life import Life  # noqa: E402
@@ -112,7 +109,7 @@ def live(scene, kind, case, function, options):
 def run_lives(scene, options, results):
     wanted = []
     for kind in scene.kinds:
-        absent = {**kind.skip, **controllers.absent(kind, scene.projects), **scene.too_new(kind)}
+        absent = {**kind.skip, **scene.too_new(kind)}
         wanted += [(kind, case, function) for case, function in lives.of(kind)
                    if case not in absent and re.search(options.k, f"{kind.plural} {case}")]
         for case, why in absent.items():
@@ -158,8 +155,7 @@ def run_all(options, folder, results):
             if options.table:
                 table.write(scene, results.lives, options.table)
             if options.keep:
-                print("Kept running until Ctrl-C")
-                signal.sigwait({signal.SIGINT, signal.SIGTERM})
+                session.until_interrupted()
         finally:
             scene.close()
 
@@ -173,44 +169,15 @@ def parse_arguments():
     parser.add_argument("--record", metavar="FOLDER", help="write each life there, as watch events")
     parser.add_argument("--table", metavar="FILE", help="put the table of what ran into this file, between its marks")
     parser.add_argument("--at-once", type=int, default=8, metavar="N", help="so many lives at the same time")
-    parser.add_argument("--keep", action="store_true", help="leave the clusters running at the end, until Ctrl-C")
-    parser.add_argument("--build", default=os.path.join(ROOT, "build"), help="the folder with wharf and adapters/")
-    assets.add_arguments(parser)
-    options = parser.parse_args()
-    options.wharf = os.path.join(options.build, "wharf")
-    options.adapters = os.path.join(options.build, "adapters")
-    return options
-
-
-def leave(number, _):
-    sys.exit(128 + number)
+    return session.parse_arguments(parser)
 
 
 def main():
     options, results = parse_arguments(), Results()
-    options.assets = assets.chosen(options)
-    missing = options.assets.missing()
-    if missing:
-        print(f"e2e-kinds skipped: {missing}")
-        print("0 passed, 0 failed, 1 skipped")
-        return 0
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, leave)
-    folder = tempfile.mkdtemp(prefix="wharf-e2e-kinds-")
-    began = time.monotonic()
-    try:
-        run_all(options, folder, results)
-    except KeyboardInterrupt:
-        print("interrupted")
-        return 130
-    finally:
-        if results.failed or options.keep:
-            print(f"logs and data are kept in {folder}")
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
-    print(f"in {time.monotonic() - began:.0f} s")
-    print(results.line())
-    return 1 if results.failed else 0
+    code = session.cannot_run("e2e-kinds", options)
+    if code is not None:
+        return code
+    return session.run("e2e-kinds", options, results, lambda folder: run_all(options, folder, results))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import controllers
-import crds  # noqa: F401
 import fixtures
 import kube
 import manifests
@@ -128,10 +127,13 @@ class Scene:
         return f"{found[0]}, workers {' and '.join(workers)}" if workers else found[0]
 
     def too_new(self, kind):
-        """{case: why} of what these workers do not have yet."""
+        """{case: why} of what this version of the kind's controller, or these workers, do not have yet."""
+        version = self.projects[kind.project].version if kind.project else ""
         oldest = min(worker.version for worker in self.clusters.workers)
-        return {case: f"needs workers of Kubernetes {'.'.join(map(str, since))}" for case, since in kind.workers_since.items()
-                if oldest < since}
+        return {**{case: f"{kind.project.name} {version} does not have it, {since} does" for case, since in kind.since.items()
+                   if controllers.order(version) < controllers.order(since)},
+                **{case: f"needs workers of Kubernetes {'.'.join(map(str, since))}" for case, since in kind.workers_since.items()
+                   if oldest < since}}
 
     def check(self):
         for nodes in self.nodes:

@@ -1,46 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The part of Spark's drivers in one cluster, whose pods run nothing: a driver that runs makes its executors, and takes them away
 at its end. They are of the driver pod, so they go with it."""
-import json
-import threading
-import traceback
-
 import kube
 from nodes import PODS
+from pod_watcher import PodWatcher
 
 _ROLE = "spark-role"
 _COPIED = ("spark-app-selector", "sparkoperator.k8s.io/")
 
 
-class Drivers(threading.Thread):
+class Drivers(PodWatcher):
     def __init__(self, cluster):
-        super().__init__(name="spark-" + cluster.name, daemon=True)
-        self.client, self.error, self.ended, self.stream = cluster.admin, None, False, None
+        super().__init__("spark", cluster)
 
-    def stop(self):
-        self.ended = True
-        if self.stream:
-            self.stream.close()
-
-    def check(self):
-        assert not self.error, self.error
-
-    def release(self, namespace):
-        """Only drivers are held, by the nodes."""
-
-    def run(self):
-        while not self.ended:
-            try:
-                self.stream = self.client.watch("pods")
-                for line in self.stream:
-                    self._seen(json.loads(line))
-            except (kube.Unreachable, OSError, kube.ApiError):
-                threading.Event().wait(0.2)   # the server restarts
-            except Exception:   # raised by check(), in the test's own thread
-                self.error = traceback.format_exc()
-                return
-
-    def _seen(self, event):
+    def seen(self, event):
         pod = event["object"]
         if event["type"] not in ("ADDED", "MODIFIED") or pod["metadata"].get("labels", {}).get(_ROLE) != "driver":
             return
