@@ -79,6 +79,10 @@ void world_restore(struct world_cluster *cluster, const struct world_copy *copy,
     begin_history(cluster, copy->version);
 }
 
+void world_bump(struct world_cluster *cluster, uint64_t version) {
+    begin_history(cluster, version);
+}
+
 void world_wipe(struct world_cluster *cluster, int64_t now_ns) {
     cluster->now_ns = now_ns > cluster->now_ns ? now_ns : cluster->now_ns;
     empty(cluster);

@@ -174,6 +174,8 @@ struct world_copy;
 struct world_copy *world_copy(const struct world_cluster *cluster);
 void world_copy_free(struct world_copy *copy);
 void world_restore(struct world_cluster *cluster, const struct world_copy *copy, int64_t now_ns);
+// As `etcdutl snapshot restore --bump-revision --mark-compacted`: all earlier versions are compacted.
+void world_bump(struct world_cluster *cluster, uint64_t version);
 // etcd started empty: only the namespaces that every cluster has, with new uids and smaller versions.
 void world_wipe(struct world_cluster *cluster, int64_t now_ns);
 // Ends all watches, as a server that restarts or a proxy with a limit does.

@@ -365,7 +365,6 @@ static void on_listed(struct engine *engine, const struct engine_event *event) {
     set_version(engine, event);
     watch->listing = false;
     watch->listed = true;
-    watch->revision = event->revision;
     engine->stats.clusters[event->cluster].watches[event->kind].lists++;
 }
 

@@ -25,6 +25,9 @@
 #define COUNT_NS (2 * CLOCK_SECOND)
 #define NAME_BYTES ((size_t)1024) // size of an orphan kept by name
 #define WINDOW_NS (10 * CLOCK_MINUTE)
+// Revisions since the last one known. etcd's guide bumps by a billion for a restore; writes take days for a tenth of
+// that.
+#define LEAP ((int64_t)100 * 1000 * 1000)
 #define FEW 2 // never too many, even if all mirrors of the cluster are orphans
 
 enum orphan_state {
@@ -102,22 +105,27 @@ bool orphans_was_deleted(const struct entry *entry, const char *uid) {
     return entry->deleted_uid == uid_hash(uid);
 }
 
-// A list of the management cluster is complete; called before any decision that follows.
-static void suspect_empty_list(struct engine *engine, size_t cluster, size_t kind) {
-    if (cluster != ENGINE_MANAGEMENT)
-        return;
-    uint32_t epoch = cluster_watch(engine, cluster, kind)->epoch;
+// A list of the management cluster is complete; called before any decision that follows. Without any delegated
+// workload, or with an older version of one than the host has seen, the list may come from a backup.
+static void suspect_list(struct engine *engine, size_t kind) {
+    uint32_t epoch = cluster_watch(engine, ENGINE_MANAGEMENT, kind)->epoch;
+    bool empty = true, older = false;
     size_t cursor = 0;
-    for (const struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));)
-        if (e->workload->facts.exists && e->epoch == epoch)
-            return;
-    cluster_suspect_deletions(engine, kind, false); // no delegated workload at all
+    for (struct entry *e; !older && (e = map_next(&engine->store.maps[kind], &cursor));) {
+        bool listed = e->workload->facts.exists && e->epoch == epoch;
+        empty = empty && !listed;
+        older = listed && stale_version_must_read(engine, e);
+    }
+    if (empty || older)
+        cluster_suspect_deletions(engine, kind, older);
 }
 
-static void note_revision(struct engine *engine, size_t kind, const struct json *object) {
+// `listed`: of a list, which may be older than what is known.
+static void note_revision(struct engine *engine, size_t kind, int64_t revision, bool listed) {
     struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, kind);
-    int64_t revision = 0;
-    if (text_to_int64(object_version(object), &revision) && revision > watch->revision)
+    if (watch->revision > 0 && revision - watch->revision >= LEAP)
+        cluster_suspect_deletions(engine, kind, false);
+    if (listed || revision > watch->revision)
         watch->revision = revision;
 }
 
@@ -351,18 +359,25 @@ static void see_oversized_mirror(struct engine *engine, size_t cluster, size_t k
 
 // The part -----------------------------------------------------------------------------------------------------
 
+static void management_event(struct engine *engine, const struct engine_event *event) {
+    int64_t revision = event->revision;
+    bool listed = event->type == EVENT_LISTED;
+    if (listed || text_to_int64(object_version(event->object->value), &revision))
+        note_revision(engine, event->kind, revision, listed);
+    if (listed)
+        suspect_list(engine, event->kind);
+}
+
 static void on_event(struct engine *engine, struct engine_event *event) {
     size_t cluster = event->cluster, kind = event->kind;
-    if (event->type == EVENT_FIELD)
+    if (event->type == EVENT_FIELD) {
         pause_set_field(engine, kind, event->field.lacks);
-    if (event->type == EVENT_LISTED) {
-        pause_listed(engine, cluster, kind);
-        suspect_empty_list(engine, cluster, kind);
-    }
-    if (event->type != EVENT_SEEN && event->type != EVENT_GONE)
         return;
+    }
+    if (event->type == EVENT_LISTED)
+        pause_listed(engine, cluster, kind);
     if (cluster == ENGINE_MANAGEMENT)
-        note_revision(engine, kind, event->object->value);
+        management_event(engine, event);
     else if (event->type == EVENT_SEEN)
         large_mirrors_bound(engine, cluster, kind, &event->object);
     if (event->type != EVENT_SEEN || !event->object->too_large)

@@ -165,6 +165,45 @@ static void a_workload_that_is_missing_does_not_cost_its_mirror(void **state) {
     stage_end(&stage);
 }
 
+// No version goes back, and a new workload is there before the host lists.
+static void check_bumped(bool changed, uint64_t by) {
+    struct stage stage;
+    open_stage(&stage);
+    start_one(&stage);
+    stage_run(&stage, 61 * CLOCK_MINUTE); // past the doubt about the empty list at the start
+    struct world_copy *copy = copy_of(&stage, 0);
+    stage_submit(&stage, "b", "");
+    stage_run(&stage, 2 * CLOCK_SECOND);
+    if (changed)
+        assert_int_equal(stage_patch(&stage, 1, "a", "status", "{'status':{'ready':0}}"), 200);
+    stage_run(&stage, 2 * CLOCK_SECOND);
+    stage_disconnect(&stage, 0);
+    uint64_t reached = world_version(stage.clusters[0]);
+    stage.user = true;
+    world_restore(stage.clusters[0], copy, stage.now.wall_ns);
+    world_bump(stage.clusters[0], reached + by);
+    stage.user = false;
+    stage_submit(&stage, "new", "");
+    stage_connect(&stage, 0);
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_int_equal(sent(&stage, VERB_DELETE), 0);
+    assert_int_equal(sent(&stage, VERB_CREATE), 3);
+    stage_run(&stage, 61 * CLOCK_MINUTE); // orphanGrace has passed
+    assert_int_equal(sent(&stage, VERB_DELETE), 1);
+    world_copy_free(copy);
+    stage_end(&stage);
+}
+
+static void bumped_versions_show_by_an_older_workload(void **state) {
+    (void)state;
+    check_bumped(true, 1000);
+}
+
+static void bumped_versions_show_by_a_leap(void **state) {
+    (void)state;
+    check_bumped(false, 1000000000);
+}
+
 static void a_wiped_management_cluster_deletes_nothing(void **state) {
     (void)state;
     struct stage stage;
@@ -266,6 +305,8 @@ int main(void) {
         cmocka_unit_test(nor_if_it_is_not_even_known_where_it_ran),
         cmocka_unit_test(a_change_after_the_copy_is_carried_though_its_generation_was_known),
         cmocka_unit_test(a_workload_that_is_missing_does_not_cost_its_mirror),
+        cmocka_unit_test(bumped_versions_show_by_an_older_workload),
+        cmocka_unit_test(bumped_versions_show_by_a_leap),
         cmocka_unit_test(a_wiped_management_cluster_deletes_nothing),
         cmocka_unit_test(a_mirror_that_a_restored_worker_lacks_is_created_again),
         cmocka_unit_test(a_mirror_that_a_restored_worker_has_again_goes_again),
