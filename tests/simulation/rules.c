@@ -352,11 +352,10 @@ static void check_needed(struct trial *trial, size_t cluster, const struct about
         return; // it is placed elsewhere
     if (fields_lacked(trial, mirror))
         return;
-    if (withdraws) {
+    bool finished = phase_is_final(sim_phase(trial->kinds[about->kind], job, &finished_ns));
+    if (withdraws && !finished)
         check_withdrawn(trial, cluster, about, withdraws);
-        return;
-    }
-    if (!phase_is_final(sim_phase(trial->kinds[about->kind], job, &finished_ns)))
+    else if (!finished)
         trial_fail(trial, "rule 7: the mirror of %s in %s is deleted although it is the current one", about->name,
                    world_name(trial->worlds[cluster]));
     else if (tracked->rival_end && finished_ns > trial->now_ns)

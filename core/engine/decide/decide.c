@@ -123,8 +123,11 @@ static struct action finished(const struct decide_facts *f) {
     struct action copy = decide_status(f, "finished");
     // A status that the management cluster rejects again and again does not keep a mirror forever.
     bool refused = copy.type == ACTION_WAIT && f->workload->status_refusals >= DECIDE_STATUS_REFUSALS;
-    if (copy.type != ACTION_NONE && !refused && copy.waiting != WAITING_REPEATED)
+    bool due = copy.type != ACTION_NONE || copy.waiting;
+    if (due && !refused && copy.waiting != WAITING_REPEATED)
         return copy;
+    if (f->busy) // perhaps a status, which the mirror has to outlive
+        return action_in_flight("a write to the workload is in flight");
     if (f->workload->foreign_end || f->workload->end_untold)
         return copy.type == ACTION_WAIT ? copy : action_none("the host reports the end of the mirror first");
     if (decide_may_release(f, m))
@@ -138,7 +141,8 @@ static struct action finished(const struct decide_facts *f) {
                                .why = "the host retains the mirror"};
     if (!decide_is_usable(f, m->cluster))
         return (struct action){.type = ACTION_NONE, .blocked = true, .why = "the host cannot use the worker"};
-    return action_on_mirror(ACTION_DELETE, m, "finished");
+    return m->unsure ? action_on_mirror(ACTION_VERIFY, m, "the mirror may have changed")
+                     : action_on_mirror(ACTION_DELETE, m, "finished");
 }
 
 // An unproven mirror that blocks the workload, since the mirror may be the workload's; or NULL.

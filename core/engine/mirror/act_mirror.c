@@ -12,6 +12,8 @@
 #include "core/engine/status/status.h"
 #include "core/engine/unstarted/unstarted.h"
 
+#define CHANGED_MAX 3 // tries to delete a finished mirror as it was seen
+
 static struct mirror *make_mirror(struct engine *engine, struct entry *entry, size_t cluster) {
     struct mirror *mirror = entry_make_mirror(entry, cluster);
     if (!mirror)
@@ -279,11 +281,15 @@ static bool send_delete(struct engine *engine, struct entry *entry, struct mirro
                            .type = REQUEST_DELETE, .body = body, .body_len = strlen(body), .withdraws = withdraws});
 }
 
-// Rules 3 and 4: the uid is a precondition. For a running mirror the resourceVersion seen is one too: a mirror that has
-// finished meanwhile would run again elsewhere.
+// Rules 3 and 4: the uid is a precondition. For a mirror of the current attempt the resourceVersion seen is one too: a
+// running mirror that has finished meanwhile would run again elsewhere, and what a finished one adds to its status
+// would be lost. Another writer that changes a finished mirror all the time does not keep it forever.
 bool act_delete(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     const char *seen = doc_version(&engine->store, &mirror->doc);
-    bool drained = is_drained(entry, mirror), as_seen = drained && strcmp(seen, STORE_VERSION_NONE) != 0;
+    bool drained = is_drained(entry, mirror);
+    bool as_seen = drained || (!stale_because(entry, mirror) && mirror->failures < CHANGED_MAX);
+    if (!*seen || strcmp(seen, STORE_VERSION_NONE) == 0)
+        as_seen = false;
     if (!send_delete(engine, entry, mirror, as_seen ? seen : NULL, false))
         return true;
     if (drained)

@@ -128,6 +128,28 @@ static void what_a_create_without_an_answer_made_is_looked_for_before_the_next_a
     stage_end(&stage);
 }
 
+// Some controllers add to a status after the workload has finished.
+static void a_finished_mirror_is_deleted_only_as_it_was_seen(void **state) {
+    (void)state;
+    struct stage stage;
+    stage_init(&stage);
+    stage.options.settings.mirror_retention_ns = 30 * CLOCK_SECOND;
+    stage.kind->abi.status = NULL; // Job's keeps the first final status
+    stage_start(&stage);
+    stage_submit(&stage, "a", "");
+    stage_run(&stage, 2 * CLOCK_SECOND);
+    stage_runs(&stage, 1, "a");
+    stage_completes(&stage, 1, "a");
+    stage_run(&stage, CLOCK_SECOND);
+    assert_true(stage_finished(&stage, "a"));
+    stage.connected[1] = false; // its watch stays open and is silent
+    assert_int_equal(stage_patch(&stage, 1, "a", "status", "{'status':{'terminating':0}}"), 200);
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_null(stage_job(&stage, 1, "a"));
+    assert_non_null(pointer_find(stage_job(&stage, 0, "a"), "/status/terminating"));
+    stage_end(&stage);
+}
+
 static int no_answer_to_suspending(struct stage *stage, const struct command *command) {
     (void)stage;
     const char *body = command->request.body;
@@ -162,6 +184,7 @@ int main(void) {
         cmocka_unit_test(a_suspect_worker_gets_no_new_work_and_keeps_what_it_has),
         cmocka_unit_test(a_silent_worker_is_lost_since_its_last_byte_and_comes_back),
         cmocka_unit_test(what_a_create_without_an_answer_made_is_looked_for_before_the_next_attempt),
+        cmocka_unit_test(a_finished_mirror_is_deleted_only_as_it_was_seen),
         cmocka_unit_test(what_a_lost_patch_suspended_is_resumed),
         cmocka_unit_test(a_watch_that_breaks_later_does_not_begin_the_loss_anew),
         cmocka_unit_test(nothing_is_written_to_a_management_cluster_that_is_silent),
