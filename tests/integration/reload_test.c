@@ -157,12 +157,14 @@ static void reload(struct scene *scene, const char *adapters, const char *settin
 
 static void a_kind_is_added_under_load_of_another_one(void **state) {
     (void)state;
+    static const char mpi[] = "mpijobs.kubeflow.org";
     struct scene *scene = stage_run(2, true, "mirrorRetention: 0s\n");
     install(scene, &mpi_job);
     submit(scene, &mpi_job, "early", 20);
     stage_submit_many(scene, "first", 60);
     reload(scene, "  - name: mpijob\n", "mirrorRetention: 0s\n", true);
     stage_submit_many(scene, "second", 60);
+    UNTIL(scene, 20, is_followed(scene, "w1", mpi) && is_followed(scene, "w2", mpi)); // else one gets all
     submit(scene, &mpi_job, "late", 20);
     UNTIL(scene, 20, mirrors(scene, &mpi_job) == 40);
     assert_true(count(scene, 1, &mpi_job) > 0 && count(scene, 2, &mpi_job) > 0);

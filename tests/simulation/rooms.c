@@ -239,7 +239,8 @@ static const struct json *fresh_workload(struct trial *trial, const struct place
     if (!in_flight && !text_equal(object_annotation(job, MARK_CLUSTER), world_name(trial->worlds[p->cluster])))
         return NULL;
     const struct json *mirror = trial_object(trial, p->cluster, 0, p->namespace_, p->name);
-    if (!mirror && is_deleted(trial, p))
+    // A later process judges a record without a mirror as a new placement.
+    if (!mirror && (is_deleted(trial, p) || p->process != trial->host->number))
         return NULL;
     const void *cursor = NULL;
     for (const struct json *pod; (pod = world_next(trial->worlds[p->cluster], "", "pods", &cursor));)
