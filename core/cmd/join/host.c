@@ -172,9 +172,14 @@ struct error *join_check_lost(struct join *join, bool agreed) {
 }
 
 #define STATE_NS (200 * CLOCK_MS)
+#define START_NS (5 * CLOCK_SECOND) // for a host with --config that has just been started
+
+static bool is_local(const struct setup *setup) {
+    return setup->from_file && config_serves(&setup->config->serve);
+}
 
 struct error *join_open_host(struct call *call, const struct setup *setup, const char *namespace_) {
-    bool local = setup->from_file && config_serves(&setup->config->serve);
+    bool local = is_local(setup);
     const char *variable = setup->named ? NULL : getenv("WHARF_SERVER");
     const char *own = flags_value(call, "management-kubeconfig");
     struct remote_options options = {.server = variable && *variable != '\0' ? variable : NULL,
@@ -200,27 +205,28 @@ static struct error *not_ready(const struct join *join, const struct json *worke
 }
 
 struct error *join_await_ready(const struct join *join) {
-    int64_t until_ns = clock_now().mono_ns + flags_duration(flags_value(join->call, "timeout"));
+    int64_t now_ns = clock_now().mono_ns, until_ns = now_ns + flags_duration(flags_value(join->call, "timeout"));
+    int64_t started_ns = is_local(&join->setup) ? clock_earlier(until_ns, now_ns + START_NS) : now_ns;
     struct error *error = join_open_host(join->call, &join->setup, join->namespace_);
     for (bool reached = false;;) {
         AUTO_JSON worker = NULL;
         if (!error)
             error = remote_worker(join->call->remote, join->name, &worker, NULL);
-        if (error && !reached) {
-            printf("no host answers yet (%s): with workersFrom: {secrets: true} it uses worker %s once it runs\n",
-                   error_text(error), join->name);
-            error_free(error);
-            return NULL;
-        }
-        reached = true;
+        reached |= !error;
         if (text_equal(json_string(json_get(worker, "state")), "Ready")) {
             printf("host: worker %s is Ready\n", join->name);
             return NULL;
         }
-        if (!remote_wait(until_ns, STATE_NS))
+        if (join->call->remote && remote_wait(reached ? until_ns : started_ns, STATE_NS)) {
+            error_free(TAKE(error));
+            continue;
+        }
+        if (reached)
             return error ? error : not_ready(join, worker);
+        printf("no host answers yet (%s): with workersFrom: {secrets: true} it uses worker %s once it runs\n",
+               error_text(error), join->name);
         error_free(error);
-        error = NULL;
+        return NULL;
     }
 }
 

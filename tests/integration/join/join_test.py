@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 import played
@@ -457,6 +458,25 @@ class WithHost(Case):
     def test_it_waits_until_the_host_shows_the_worker_ready(self):
         self.use_host(None, {"state": "Connecting"}, {"state": "Ready"})
         self.assertTrue(self.join().endswith("host: worker w1 is Ready\n"))
+
+    def test_a_host_of_the_configuration_has_a_moment_to_start(self):
+        self.host.close()
+        file = os.path.join(os.path.dirname(self.kubeconfig), "wharf.yaml")
+        with open(file, "w", encoding="utf-8") as config:
+            json.dump({"apiVersion": "wharf.dev/v1alpha1", "kind": "HostConfiguration",
+                       "management": {"kubeconfig": self.kubeconfig},
+                       "adapters": {"enabled": [{"name": "job"}]}, "workersFrom": {"secrets": True},
+                       "serve": {"address": f"127.0.0.1:{self.host.port}"}}, config)
+
+        def start():
+            host = played.Host(self.host.port)
+            host.states = [{"state": "Ready"}]
+            self.addCleanup(host.close)
+        timer = threading.Timer(1, start)
+        timer.start()
+        self.addCleanup(timer.join)
+        done = self.run_wharf("join", "--context", "w1", "--config", file)
+        self.assertTrue(done.stdout.endswith("host: worker w1 is Ready\n"), done.stdout + done.stderr)
 
     def test_a_host_that_does_not_list_it_is_told_what_it_needs(self):
         self.use_host(None)

@@ -9,7 +9,7 @@ import urllib.parse
 class Server:
     """Serves answer(method, path, query, body) -> (code, document) at self.port."""
 
-    def __init__(self):
+    def __init__(self, port=0):
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -36,7 +36,7 @@ class Server:
             do_GET = do_POST = do_PATCH = do_DELETE = handle_one
 
         self.lock = threading.Lock()
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self.port = self.http.server_port
         threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True).start()
 
@@ -134,8 +134,8 @@ class Cluster(Server):
 class Host(Server):
     """The host's API: /api/v1/workers and /api/v1/rights."""
 
-    def __init__(self):
-        super().__init__()
+    def __init__(self, port=0):
+        super().__init__(port)
         self.states = []   # of worker w1, one for each request; the last one stays
         self.rights = None   # (items, kinds), also of `asked`, the queries
         self.asked = []
