@@ -266,6 +266,12 @@ static void report_deletion(struct engine *engine, struct entry *entry, const st
                       mirror->facts.attempt, mirror->uid, stale);
 }
 
+// The resourceVersion of the mirror as last seen; NULL: not known.
+static const char *version_seen(struct engine *engine, struct mirror *mirror) {
+    const char *version = doc_version(&engine->store, &mirror->doc);
+    return *version != '\0' && strcmp(version, STORE_VERSION_NONE) != 0 ? version : NULL;
+}
+
 // The uid is a precondition, and the version unless NULL. `withdraws`: the mirror disappears after the pods.
 static bool send_delete(struct engine *engine, struct entry *entry, struct mirror *mirror, const char *version,
                         bool withdraws) {
@@ -285,12 +291,9 @@ static bool send_delete(struct engine *engine, struct entry *entry, struct mirro
 // running mirror that has finished meanwhile would run again elsewhere, and what a finished one adds to its status
 // would be lost. Another writer that changes a finished mirror all the time does not keep it forever.
 bool act_delete(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    const char *seen = doc_version(&engine->store, &mirror->doc);
     bool drained = is_drained(entry, mirror);
     bool as_seen = drained || (!stale_because(entry, mirror) && mirror->failures < CHANGED_MAX);
-    if (!*seen || strcmp(seen, STORE_VERSION_NONE) == 0)
-        as_seen = false;
-    if (!send_delete(engine, entry, mirror, as_seen ? seen : NULL, false))
+    if (!send_delete(engine, entry, mirror, as_seen ? version_seen(engine, mirror) : NULL, false))
         return true;
     if (drained)
         entry->workload->facts.drained_attempt = entry->workload->facts.attempt;
@@ -303,8 +306,8 @@ bool act_delete(struct engine *engine, struct entry *entry, struct mirror *mirro
 
 // Rule 2: the mirror had not started at the resourceVersion seen, which is a precondition.
 bool act_withdraw(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    const char *version = doc_version(&engine->store, &mirror->doc);
-    if (!entry->workload->unstarted || !*version || strcmp(version, STORE_VERSION_NONE) == 0) {
+    const char *version = version_seen(engine, mirror);
+    if (!entry->workload->unstarted || !version) {
         mirror->facts.unsure = true; // the host reads the state first
         queue_retry_soon(engine, &mirror->facts.not_before_ns);
     } else if (send_delete(engine, entry, mirror, version, true)) {
