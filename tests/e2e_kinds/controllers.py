@@ -133,6 +133,17 @@ class Controller:
         except OSError:
             return False
 
+    def accepts(self, plural, api_version, body):
+        """Whether its webhooks accept such an object, in a dry run. Until they answer, AssertionError."""
+        path = f"/apis/{api_version}/namespaces/{self.project.namespace}/{plural}"
+        example = {**body, "apiVersion": api_version, "metadata": {"name": "example"}}
+        try:
+            self.cluster.admin.call("POST", path, example, query={"dryRun": "All"})
+            return True
+        except kube.ApiError as error:
+            assert error.code != 500, error
+            raise
+
     def kubeconfig(self, account=None):
         """As its ServiceAccount, so that its release's RBAC is in force."""
         account = account or self.project.account

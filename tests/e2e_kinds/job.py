@@ -1,20 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Job, whose controller is kube-controller-manager."""
-from kind import Kind, condition
+from kind import Kind, by_conditions
 from wait import until
 
 PROJECT = None
 
 
-def _phase(found):
-    if condition(found, "Complete"):
-        return "succeeded"
-    if condition(found, "Failed"):
-        return "failed"
-    if condition(found, "Suspended"):
-        return "suspended"
+def _is_running(found):
     status = found.get("status", {})
-    return "running" if status.get("ready", 0) == status.get("active") == found.get("spec", {}).get("parallelism") else None
+    return status.get("ready", 0) == status.get("active") == found.get("spec", {}).get("parallelism")
 
 
 def _body(pods):
@@ -69,7 +63,8 @@ def _success_policy(life):
 
 
 KINDS = [Kind(
-    "jobs", "batch/v1", _body, _phase, adapter="job", only_in_mirror=("/uncountedTerminatedPods",), first_kept=("/startTime",),
+    "jobs", "batch/v1", _body, by_conditions("Complete", _is_running), adapter="job",
+    only_in_mirror=("/uncountedTerminatedPods",), first_kept=("/startTime",),
     templates=lambda spec: [spec["template"]], workers_since={"steered": (1, 36)},   # without a feature gate
     status_rule=_status_rule, own_status=_own_status,
     retry={"spec": {"backoffLimit": 2}},

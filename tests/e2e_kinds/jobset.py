@@ -4,7 +4,7 @@ import json
 
 import controllers
 from controllers import Project
-from kind import Kind, condition
+from kind import Kind, by_conditions
 from nodes import PODS
 from wait import until
 
@@ -26,15 +26,12 @@ def _start(controller):
 PROJECT = Project("jobset", ("manager",), "jobset-system", "jobset-controller-manager", _start)
 
 
-def _phase(found):
-    if condition(found, "Completed"):
-        return "succeeded"
-    if condition(found, "Failed"):
-        return "failed"
-    if condition(found, "Suspended"):
-        return "suspended"
-    jobs = found.get("status", {}).get("replicatedJobsStatus", ())
-    return "running" if jobs and all(each.get("ready", 0) for each in jobs) else None
+def all_ready(field):
+    """is_running of by_conditions: each item of this list of the status counts ready Jobs."""
+    def check(found):
+        jobs = found.get("status", {}).get(field, ())
+        return jobs and all(each.get("ready", 0) for each in jobs)
+    return check
 
 
 def _job(name, replicas, pods, number=2, mounts=(), **more):
@@ -109,7 +106,8 @@ _CASES = {
 
 
 KINDS = [Kind(
-    "jobsets", "jobset.x-k8s.io/v1alpha2", _body, _phase, project=PROJECT, adapter="jobset", children=("jobs", "persistentvolumeclaims"),
+    "jobsets", "jobset.x-k8s.io/v1alpha2", _body, by_conditions("Completed", all_ready("replicatedJobsStatus")),
+    project=PROJECT, adapter="jobset", children=("jobs", "persistentvolumeclaims"),
     versions={"persistentvolumeclaims": ("v1", True)}, only_in_mirror=("/conditions/*/observedGeneration",),
     templates=lambda spec: [job["template"]["spec"]["template"] for job in spec["replicatedJobs"]],
     retry={"spec": {"failurePolicy": {"maxRestarts": 2}}},

@@ -35,6 +35,16 @@ def condition(found, *kinds):
     return any(each["type"] in kinds and each["status"] == "True" for each in found.get("status", {}).get("conditions", ()))
 
 
+def by_conditions(succeeded, is_running):
+    """The phase of kinds whose statuses have the conditions `succeeded`, Failed and Suspended; see Kind.phase."""
+    def phase(found):
+        for kind, name in ((succeeded, "succeeded"), ("Failed", "failed"), ("Suspended", "suspended")):
+            if condition(found, kind):
+                return name
+        return "running" if is_running(found) else None
+    return phase
+
+
 class Kind:
     """plural, api_version     of the resource
     project         its controller's Project; None for a built-in one

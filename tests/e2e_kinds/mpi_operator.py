@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """MPI Operator: MPIJob."""
 from controllers import Project
-from kind import KUEUE, Kind, condition
+from kind import KUEUE, Kind, by_conditions, condition
 from nodes import PODS
 
 
@@ -11,16 +11,6 @@ def _start(_):
 
 # Its health check listens at port 8080.
 PROJECT = Project("mpi-operator", ("manager",), "mpi-operator", "mpi-operator", _start, fixed_port=8080)
-
-
-def _phase(found):
-    if condition(found, "Succeeded"):
-        return "succeeded"
-    if condition(found, "Failed"):
-        return "failed"
-    if condition(found, "Suspended"):
-        return "suspended"
-    return "running" if condition(found, "Running") else None
 
 
 def _replicas(number, pods, container, **more):
@@ -40,7 +30,8 @@ def _body(pods):
 
 # Until 0.8.0 the operator does not write the templates of a suspended MPIJob to the launcher's Job.
 KINDS = [Kind(
-    "mpijobs", "kubeflow.org/v2beta1", _body, _phase, project=PROJECT, adapter="mpijob",
+    "mpijobs", "kubeflow.org/v2beta1", _body, by_conditions("Succeeded", lambda found: condition(found, "Running")),
+    project=PROJECT, adapter="mpijob",
     managed_by=("/spec/runPolicy/managedBy", KUEUE), suspend=("/spec/runPolicy/suspend", True, False),
     children=("jobs", "services", "configmaps", "secrets"),
     only_in_mirror=("/replicaStatuses/*/selector", "/replicaStatuses/*/labelSelector"),

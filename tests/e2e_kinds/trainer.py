@@ -5,7 +5,7 @@ import json
 import controllers
 import jobset
 from controllers import Project
-from kind import KUEUE, Kind, condition
+from kind import KUEUE, Kind, by_conditions
 
 
 def _start(controller):
@@ -23,17 +23,6 @@ def _start(controller):
 PROJECT = Project("trainer", ("manager",), "kubeflow-system", "kubeflow-trainer-controller-manager", _start, needs=(jobset.PROJECT,),
                   healthy=lambda controller: controller.answers("/readyz"),
                   deaf=lambda version: controllers.order(version) < controllers.order("2.3.0"))
-
-
-def _phase(found):
-    if condition(found, "Complete"):
-        return "succeeded"
-    if condition(found, "Failed"):
-        return "failed"
-    if condition(found, "Suspended"):
-        return "suspended"
-    jobs = found.get("status", {}).get("jobsStatus", ())
-    return "running" if jobs and all(each.get("ready", 0) for each in jobs) else None
 
 
 def _runtime(name, spec):
@@ -85,7 +74,7 @@ def _release_runtime(name, spec=None):
 _MPI = {"runtimePatches": _patches("node", pods={"e2e.example.com/pods": "run"})}
 
 KINDS = [Kind(
-    "trainjobs", "trainer.kubeflow.org/v1alpha1", _body, _phase, project=PROJECT, adapter="trainjob",
+    "trainjobs", "trainer.kubeflow.org/v1alpha1", _body, by_conditions("Complete", jobset.all_ready("jobsStatus")), project=PROJECT, adapter="trainjob",
     managed_by=("/spec/managedBy", KUEUE), children=("jobsets", "jobs"), only_in_mirror=("/conditions/*/observedGeneration",),
     templates=_templates, retry={"spec": {"runtimeRef": _reference("restarted")}}, setup=_setup,
     versions={"jobsets": ("jobset.x-k8s.io/v1alpha2", True), "trainingruntimes": ("trainer.kubeflow.org/v1alpha1", True)},

@@ -5,7 +5,7 @@ import os
 import shutil
 
 from controllers import Project
-from kind import KUEUE, Kind, condition
+from kind import KUEUE, Kind, by_conditions, condition
 from pki import Authority
 
 # The kinds whose controllers heed managedBy. Not MPIJob: the operator ends where that is MPI Operator's.
@@ -55,15 +55,9 @@ PROJECT = Project("training-operator", ("manager",), "kubeflow", "training-opera
                   healthy=lambda controller: controller.answers("/readyz"))
 
 
-def _phase(found):
-    if condition(found, "Succeeded"):
-        return "succeeded"
-    if condition(found, "Failed"):
-        return "failed"
-    if condition(found, "Suspended"):
-        return "suspended"
+def _is_running(found):
     replicas = found.get("status", {}).get("replicaStatuses", {}).values()
-    return "running" if condition(found, "Running") and replicas and all(each.get("active") for each in replicas) else None
+    return condition(found, "Running") and replicas and all(each.get("active") for each in replicas)
 
 
 def _has_workers(number):
@@ -79,7 +73,7 @@ def _kind(plural, name, specs, container, roles, retry=None, **more):
     """`roles`: {role: replicas}; `retry`: other ones where a pod's failure would be too late to matter."""
     def body(pods):
         return {"kind": name, "spec": {specs: {role: _replicas(number, pods, container) for role, number in roles.items()}}}
-    return Kind(plural, "kubeflow.org/v1", body, _phase, project=PROJECT, adapter="kubeflow",
+    return Kind(plural, "kubeflow.org/v1", body, by_conditions("Succeeded", _is_running), project=PROJECT, adapter="kubeflow",
                 managed_by=("/spec/runPolicy/managedBy", KUEUE), suspend=("/spec/runPolicy/suspend", True, False),
                 children=("services",), only_in_mirror=("/replicaStatuses/*/selector", "/replicaStatuses/*/labelSelector"),
                 retry={"spec": {specs: retry}} if retry else {}, retried="kill",

@@ -43,6 +43,8 @@ struct json *kinds_workload(struct tale *tale);
 
 // Mirror of the workload, as its server stores it. NULL if the adapter rejected it; the tale's event has the reason.
 struct json *kinds_create(struct tale *tale);
+// Begins the next attempt with the mirror that kinds_create makes, which must not be rejected and is checked.
+void kinds_begin_attempt(struct tale *tale);
 // Carries changes to the mirror, and the status to the workload. False: the change was rejected.
 bool kinds_carry(struct tale *tale);
 void kinds_copy_status(struct tale *tale);

@@ -108,6 +108,15 @@ struct json *kinds_create(struct tale *tale) {
     return kinds_stored(tale, made, uid);
 }
 
+void kinds_begin_attempt(struct tale *tale) {
+    tale->attempt++;
+    tale->lost = false;
+    tale->mirror = kinds_create(tale);
+    if (!tale->mirror)
+        kinds_fail(tale, "the mirror is refused: %s", tale->event ? tale->event : "without a reason");
+    kinds_check_mirror(tale, tale->mirror);
+}
+
 // What a server does with a merge patch: uid and resourceVersion are preconditions.
 static void apply(struct tale *tale, struct json **object, struct json *patch, bool status) {
     struct json *metadata = json_get(patch, "metadata");

@@ -55,12 +55,7 @@ static bool has_all(const struct json *stored, const struct json *asked) {
 static void make_mirror(struct replay *replay) {
     struct tale *tale = &replay->tale;
     json_cleanup(&tale->mirror);
-    tale->attempt++;
-    tale->lost = false;
-    tale->mirror = kinds_create(tale);
-    if (!tale->mirror)
-        kinds_fail(tale, "the mirror is refused: %s", tale->event ? tale->event : "without a reason");
-    kinds_check_mirror(tale, tale->mirror);
+    kinds_begin_attempt(tale);
     const struct json *stored = json_get(replay->step->object, "spec");
     if (!has_all(stored, json_get(tale->mirror, "spec")))
         kinds_expect_same(tale, "the spec of the mirror", stored, json_get(tale->mirror, "spec"));

@@ -178,20 +178,11 @@ static void check_gave_up(const struct tale *tale) {
         json_free(kinds_gave_up(&other));
 }
 
-static void create_mirror(struct tale *tale) {
-    tale->attempt++;
-    tale->lost = false;
-    tale->mirror = kinds_create(tale);
-    if (!tale->mirror)
-        kinds_fail(tale, "the mirror is refused: %s", tale->event ? tale->event : "without a reason");
-    kinds_check_mirror(tale, tale->mirror);
-}
-
 static void do_step(struct tale *tale) {
     const struct step *step = tale->step;
     if (step->type == STEP_STATUS) {
         if (!tale->mirror)
-            create_mirror(tale);
+            kinds_begin_attempt(tale);
         assert_true(json_set(tale->mirror, "status", json_copy(step->status)));
         bump(tale, tale->mirror, (tale->kind->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) != 0);
     } else if (step->type == STEP_PATCH) {
@@ -225,7 +216,7 @@ void kinds_tell(const struct kind *kind, const struct fixture *fixture, const st
     struct tale tale = {.kind = kind, .fixture = fixture, .story = story, .resource_version = 100};
     tale.workload = kinds_workload(&tale);
     if (story->steps[0].type != STEP_UNPLACED)
-        create_mirror(&tale);
+        kinds_begin_attempt(&tale);
     for (size_t i = 0; i < story->n_steps; i++) {
         tale.step = &story->steps[i];
         take_step(&tale);
