@@ -9,6 +9,16 @@
 
 #include <wharf/adapter.h>
 
+// The reason why a call of an existing function has no result. The result is then WHARF_RETRY.
+enum call_trouble {
+    CALL_FINE,
+    CALL_WAITS,  // the adapter's process starts, or is busy with an earlier call
+    CALL_BROKEN, // the adapter's process ended during the call, or its answer broke a rule of the ABI
+    CALL_ASIDE,  // not called: the caller has set the objects aside
+};
+
+#define CALL_TROUBLE_MAX 160
+
 // One call into an adapter: begin, call, end. The end frees all values that the adapter created, replaced or removed,
 // and the texts of the answer.
 struct adapter_call {
@@ -24,6 +34,11 @@ struct adapter_call {
     int64_t (*ticks)(void);      // NULL: calls are not measured
     struct call_time *times;
     bool part_given; // for change: its depth in the whole value is unknown
+    enum call_trouble trouble;           // of the last function
+    char trouble_text[CALL_TROUBLE_MAX]; // with CALL_BROKEN: "signal 11 (Segmentation fault)"
+    bool aside;
+    void (*troubled)(struct adapter_call *call, void *ctx);
+    void *troubled_ctx;
     struct json **values;
     size_t n_values, cap_values;
     char **texts;
@@ -75,6 +90,10 @@ struct call_context {
     const char *version;
     const char *object; // "namespace/name"
     wharf_mirror_state mirror_state;
+    bool aside; // make each function fail with CALL_ASIDE, without a call
+    // Called after each function with a trouble, on the thread of the call; NULL: none.
+    void (*troubled)(struct adapter_call *call, void *ctx);
+    void *troubled_ctx;
     struct call_clock *clock; // NULL: none
     struct call_time *times;  // [ADAPTER_FUNCTIONS], measured with clock->ticks; may be NULL
 };
@@ -99,6 +118,10 @@ bool services_keep(struct json *value);
 void adapter_call_begin(struct adapter_call *call, const struct call_context *context);
 void adapter_call_end(struct adapter_call *call);
 #define AUTO_CALL __attribute__((cleanup(adapter_call_end))) struct adapter_call
+
+// For the code behind a function of a kind that is not in this process: the call of `call` has no result.
+void call_set_trouble(const wharf_call *call, enum call_trouble trouble, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 // The results of the functions of `kind`, with the rules of the ABI applied (defaults for functions that are NULL,
 // unknown values, sizes; an unknown result is WHARF_RETRY; a service that failed determines the result and the answer).

@@ -123,6 +123,9 @@ void adapter_call_begin(struct adapter_call *call, const struct call_context *co
         .object = context->object,
         .ticks = context->clock && context->times ? context->clock->ticks : NULL,
         .times = context->times,
+        .aside = context->aside,
+        .troubled = context->troubled,
+        .troubled_ctx = context->troubled_ctx,
         .answer = {.size = sizeof(wharf_answer)},
     };
     write_now(context, call->now);
@@ -156,6 +159,18 @@ void services_prepare(struct adapter_call *call, const struct json *workload) {
     call->failure = WHARF_OK;
     call->failed = NULL;
     call->part_given = false;
+    call->trouble = CALL_FINE;
+}
+
+void call_set_trouble(const wharf_call *call, enum call_trouble trouble, const char *format, ...) {
+    struct adapter_call *owner = services_call(call);
+    if (!owner)
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(owner->trouble_text, sizeof owner->trouble_text, format, args);
+    va_end(args);
+    owner->trouble = trouble;
 }
 
 wharf_result services_conclude(struct adapter_call *call, wharf_result result) {
@@ -194,6 +209,12 @@ wharf_result adapter_invoke(const wharf_kind *kind, const struct adapter_invocat
     return WHARF_OK;
 }
 
+static wharf_result conclude_trouble(struct adapter_call *call) {
+    if (call->troubled)
+        call->troubled(call, call->troubled_ctx);
+    return WHARF_RETRY;
+}
+
 // Invokes an optional function of the kind, and applies the rules of the ABI. Each change of `changed` was within the
 // limit of the depth, but counted from the part that was changed.
 static wharf_result run(struct adapter_call *call, enum adapter_function function, const struct json *workload,
@@ -204,12 +225,18 @@ static wharf_result run(struct adapter_call *call, enum adapter_function functio
     services_prepare(call, workload);
     if (!adapter_has(call->kind, function))
         return WHARF_OK;
+    if (call->aside) {
+        call->trouble = CALL_ASIDE;
+        return conclude_trouble(call);
+    }
     int64_t begun_ns = call->ticks ? call->ticks() : 0;
     wharf_result result = adapter_invoke(call->kind, &in);
     if (call->ticks) {
         call->times[function].count++;
         call->times[function].sum_ns += call->ticks() - begun_ns;
     }
+    if (call->trouble != CALL_FINE)
+        return conclude_trouble(call);
     if (result == WHARF_OK && call->part_given && services_is_too_deep(changed, 0))
         services_refuse_depth(call, "what the adapter made is");
     return services_conclude(call, result);
