@@ -44,8 +44,10 @@ bool wire_fail(struct wire *wire);          // returns false
 // A frame under way. `begin` leaves room for the length.
 void frame_begin(struct buffer *out, enum frame_type type);
 
-// Sends a whole frame that frame_begin began; waits for room until `until_ns` (CLOCK_MONOTONIC). False: the other end
-// is gone, or does not read.
+// Times are clock_ticks(); CLOCK_NEVER blocks in the call itself.
+//
+// Sends a whole frame that frame_begin began; waits for room until `until_ns`. False: the other end is gone, or does not
+// read.
 bool frame_send(int fd, struct buffer *frame, int64_t until_ns);
 
 enum frame_state {
@@ -55,6 +57,7 @@ enum frame_state {
     FRAME_GARBAGE // its length is impossible
 };
 
-// Receives a frame into `in`, whose content is that of an earlier call that was FRAME_LATE, or nothing. A whole frame is
-// in->data + 4. `until_ns`: CLOCK_MONOTONIC; 0: only what is there.
+// Receives a frame into `in`, whose content is that of an earlier call that was FRAME_LATE, or nothing. `until_ns` 0:
+// only what is there.
 enum frame_state frame_receive(int fd, struct buffer *in, int64_t until_ns);
+struct wire frame_content(const struct buffer *frame); // of a whole one: the type comes first
