@@ -213,7 +213,6 @@ static struct error *make_program(int channel, bool load, struct sock_fprog *out
     struct rules rules = {.context = seccomp_init(SCMP_ACT_TRAP)};
     if (!rules.context)
         return error_no_memory();
-    rules.failure = -seccomp_attr_set(rules.context, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
     add_common(&rules, channel);
     if (load)
         add_load(&rules);
