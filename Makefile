@@ -15,6 +15,7 @@ CPPFLAGS_ALL := -D_GNU_SOURCE -DWHARF_VERSION='"$(VERSION)"' -I. -Iinclude $(CPP
 CFLAGS_ALL := -std=c11 $(OPT) $(HARDEN) $(WARN) -fPIE -fvisibility=hidden -pthread $(SAN) $(shell pkg-config --cflags $(PKGS)) $(CFLAGS)
 LDFLAGS_ALL := -pie -Wl,-z,relro,-z,now,-z,noexecstack -pthread $(SAN) $(LDFLAGS)
 LIBS := $(shell pkg-config --libs $(PKGS)) -ldl -lm
+SECCOMP_LIBS := $(shell pkg-config --libs libseccomp)
 
 CORE_ROOMS := base json kube config adapter engine host serve
 sources = $(wildcard $(foreach folder,$1,$(folder)/*.c $(folder)/*/*.c $(folder)/*/*/*.c)) # of folders and what is below
@@ -81,6 +82,10 @@ $(B)/cmd.a: $(filter-out $(B)/core/cmd/main.o,$(CMD_OBJ))
 
 $(B)/wharf: $(B)/core/cmd/main.o $(B)/cmd.a $(B)/core.a
 	$(link)
+
+# The sandbox of adapters in processes of their own. What links it adds SECCOMP_LIBS.
+$(B)/isolate.a: $(filter-out $(B)/core/isolate/main.o,$(ISOLATE_OBJ))
+	$(archive)
 
 # The authors' kit, which `wharf adapter test` runs: the daemon does not carry it.
 $(B)/conform.a: $(filter-out $(B)/core/conform/main.o,$(CONFORM_OBJ))

@@ -20,6 +20,9 @@ unit_obj = $(1:%=$(B)/tests/unit/%.o)
 
 $(call unit_bin,cmd/% fault/plan): $(B)/cmd.a
 $(call unit_bin,conform/%): $(B)/conform.a
+$(call unit_bin,isolate/%): $(B)/isolate.a
+$(call unit_bin,isolate/sandbox): $(call unit_obj,isolate/acts) | $(B)/adapters/job.so
+$(call unit_bin,isolate/%): private LIBS += $(SECCOMP_LIBS)
 $(call unit_bin,demo/%): $(B)/tests/demo/table.o $(B)/tests/demo/screen.o $(B)/tests/demo/jobs.o $(WORLD_HTTP)
 $(call unit_bin,demo/%): private LIBS += $(WORLD_LIBS)
 $(call unit_bin,engine/% serve/api serve/api_explain serve/worker): $(call unit_obj,engine/stage) $(WORLD)

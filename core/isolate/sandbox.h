@@ -18,16 +18,17 @@ struct sandbox_limits {
 struct error *sandbox_limits(const struct sandbox_limits *limits, struct problems *missing);
 
 // Loads the shared libraries that the adapter names, from the directories of the system; `file` has the adapter.
-// From here on no file can be opened, except for `path`, which becomes a duplicate of `file` and need not exist. No
-// sockets, processes, threads, signal handlers, or executable memory other than a mapped file's. `channel` can be read
-// and written.
+// From here on no file can be opened, except for `path`, which becomes a duplicate of `file` and need not exist
+// ("/proc/self/fd/4"). No sockets, processes, threads, signal handlers, or executable memory other than a mapped
+// file's. `channel` can be read and written.
 struct error *sandbox_for_load(int file, const char *path, int channel, struct problems *missing);
 
-// From here on the process can use memory without execute permission and the clock, read and write `channel` (read,
-// write, readv, writev, recvfrom, and sendto without an address), abort and exit. Writes to descriptors 1 and 2 fail
-// with EBADF, changes of the signal mask are ignored, and a wait (for a lock, a time or a descriptor) is forbidden like
-// every other system call. Whatever code writes to the channel looks alike: the parent has to check all of it.
-struct error *sandbox_for_calls(int channel, struct problems *missing);
+// From here on the process can use memory without execute permission and the clock, read and write the channel (read,
+// write, readv, writev, recvfrom, sendto without an address), abort and exit. Descriptors 0
+// to 2 look closed, changes of the signal mask are ignored, and a wait (for a lock, a time or another descriptor) is
+// forbidden like every other system call. All code of the process can write to the channel: the parent has to check
+// what comes.
+struct error *sandbox_for_calls(void);
 
 // Called at a forbidden system call, in a signal handler; the process then ends with SIGSYS. The name is "connect", or
 // "system call 4711". `report` may write to the channel. Before sandbox_for_load.
