@@ -97,10 +97,7 @@ $(B)/wharf-conformance: $(B)/core/conform/main.o $(B)/conform.a $(B)/core.a
 	$(link)
 
 # The program that runs an isolated adapter.
-$(B)/isolate.a: $(filter-out $(B)/core/isolate/main.o,$(ISOLATE_OBJ))
-	$(archive)
-
-$(B)/wharf-adapter: private LIBS := $(shell pkg-config --libs libcjson libseccomp) -ldl
+$(B)/wharf-adapter: private LIBS := $(shell pkg-config --libs libcjson) $(SECCOMP_LIBS) -ldl
 $(B)/wharf-adapter: private LDFLAGS_ALL += -Wl,--as-needed
 $(B)/wharf-adapter: $(B)/core/isolate/main.o $(B)/isolate.a $(B)/core.a
 	$(link)

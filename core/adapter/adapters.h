@@ -17,7 +17,7 @@
 enum hybrid { HYBRID_REFUSE, HYBRID_ALLOW, HYBRID_SUSPEND };
 
 // Which adapters run in processes of their own. "auto": those that do not come with wharf (adapter_is_bundled).
-enum isolation { ISOLATION_AUTO, ISOLATION_NONE, ISOLATION_ALL };
+enum isolation { ISOLATION_NONE, ISOLATION_AUTO, ISOLATION_ALL };
 
 struct adapter_limits { // of an adapter in a process of its own; 0: the default (core/adapter/process/process.h)
     int64_t cpu_ns;     // processor time of one call

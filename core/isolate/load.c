@@ -90,7 +90,7 @@ static bool load(struct isolate *isolate, const struct start_frame *start) {
     struct hello hello = {.version = WHARF_VERSION};
     struct error *error = confine(isolate, &missing);
     error = error ? error : load_module(isolate, &loading, &hello.module);
-    error = error ? error : sandbox_for_calls(isolate->channel, &missing);
+    error = error ? error : sandbox_for_calls();
     hello.missing = list_of(&missing);
     hello.kinds = kinds_of(&isolate->adapter);
     hello.refused = error;

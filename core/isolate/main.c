@@ -6,6 +6,7 @@
 #include "core/base/clock.h"
 #include "core/isolate/isolate.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

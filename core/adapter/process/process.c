@@ -176,11 +176,12 @@ static void await_start(struct adapter_process *process) {
 
 static void say_why(const struct adapter_process *process, char *text) {
     bool ended = process->state == PROCESS_DOWN || process->state == PROCESS_STARTING;
-    snprintf(text, CALL_TROUBLE_MAX, "%s%s",
-             !ended             ? "the adapter's process is busy"
-             : process->last[0] ? "the adapter's process starts again after its end: "
-                                : "the adapter's process starts",
-             ended ? process->last : "");
+    AUTO_BUFFER(why, 2 * CALL_TROUBLE_MAX);
+    buffer_text(&why, !ended             ? "the adapter's process is busy"
+                      : process->last[0] ? "the adapter's process starts again after its end: "
+                                         : "the adapter's process starts");
+    buffer_text(&why, ended ? process->last : "");
+    text_copy(text, CALL_TROUBLE_MAX, why.data ? why.data : "");
 }
 
 // The answer of an earlier call with the same question.
