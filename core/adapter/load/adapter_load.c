@@ -2,6 +2,7 @@
 #include "core/adapter/load/adapter_load.h"
 
 #include "core/adapter/services.h"
+#include "core/adapter/services/net.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
@@ -272,7 +273,9 @@ struct error *adapter_load(struct loading *loading, struct adapter **out) {
     AUTO_ADAPTER_FILE file = {.fd = -1};
     TRY(adapter_file_open(loading->wanted->file, loading->wanted->sha256, &file));
     TRY(inside_directory(loading->options, loading->wanted, file.path));
+    net_loading(loading->wanted->name);
     struct error *error = load_file(loading, &file, out);
+    net_loading(NULL);
     if (error)
         adapter_free(TAKE(*out));
     return loading->settings ? error : error_wrap(error, "%s", file.path);
