@@ -20,11 +20,10 @@ def run_together(build, names):
     try:
         try:
             game.run()
+            for line in game.measure():
+                print(f"        {line}", flush=True)
         except (AssertionError, OSError) as error:
             game.common.append(str(error))
-        usual, worst = game.measure()
-        for group, p99 in worst.items():
-            print(f"        p99 {p99 * 1000:.1f} ms, without harm {usual * 1000:.1f} ms: {', '.join(group)}", flush=True)
         failed = bool(game.common or game.late or any(game.problems.values()))
         return game.problems, game.common, game.late
     finally:

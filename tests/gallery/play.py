@@ -20,6 +20,7 @@ STARTS = 8           # of a process, in the first seconds of a host, at most
 
 
 def percentile(values, share):
+    assert values, "nothing of the load was seen"
     values = sorted(values)
     return values[min(len(values) - 1, int(share * len(values)))]
 
@@ -156,15 +157,19 @@ class Play:
             self.problems[name] += farm.wrong_mirrors()
 
     def measure(self):
-        """What is late goes to `late`; returns the p99 of quiet times, and those of each group."""
+        """Adapters with harm to others go to `late`; returns lines with the figures."""
         usual = percentile(self.load.latencies(self.quiet), 0.99)
-        worst = {}
+        lines = []
         for group, windows in self.bad.items():
-            worst[group] = percentile(self.load.latencies(windows), 0.99)
-            if worst[group] > SHARE * usual + FLOOR:
+            p99 = percentile(self.load.latencies(windows), 0.99)
+            lines.append(f"p99 {p99 * 1000:.1f} ms, without harm {usual * 1000:.1f} ms: {', '.join(group)}")
+            if p99 > SHARE * usual + FLOOR:
                 self.late |= set(group)
         self.late |= {name for name, seconds in self.back.items() if seconds > BACK + usual}
-        return usual, worst
+        if self.back:
+            last = max(self.back, key=self.back.get)
+            lines.append(f"back after {self.back[last]:.2f} s at the latest ({last})")
+        return lines
 
     def close(self, keep=False):
         self.load.stop()
