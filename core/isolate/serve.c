@@ -13,7 +13,8 @@ static struct isolate_logs *caught; // the service has no argument for them
 static void catch_log(const wharf_call *call, wharf_log_level level, const char *message) {
     (void)call;
     size_t len = message ? strnlen(message, LOG_BYTES) : 0;
-    char *copy = message && caught->count < CALL_LOGS && caught->bytes + len <= LOG_BYTES ? strndup(message, len) : NULL;
+    char *copy =
+        message && caught->count < CALL_LOGS && caught->bytes + len <= LOG_BYTES ? strndup(message, len) : NULL;
     if (copy)
         caught->list[caught->count++] = (struct call_log){level, copy};
     else if (message)

@@ -113,8 +113,9 @@ void json_use_memory(void *(*take)(size_t size), void (*give_back)(void *memory)
 // wide containers stay linear.
 void json_fix(struct json *value);
 
-// A number for the content of a root that was parsed or copied, unique in this process: as long as the same root has the
-// same number, nothing in it has changed. 0: changes would not be noticed. From one thread at a time, as all reading.
+// A number for the content of a root that was parsed or copied, unique in this process: as long as the same root has
+// the same number, nothing in it has changed. 0: changes would not be noticed. From one thread at a time, as all
+// reading.
 uint64_t json_serial(const struct json *root);
 
 // Compares documents: members in any order, numbers by value (1 == 1.0; integers exactly, of any size).

@@ -117,7 +117,7 @@ static struct error *load_here(struct loading *loading, struct adapter_file *fil
 
 // The process checks the module and its settings by the same functions; what it says is checked again.
 static struct error *load_apart(struct loading *loading, struct adapter_file *file, struct adapter **out) {
-    struct remote *remote = NULL;
+    struct remote_adapter *remote = NULL;
     TRY(adapter_file_to_memory(file));
     TRY(remote_load(loading, file, &remote));
     const wharf_module *module = remote_module(remote);

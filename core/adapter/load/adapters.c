@@ -10,7 +10,8 @@ bool adapter_is_bundled(const struct adapter_wanted *wanted) {
     const char *file = strrchr(wanted->file, '/');
     for (size_t i = 0; i < sizeof bundled / sizeof *bundled; i++) {
         size_t len = strlen(bundled[i]);
-        if (!wanted->file_given && file && strncmp(file + 1, bundled[i], len) == 0 && strcmp(file + 1 + len, ".so") == 0)
+        if (!wanted->file_given && file && strncmp(file + 1, bundled[i], len) == 0 &&
+            strcmp(file + 1 + len, ".so") == 0)
             return true;
     }
     return false;

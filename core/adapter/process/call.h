@@ -8,10 +8,10 @@
 #include "core/adapter/process/delta.h"
 #include "core/adapter/services.h"
 
-#define CALL_DOCUMENTS 3                   // of one call
-#define CALL_PLACES 256                    // for documents, in a process
+#define CALL_DOCUMENTS 3                    // of one call
+#define CALL_PLACES 256                     // for documents, in a process
 #define CALL_PLACES_BYTES ((size_t)8 << 20) // of their texts
-#define CALL_LOGS 32                       // log lines of one call; more are counted
+#define CALL_LOGS 32                        // log lines of one call; more are counted
 
 // What the process keeps, as the host knows it.
 struct places {

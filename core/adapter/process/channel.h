@@ -37,7 +37,7 @@ unsigned wire_u8(struct wire *wire);
 uint32_t wire_u32(struct wire *wire);
 int64_t wire_i64(struct wire *wire);
 const char *wire_bytes(struct wire *wire, size_t *len);
-const char *wire_text(struct wire *wire); // within the frame, NUL-terminated; or NULL
+const char *wire_text(struct wire *wire);   // within the frame, NUL-terminated; or NULL
 bool wire_is_done(const struct wire *wire); // all was read, and nothing was wrong
 bool wire_fail(struct wire *wire);          // returns false
 
@@ -46,8 +46,8 @@ void frame_begin(struct buffer *out, enum frame_type type);
 
 // Times are clock_ticks(); CLOCK_NEVER blocks in the call itself.
 //
-// Sends a whole frame that frame_begin began; waits for room until `until_ns`. False: the other end is gone, or does not
-// read.
+// Sends a whole frame that frame_begin began; waits for room until `until_ns`. False: the other end is gone, or does
+// not read.
 bool frame_send(int fd, struct buffer *frame, int64_t until_ns);
 
 enum frame_state {

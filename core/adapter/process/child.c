@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ABOVE 10                       // descriptors that do not get in the way of the process's own
-#define GRACE_NS (200 * CLOCK_MS)      // from the end of the channel to that of the process
+#define ABOVE 10                  // descriptors that do not get in the way of the process's own
+#define GRACE_NS (200 * CLOCK_MS) // from the end of the channel to that of the process
 #define LOOK_NS (CLOCK_MS / 5)
 
 // Where the program is, relative to the folder of this one: as built, and as installed.
@@ -71,9 +71,9 @@ static int spawn(int program, int channel, int file, pid_t *pid) {
     return failed;
 }
 
-struct error *child_start(int program, int file, struct child *out) {
+struct error *child_start(int program, int file, struct process_child *out) {
     int ends[2];
-    *out = (struct child){.channel = -1, .watch = -1};
+    *out = (struct process_child){.channel = -1, .watch = -1};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return error_new(ERROR_IO, "no socket pair: %s", strerror(errno));
     int theirs = fcntl(ends[1], F_DUPFD_CLOEXEC, ABOVE), error = errno;
@@ -114,7 +114,7 @@ static bool has_ended(pid_t pid, int *status) {
     }
 }
 
-void child_end(struct child *child, bool grace, char reason[CALL_TROUBLE_MAX]) {
+void child_end(struct process_child *child, bool grace, char reason[CALL_TROUBLE_MAX]) {
     int status = 0;
     snprintf(reason, CALL_TROUBLE_MAX, "it closed its channel");
     if (child->pid == 0)
@@ -129,10 +129,10 @@ void child_end(struct child *child, bool grace, char reason[CALL_TROUBLE_MAX]) {
     close(child->channel);
     if (child->watch >= 0)
         close(child->watch);
-    *child = (struct child){.channel = -1, .watch = -1};
+    *child = (struct process_child){.channel = -1, .watch = -1};
 }
 
-int64_t child_cpu_ns(const struct child *child) {
+int64_t child_cpu_ns(const struct process_child *child) {
     clockid_t clock;
     struct timespec used;
     if (clock_getcpuclockid(child->pid, &clock) != 0 || clock_gettime(clock, &used) != 0)

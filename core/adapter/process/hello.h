@@ -9,9 +9,9 @@
 #define HELLO_VERSION 1 // of all frames
 #define HELLO_LOGS 64   // log lines of `start`
 
-struct start_frame { // texts within the frame
-    const char *version;      // of the host
-    const char *name;         // adapter_wanted.name
+struct start_frame {     // texts within the frame
+    const char *version; // of the host
+    const char *name;    // adapter_wanted.name
     const char *managed_by, *controller_name;
     struct json *settings; // with lines; owned by the reader
     struct adapter_limits limits;

@@ -35,8 +35,8 @@ static const struct field rules[] = {
     ROW(wharf_phase_rule, FIELD_TEXT, status),  ROW(wharf_phase_rule, FIELD_TEXT, reason),
     ROW(wharf_phase_rule, FIELD_U32, phase),    ROW(wharf_phase_rule, FIELD_U32, flags)};
 static const struct field changes[] = {
-    ROW(wharf_status_change, FIELD_U32, change), ROW(wharf_status_change, FIELD_U32, when),
-    ROW(wharf_status_change, FIELD_TEXT, name),  ROW(wharf_status_change, FIELD_TEXT, value),
+    ROW(wharf_status_change, FIELD_U32, change),  ROW(wharf_status_change, FIELD_U32, when),
+    ROW(wharf_status_change, FIELD_TEXT, name),   ROW(wharf_status_change, FIELD_TEXT, value),
     ROW(wharf_status_change, FIELD_TEXT, reason), ROW(wharf_status_change, FIELD_TEXT, message)};
 
 static const struct field kind_fields[] = {

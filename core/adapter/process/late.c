@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers that came after their call had stopped to wait. The functions of an adapter depend on their arguments alone, so
-// a second call with the same arguments has the same answer; only its time is a little older.
+// Answers that came after their call had stopped to wait. The functions of an adapter depend on their arguments alone,
+// so a second call with the same arguments has the same answer; only its time is a little older.
 #include "core/adapter/process/process_parts.h"
 #include "core/base/memory.h"
 
@@ -60,8 +60,7 @@ struct late *late_find(struct lates *lates, const struct call_question *question
             continue;
         if (whole.len == 0)
             call_write(&whole, question, NULL);
-        if (whole.failed || whole.len != late->question.len ||
-            memcmp(whole.data, late->question.data, whole.len) != 0)
+        if (whole.failed || whole.len != late->question.len || memcmp(whole.data, late->question.data, whole.len) != 0)
             continue;
         *place = late->next;
         lates->count--;

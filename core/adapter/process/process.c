@@ -58,8 +58,8 @@ void process_fail(struct adapter_process *process, bool grace, const char *forma
     late_free(TAKE(process->pending));
     process_set_state(process, PROCESS_DOWN);
     process_wake(process);
-    log_fields(LOG_WARN, "the process of an adapter has ended", {"adapter", process->name},
-               {"reason", process->last}, LOG_INT("restartMs", (process->next_start_ns - now_ns) / CLOCK_MS));
+    log_fields(LOG_WARN, "the process of an adapter has ended", {"adapter", process->name}, {"reason", process->last},
+               LOG_INT("restartMs", (process->next_start_ns - now_ns) / CLOCK_MS));
 }
 
 void process_break(struct adapter_process *process, bool grace, const char *reason) {

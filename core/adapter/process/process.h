@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The process of an isolated adapter: the program `wharf-adapter` with one adapter in it, at the other end of a channel.
-// A thread of the host owns it: starts it, again with growing delays after it has ended, ends it when a call takes too
-// long, and takes answers that came too late for their call. A call runs on the caller's thread, one at a time.
+// The process of an isolated adapter: the program `wharf-adapter` with one adapter in it, at the other end of a
+// channel. A thread of the host owns it: starts it, again with growing delays after it has ended, ends it when a call
+// takes too long, and takes answers that came too late for their call. A call runs on the caller's thread, one at a
+// time.
 #pragma once
 
 #include "core/adapter/adapters.h"
@@ -26,9 +27,9 @@ enum adapter_run {
 struct adapter_state {
     bool isolated;
     enum adapter_run state;
-    uint64_t starts, ends; // an end that the host did not wish for
-    pid_t pid;             // 0: none
-    size_t memory;         // resident bytes; 0: unknown
+    uint64_t starts, ends;       // an end that the host did not wish for
+    pid_t pid;                   // 0: none
+    size_t memory;               // resident bytes; 0: unknown
     char last[CALL_TROUBLE_MAX]; // the reason of the last end; "": none
     int64_t next_start_ns;       // with ADAPTER_WAITS: CLOCK_BOOTTIME
 };
@@ -45,8 +46,8 @@ struct process_options {
     const char *program; // path of wharf-adapter; NULL: the installed one
     int file;            // with the adapter's checked content; duplicated
     struct adapter_limits limits;
-    bool patient;        // calls wait up to PROCESS_WALL_NS
-    const void *start;   // the frame that begins the program's work, see hello.h
+    bool patient;      // calls wait up to PROCESS_WALL_NS
+    const void *start; // the frame that begins the program's work, see hello.h
     size_t start_len;
 };
 
@@ -58,8 +59,8 @@ struct error *process_new(const struct process_options *options, struct adapter_
                           size_t *hello_len);
 void process_free(struct adapter_process *process); // ends it; NULL is allowed
 
-// One call, for the code behind a function of a kind. CALL_FINE: `answer` is valid until process_end. Else `text` has the
-// reason (CALL_TROUBLE_MAX), and there is no process_end.
+// One call, for the code behind a function of a kind. CALL_FINE: `answer` is valid until process_end. Else `text` has
+// the reason (CALL_TROUBLE_MAX), and there is no process_end.
 struct call_question;
 struct wire;
 enum call_trouble process_begin(struct adapter_process *process, const struct call_question *question,

@@ -7,24 +7,24 @@
 
 #include <pthread.h>
 
-#define PROCESS_LATE_MAX 32                     // answers that wait for a second call
-#define PROCESS_LATE_NS (10 * CLOCK_SECOND)     // how long
-#define PROCESS_LATE_BYTES ((size_t)16 << 20)   // and how much
+#define PROCESS_LATE_MAX 32                   // answers that wait for a second call
+#define PROCESS_LATE_NS (10 * CLOCK_SECOND)   // how long
+#define PROCESS_LATE_BYTES ((size_t)16 << 20) // and how much
 
 // -- the program in its process --
 
-struct child { // pid 0: none
+struct process_child { // pid 0: none
     pid_t pid;
     int channel, watch; // `watch`: readable once the process has ended; -1: the kernel has no such descriptor
 };
 
 struct error *child_program(const char *given, int *out); // opens wharf-adapter, to be started as often as needed
-struct error *child_start(int program, int file, struct child *out);
-// Ends the process, waits for its end, and writes the reason: "signal 11 (Segmentation fault)". `grace`: it is ending by
-// itself, and the reason is its own.
-void child_end(struct child *child, bool grace, char reason[CALL_TROUBLE_MAX]);
-int64_t child_cpu_ns(const struct child *child); // processor time so far; -1: unknown
-size_t child_memory(pid_t pid);                  // resident bytes; 0: unknown
+struct error *child_start(int program, int file, struct process_child *out);
+// Ends the process, waits for its end, and writes the reason: "signal 11 (Segmentation fault)". `grace`: it is ending
+// by itself, and the reason is its own.
+void child_end(struct process_child *child, bool grace, char reason[CALL_TROUBLE_MAX]);
+int64_t child_cpu_ns(const struct process_child *child); // processor time so far; -1: unknown
+size_t child_memory(pid_t pid);                          // resident bytes; 0: unknown
 
 // -- answers that came too late --
 
@@ -70,15 +70,15 @@ struct adapter_process {
     pthread_cond_t changed; // of the state
     int wake;               // eventfd: the thread looks at the state
     enum process_state state;
-    struct child child;
+    struct process_child child;
     struct places places;
     struct buffer in, out;
     struct lates lates;
-    struct late *pending; // with PROCESS_LATE: its question
-    struct late *taken;   // between process_begin and process_end: a late answer in use
-    int64_t since_ns;     // clock_ticks() of the state
-    int64_t cpu_ns;       // with PROCESS_LATE: of the child when the call was given up
-    int64_t up_ns;        // clock_ticks() of the last HELLO
+    struct late *pending;  // with PROCESS_LATE: its question
+    struct late *taken;    // between process_begin and process_end: a late answer in use
+    int64_t since_ns;      // clock_ticks() of the state
+    int64_t cpu_ns;        // with PROCESS_LATE: of the child when the call was given up
+    int64_t up_ns;         // clock_ticks() of the last HELLO
     int64_t next_start_ns; // clock_ticks()
     uint64_t starts, ends;
     unsigned failures; // ends in a row, without a long quiet time

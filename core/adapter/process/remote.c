@@ -18,7 +18,7 @@ struct remote_kind { // wharf_call.kind leads here
     uint32_t index;
 };
 
-struct remote {
+struct remote_adapter {
     struct adapter_process *process;
     struct hello hello;
     struct hello_memory *memory;
@@ -89,13 +89,13 @@ static const wharf_value *base_of(const struct adapter_invocation *in) {
 
 static wharf_result ask(const struct adapter_invocation *in) {
     const struct remote_kind *kind = (const struct remote_kind *)in->call->kind;
-    const struct call_question question = {.kind = kind->index,
-                                           .function = in->function,
-                                           .call = in->call,
-                                           .documents = {(const struct json *)in->workload,
-                                                         (const struct json *)in->mirror},
-                                           .changed = (const struct json *)in->changed,
-                                           .base = (const struct json *)base_of(in)};
+    const struct call_question question = {
+        .kind = kind->index,
+        .function = in->function,
+        .call = in->call,
+        .documents = {(const struct json *)in->workload, (const struct json *)in->mirror},
+        .changed = (const struct json *)in->changed,
+        .base = (const struct json *)base_of(in)};
     char text[CALL_TROUBLE_MAX] = "";
     struct wire answer;
     enum call_trouble trouble = process_begin(kind->process, &question, &answer, text);
@@ -113,8 +113,8 @@ static wharf_result ask(const struct adapter_invocation *in) {
 }
 
 static wharf_result ask_phase(const wharf_call *call, const wharf_value *object, wharf_phase *out) {
-    return ask(&(struct adapter_invocation){
-        .function = FUNCTION_PHASE, .call = call, .workload = object, .phase = out});
+    return ask(
+        &(struct adapter_invocation){.function = FUNCTION_PHASE, .call = call, .workload = object, .phase = out});
 }
 
 static wharf_result ask_accept(const wharf_call *call, const wharf_value *workload) {
@@ -164,7 +164,7 @@ static struct error *refusal(struct loading *loading, const struct hello *hello)
     return error_new(code, "%s", fine ? shown.data : "cannot be loaded");
 }
 
-static struct error *read_hello(struct loading *loading, const void *frame, size_t len, struct remote *remote) {
+static struct error *read_hello(struct loading *loading, const void *frame, size_t len, struct remote_adapter *remote) {
     struct wire wire = wire_of(frame, len);
     if (!hello_read(&wire, &remote->hello, &remote->memory))
         return error_new(ERROR_REFUSED, "cannot be loaded: its process sent garbage");
@@ -190,7 +190,7 @@ static void set_functions(wharf_kind *abi) {
     abi->pod_sets = abi->pod_sets ? ask_pod_sets : NULL;
 }
 
-static struct error *make_kinds(struct remote *remote) {
+static struct error *make_kinds(struct remote_adapter *remote) {
     size_t count = 0;
     while (remote->hello.kinds[count])
         count++;
@@ -199,8 +199,8 @@ static struct error *make_kinds(struct remote *remote) {
     if (!remote->kinds || !remote->list)
         return error_no_memory();
     for (size_t i = 0; i < count; i++) {
-        remote->kinds[i] = (struct remote_kind){
-            .abi = *remote->hello.kinds[i], .process = remote->process, .index = (uint32_t)i};
+        remote->kinds[i] =
+            (struct remote_kind){.abi = *remote->hello.kinds[i], .process = remote->process, .index = (uint32_t)i};
         set_functions(&remote->kinds[i].abi);
         remote->list[i] = &remote->kinds[i].abi;
     }
@@ -208,7 +208,7 @@ static struct error *make_kinds(struct remote *remote) {
     return NULL;
 }
 
-static struct error *load(struct loading *loading, const struct adapter_file *file, struct remote *remote) {
+static struct error *load(struct loading *loading, const struct adapter_file *file, struct remote_adapter *remote) {
     const struct adapter_limits *given = &loading->options->limits;
     const struct adapter_limits limits = {.cpu_ns = given->cpu_ns ? given->cpu_ns : PROCESS_CPU_NS,
                                           .memory = given->memory ? given->memory : PROCESS_MEMORY,
@@ -229,8 +229,8 @@ static struct error *load(struct loading *loading, const struct adapter_file *fi
     return make_kinds(remote);
 }
 
-struct error *remote_load(struct loading *loading, const struct adapter_file *file, struct remote **out) {
-    struct remote *remote = calloc(1, sizeof *remote);
+struct error *remote_load(struct loading *loading, const struct adapter_file *file, struct remote_adapter **out) {
+    struct remote_adapter *remote = calloc(1, sizeof *remote);
     struct error *error = remote ? load(loading, file, remote) : error_no_memory();
     if (error)
         remote_free(TAKE(remote));
@@ -238,15 +238,15 @@ struct error *remote_load(struct loading *loading, const struct adapter_file *fi
     return error;
 }
 
-const wharf_module *remote_module(const struct remote *remote) {
+const wharf_module *remote_module(const struct remote_adapter *remote) {
     return &remote->hello.module;
 }
 
-struct adapter_process *remote_process(const struct remote *remote) {
+struct adapter_process *remote_process(const struct remote_adapter *remote) {
     return remote->process;
 }
 
-void remote_free(struct remote *remote) {
+void remote_free(struct remote_adapter *remote) {
     if (!remote)
         return;
     process_free(remote->process);

@@ -67,7 +67,7 @@ static void wait_for(const struct adapter_process *process, int fd, int64_t unti
 }
 
 static void start(struct adapter_process *process) {
-    struct child child;
+    struct process_child child;
     process_set_state(process, PROCESS_STARTING);
     process->starts++;
     pthread_mutex_unlock(&process->lock); // takes a while

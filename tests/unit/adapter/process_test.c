@@ -25,8 +25,7 @@ static void begin(struct stage *stage, const char *file, bool patient) {
     stage->program = text_format("%s/wharf-adapter", stage->build);
     AUTO_TEXT path = text_format("%s/%s", stage->build, file);
     AUTO_JSON settings = json_new_object();
-    const struct adapter_wanted wanted = {
-        .name = "tested", .file = path, .file_given = true, .settings = settings};
+    const struct adapter_wanted wanted = {.name = "tested", .file = path, .file_given = true, .settings = settings};
     const struct adapters_options options = {.controller_name = "wharf.dev/host",
                                              .wanted = &wanted,
                                              .n_wanted = 1,
@@ -99,8 +98,10 @@ static void a_call_is_answered_by_another_process(void **state) {
 static void an_end_during_a_call_is_its_reason(void **state) {
     static const struct {
         const char *act, *reason;
-    } cases[] = {{"crash", "signal 11 (Segmentation fault)"},   {"abort", "signal 6 (Aborted)"},
-                 {"exit", "exit with status 0"},                {"loop", "more than 100 ms of processor time"},
+    } cases[] = {{"crash", "signal 11 (Segmentation fault)"},
+                 {"abort", "signal 6 (Aborted)"},
+                 {"exit", "exit with status 0"},
+                 {"loop", "more than 100 ms of processor time"},
                  {"overflow", "signal 11 (Segmentation fault)"}};
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {

@@ -59,8 +59,8 @@ static wharf_result mirror(const wharf_call *call, const wharf_value *workload, 
 static const char *const versions[] = {"v1", NULL};
 static const wharf_phase_rule rules[] = {{"/status/state", "done", .phase = WHARF_SUCCEEDED}, {NULL}};
 
-static const wharf_kind kind = {WHARF_KIND_SIZES,    .group = "example.com",     .versions = versions,
-                                .kind = "Act",       .plural = "acts",           .managed_by = "/spec/managedBy",
-                                .phases = rules,     .phase = phase,             .mirror = mirror};
+static const wharf_kind kind = {WHARF_KIND_SIZES, .group = "example.com", .versions = versions,
+                                .kind = "Act",    .plural = "acts",       .managed_by = "/spec/managedBy",
+                                .phases = rules,  .phase = phase,         .mirror = mirror};
 
 WHARF_MODULE(.name = "acts", .version = "1.0.0", .kinds = WHARF_KINDS(&kind), .host = &host);
