@@ -38,12 +38,12 @@ static size_t put(char *out, size_t len, const char *text) {
     return len;
 }
 
-bool mark_leave(const struct net_note *note) {
+void mark_leave(const struct net_note *note) {
     const char *const texts[WORDS] = {note->adapter, note->function, note->kind, note->object, note->uid, note->reason};
     char name[NAME_BYTES], text[MARK_BYTES_MAX];
     size_t len = 0;
     if (folder_fd < 0 || note->object[0] == '\0')
-        return false;
+        return;
     for (size_t i = 0; i < WORDS; i++) {
         len = put(text, len, words[i]);
         len = put(text, len, texts[i]);
@@ -51,10 +51,10 @@ bool mark_leave(const struct net_note *note) {
     }
     name_file(note, name);
     int fd = openat(folder_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    bool written = fd >= 0 && text_write_fd(fd, text, len);
-    if (fd >= 0)
-        close(fd);
-    return written;
+    if (fd < 0)
+        return;
+    (void)text_write_fd(fd, text, len);
+    close(fd);
 }
 
 // -- reading them --

@@ -98,17 +98,15 @@ static const struct json *member(const struct json *object, const char *key) {
     return NULL;
 }
 
-static const char *uid_of(const struct adapter_invocation *in) {
-    const struct json *uid = member(member((const struct json *)in->workload, "metadata"), "uid");
+static const char *uid_of(const struct adapter_call *call) {
+    const struct json *uid = member(member(call->workload, "metadata"), "uid");
     return json_is(uid, JSON_STRING) ? json_string(uid) : NULL;
 }
 
-static void describe(const struct net_thread *thread, const struct adapter_call *call, struct net_note *out) {
-    static const char *const functions[ADAPTER_FUNCTIONS] = {
-        [FUNCTION_PHASE] = "phase",   [FUNCTION_ACCEPT] = "accept", [FUNCTION_MIRROR] = "mirror",
-        [FUNCTION_UPDATE] = "update", [FUNCTION_STATUS] = "status", [FUNCTION_POD_SETS] = "pod_sets"};
-    show(out->adapter, sizeof out->adapter, call ? call->adapter : thread->loading);
-    show(out->function, sizeof out->function, call ? functions[thread->in->function] : "load");
+// NULL: the thread loads an adapter.
+static void describe(const struct adapter_call *call, struct net_note *out) {
+    show(out->adapter, sizeof out->adapter, call ? call->adapter : net_thread.loading);
+    show(out->function, sizeof out->function, call ? adapter_function_name(call->function) : "load");
     if (!call)
         return;
     const wharf_kind *kind = call->kind;
@@ -119,7 +117,6 @@ static void describe(const struct net_thread *thread, const struct adapter_call 
         show(out->kind + len + 1, sizeof out->kind - len - 1, kind->group);
     }
     show(out->object, sizeof out->object, call->object);
-    show(out->uid, sizeof out->uid, uid_of(thread->in));
 }
 
 bool net_report(const char *reason) {
@@ -127,20 +124,18 @@ bool net_report(const char *reason) {
     if (!call && !net_thread.loading)
         return false;
     struct net_note note = {.reason = reason};
-    describe(&net_thread, call, &note);
-    bool marked = call && mark_leave(&note);
+    describe(call, &note);
     log_urgent("the process ends in an adapter",
                (const struct log_field[]){{.name = "adapter", .value = note.adapter},
                                           {.name = "function", .value = note.function},
                                           {.name = "kind", .value = call ? note.kind : NULL},
                                           {.name = "object", .value = call ? note.object : NULL},
-                                          {.name = "uid", .value = call ? note.uid : NULL},
                                           {.name = "reason", .value = reason},
-                                          {.name = "mark",
-                                           .value = !call    ? NULL
-                                                    : marked ? "left"
-                                                             : "none"},
                                           {.name = NULL}});
+    if (!call)
+        return true;
+    show(note.uid, sizeof note.uid, uid_of(call)); // may crash, if the adapter wrote to the object
+    mark_leave(&note);
     return true;
 }
 

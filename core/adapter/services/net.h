@@ -11,9 +11,8 @@
 // A thread that calls adapters. Zero-initialised; the members after `joined` are net.c's.
 struct net_thread {
     const struct adapter_call *_Atomic call; // NULL: none
-    const struct adapter_invocation *in;
-    const char *loading;    // the adapter that is being loaded, or NULL
-    _Atomic uint64_t count; // of calls
+    const char *loading;                     // the adapter that is being loaded, or NULL
+    _Atomic uint64_t count;                  // of calls
     bool joined;
     struct net_thread *next, *former;
     pthread_t self;
@@ -27,10 +26,9 @@ extern _Thread_local struct net_thread net_thread;
 void net_join(void);
 
 // Around each call, on its thread.
-static inline void net_enter(const struct adapter_call *call, const struct adapter_invocation *in) {
+static inline void net_enter(const struct adapter_call *call) {
     if (!net_thread.joined)
         net_join();
-    net_thread.in = in;
     atomic_store_explicit(&net_thread.count, atomic_load_explicit(&net_thread.count, memory_order_relaxed) + 1,
                           memory_order_relaxed);
     atomic_store_explicit(&net_thread.call, call, memory_order_release);
@@ -47,7 +45,6 @@ void net_loading(const char *adapter);
 
 // Whether the calling thread is in an adapter. Then logs the line that names the call, with the reason ("signal 11
 // (Segmentation fault)"), and leaves the mark.
-// "none" in the line: no mark could be left.
 bool net_report(const char *reason);
 
 // -- calls that do not return --
@@ -92,6 +89,5 @@ struct marks {
 struct error *marks_open(const char *folder, struct marks *out);
 void mark_remove(const struct mark *mark); // the file
 void marks_free(struct marks *marks);
-// Leaves a mark; false: none. Allowed in a signal handler. A later mark of the same object takes the place of the
-// first.
-bool mark_leave(const struct net_note *note);
+// Leaves a mark, if there is a folder. Allowed in a signal handler. A later mark of the same object replaces the first.
+void mark_leave(const struct net_note *note);

@@ -238,7 +238,7 @@ static wharf_result run(struct adapter_call *call, enum adapter_function functio
         return conclude_trouble(call);
     }
     int64_t begun_ns = call->ticks ? call->ticks() : 0;
-    net_enter(call, &in);
+    net_enter(call);
     wharf_result result = adapter_invoke(call->kind, &in);
     net_leave();
     if (call->ticks) {

@@ -113,6 +113,7 @@ static struct error *open_marks(struct program *program) {
                    {"function", mark->function}, {"kind", mark->kind}, {"object", mark->object},
                    {"reason", mark->reason});
     }
+    host_use_marks(program->host, &program->marks);
     return NULL;
 }
 
