@@ -19,7 +19,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "
 from free_port import free_port  # noqa: E402
 
 
-def until(what, look, seconds=60.0):
+def until(what, look, seconds=20.0):
     """What `look` returns once it is true."""
     return clusters.wait_for(what, look, seconds)
 
