@@ -61,6 +61,7 @@ $(HANG_ADAPTERS): $(B)/hang_adapters/%.so: tests/integration/hang/%.c
 $(PLAN_ADAPTER): tests/integration/plan/adapter.c
 $(GALLERY_ADAPTERS): $(B)/gallery/%.so: tests/gallery/adapters/%.c tests/gallery/farm.h
 $(TEST_ADAPTERS): private ADAPTER_FLAGS += -D_GNU_SOURCE -I.
+$(B)/gallery/locale.so: private ADAPTER_FLAGS += -Wl,--no-as-needed -lm
 $(TEST_ADAPTERS): include/wharf/adapter.h
 	$(link_adapter)
 

@@ -6,7 +6,7 @@ import dataclasses
 @dataclasses.dataclass(frozen=True)
 class Member:
     where: str = "phase"     # the function; "load": before there is a kind
-    said: str = ""           # a part of the Event's note, as a regular expression; "": nothing has to fail
+    said: str = ""           # a part of the Event's note, as a regular expression; "": the call may succeed
     net: str = ""            # without a process of its own: a part of the line with which the host ends; "": not tried
     calls: bool = False      # only many calls do harm
 
@@ -38,7 +38,6 @@ ALL = {
     "huge": Member("status", f"{LIMIT}|answer|memory"),
     "many": Member("status", f"{LIMIT}|answer|memory"),
     "answer": Member("phase", f"{SIGNAL}|answer"),
-    "log": Member("status", f"{LIMIT}|lines"),
     "fork": Member("phase", CALL),
     "thread": Member("accept", CALL),
     "exec": Member("phase", CALL),
@@ -57,6 +56,7 @@ ALL = {
     "frames": Member("status", f"{CALL}|frame|answer"),
     "longjmp": Member("phase", f"{SIGNAL}|{ENDED}|answer|{LIMIT}"),
     "locale": Member("phase"),
+    "log": Member("status"),
     "load-hang": Member("load"),
     "load-sleep": Member("load"),
     "load-crash": Member("load"),

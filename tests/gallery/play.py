@@ -16,7 +16,7 @@ HARM = 3.0
 SHARE = 1.05         # of the quiet p99
 FLOOR = 0.05         # of a second, below which a difference is that of the machine
 BACK = 1.0           # seconds after which an adapter works again
-STARTS = 8           # of a process, in the first seconds of a host, at most
+ENDS = 8             # of a process, in the first seconds of a host, at most
 
 
 def percentile(values, share):
@@ -147,9 +147,10 @@ class Play:
         began, ended = time.monotonic(), self.load.ended
         until("the ten kinds work again", lambda: self.load.ended > ended + len(self.stage.ten))
         self._window(began, HARM)
-        for name, starts in self.stage.samples("wharf_adapter_process_starts_total", "adapter").items():
-            if name in self.problems and starts > STARTS:
-                self.problems[name].append(f"its process was started {starts:.0f} times in {HARM:.0f} s after a restart")
+        for name in self.names:
+            ends = len(self.stage.logged(rf"the process of an adapter has ended adapter={name} "))
+            if ends > ENDS:
+                self.problems[name].append(f"its process ended {ends} times within {HARM:.0f} s after a restart")
 
     def _settle(self):
         self.common += self.load.problems + self.stage.problems

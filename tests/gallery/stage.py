@@ -102,7 +102,7 @@ class Stage:
 
     def logged(self, pattern):
         with open(self.log_path, encoding="utf-8", errors="replace") as file:
-            return re.search(pattern, file.read())
+            return re.findall(pattern, file.read())
 
     def watch_events(self):
         """The notes of Events AdapterFailed, from now on, by the name of their object."""
@@ -114,11 +114,6 @@ class Stage:
             except (OSError, ValueError):
                 pass    # the sandbox has ended
         threading.Thread(target=look, daemon=True).start()
-
-    def samples(self, family, label):
-        """{the label's value: the value} of a family of /metrics."""
-        found = re.findall(rf'(?m)^{family}{{[^}}]*\b{label}="([^"]*)"[^}}]*}} (\S+)$', self.fetch("/metrics")[1])
-        return {name: float(value) for name, value in found}
 
     def paused(self):
         """Kinds that pause."""
