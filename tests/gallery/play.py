@@ -102,14 +102,13 @@ class Play:
             with self.blame(farm.name):
                 self._check_note(farm, "first" if farm.member.follows else "bad-0")
                 self._check_back(farm)
-        for farm in farms:
-            if farm.member.said:
-                farm.make_bad(self.client, "bad-1")
-                farm.make_bad(self.client, "bad-2")
-        for farm in farms:
-            if farm.member.said:
-                with self.blame(farm.name):
-                    self._check_pause(farm)
+        paused = [farm for farm in farms if farm.member.said and not farm.member.calls]
+        for farm in paused:
+            farm.make_bad(self.client, "bad-1")
+            farm.make_bad(self.client, "bad-2")
+        for farm in paused:
+            with self.blame(farm.name):
+                self._check_pause(farm)
 
     def _check_note(self, farm, name):
         if farm.member.said:
