@@ -26,6 +26,7 @@ static void offer_to_oom_killer(void) {
 static void prepare(void) {
     static const int ignored[] = {SIGHUP, SIGINT, SIGTERM, SIGPIPE, SIGQUIT}; // for the host, which ends this process
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NAME, "wharf-adapter"); // not that of the descriptor that it was started by
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
         signal(ignored[i], SIG_IGN);
     offer_to_oom_killer();
