@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/cmd/run/run.h"
 
+#include "core/adapter/services/net.h"
 #include "core/base/log.h"
 #include "core/base/thread.h"
 
@@ -13,6 +14,9 @@
 
 #define LAST_LINES_NS (500 * CLOCK_MS) // for flushing the log at a forced exit
 #define CRASH_LINES_NS CLOCK_SECOND
+#define CRASH_END_S 5               // for a handler that meets a lock that the crash left behind
+#define STOP_LOOK_NS CLOCK_SECOND   // while a stop was requested
+#define STUCK_NS (2 * CLOCK_SECOND) // a call seen for so long keeps the process from stopping
 
 struct signals {
     int fd, over_fd;
@@ -39,6 +43,7 @@ static const char *name_of(uint32_t number) {
 }
 
 static _Noreturn void end_now(void) {
+    net_end_stuck(clock_ticks(), STUCK_NS);
     (void)log_stop(LAST_LINES_NS);
     _exit(EXIT_FAILURE);
 }
@@ -72,12 +77,21 @@ static void handle_signal(struct signals *signals) {
         log_fields(LOG_WARN, "signal ignored", {"signal", name_of(info.ssi_signo)});
 }
 
-// Milliseconds left for a graceful stop; -1: none was requested.
+// Milliseconds to wait for a signal; 0: the time for a graceful stop is over.
 static int time_left(const struct signals *signals) {
     if (!signals->asked_ns)
-        return -1;
+        return (int)(NET_LOOK_NS / CLOCK_MS);
     int64_t left_ns = signals->asked_ns + SIGNALS_STOP_NS - clock_now().mono_ns;
+    left_ns = left_ns < STOP_LOOK_NS ? left_ns : STOP_LOOK_NS;
     return left_ns > 0 ? (int)(left_ns / CLOCK_MS) + 1 : 0;
+}
+
+// A call of an adapter that does not return stops all kinds; a new process leaves its objects aside.
+static void look_at_calls(void) {
+    if (!net_look(clock_ticks()))
+        return;
+    log_plain(LOG_ERROR, "a call of an adapter does not return: exiting");
+    end_now();
 }
 
 static void *signals_main(void *arg) {
@@ -89,28 +103,63 @@ static void *signals_main(void *arg) {
             log_plain(LOG_ERROR, "not stopped in time: exiting with work unfinished");
             end_now();
         }
-        if (poll(wait, 2, left_ms) <= 0)
+        int ready = poll(wait, 2, left_ms);
+        look_at_calls();
+        if (ready <= 0)
             continue;
+        if (((wait[0].revents | wait[1].revents) & POLLNVAL) != 0) {
+            log_plain(LOG_ERROR, "code that does not own the descriptors of this process closed them: exiting");
+            end_now();
+        }
         if (wait[1].revents)
             return NULL;
         handle_signal(signals);
     }
 }
 
-// The last log lines may show the cause.
+// -- crashes --
+
+static const struct {
+    int number;
+    const char *reason;
+} faults[] = {{SIGSEGV, "signal 11 (Segmentation fault)"},
+              {SIGBUS, "signal 7 (Bus error)"},
+              {SIGFPE, "signal 8 (Floating point exception)"},
+              {SIGILL, "signal 4 (Illegal instruction)"},
+              {SIGABRT, "signal 6 (Aborted)"}};
+#define FAULTS (sizeof faults / sizeof faults[0])
+
+static const char *reason_of(int number) {
+    for (size_t i = 0; i < FAULTS; i++)
+        if (faults[i].number == number)
+            return faults[i].reason;
+    return "?";
+}
+
+// The last log lines may show the cause. On the thread that crashed, or that net_end_stuck chose.
 static void on_crash(int number) {
-    (void)log_flush(CRASH_LINES_NS);
+    const char *verdict = number == SIGABRT ? net_verdict() : NULL;
+    (void)alarm(CRASH_END_S);
+    if (!net_report(verdict ? verdict : reason_of(number)))
+        (void)log_flush(CRASH_LINES_NS);
+    if (verdict)
+        _exit(EXIT_FAILURE);
     (void)raise(number); // the default action follows the return
 }
 
 // Only where no other handler (of a sanitizer) is installed.
 static void watch_crashes(void) {
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
-        struct sigaction now, ours = {.sa_handler = on_crash, .sa_flags = (int)SA_RESETHAND};
-        if (sigaction(faults[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
-            (void)sigaction(faults[i], &ours, NULL);
+    for (size_t i = 0; i < FAULTS; i++) {
+        struct sigaction now, ours = {.sa_handler = on_crash, .sa_flags = (int)(SA_RESETHAND | SA_ONSTACK)};
+        if (sigaction(faults[i].number, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+            (void)sigaction(faults[i].number, &ours, NULL);
     }
+}
+
+// A status of 0 would keep a service manager from starting the host again.
+static void on_exit_in_adapter(void) {
+    if (net_report("exit() was called"))
+        _exit(EXIT_FAILURE);
 }
 
 static struct error *open_signals(struct signals *signals) {
@@ -128,6 +177,8 @@ static struct error *open_signals(struct signals *signals) {
     if (thread_start("signals", 0, signals_main, signals, &signals->thread) != 0)
         return error_new(ERROR_IO, "cannot start the signal thread");
     watch_crashes();
+    if (atexit(on_exit_in_adapter) != 0)
+        return error_no_memory();
     return NULL;
 }
 
