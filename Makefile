@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# `make` builds build/wharf, build/wharf-conformance and build/adapters/*.so. `make help` lists the rest.
+# `make` builds build/wharf, build/wharf-conformance, build/wharf-adapter and build/adapters/*.so. `make help` lists the rest.
 VERSION := 0.1.0
 B ?= build
 CC ?= cc
@@ -30,12 +30,15 @@ plugin_sources = $(if $(filter mpijob,$1),plugins/kubeflow/mpijob.c,$(filter-out
 plugin_headers = $(wildcard plugins/$(if $(filter mpijob,$1),kubeflow,$1)/*.h)
 ADAPTERS := $(PLUGINS:%=$(B)/adapters/%.so)
 
+comma := ,
+space := $(subst ,, )
+
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY: # objects that only a rule of patterns leads to are kept
 .PHONY: all clean help FORCE
-## make           build/wharf, build/wharf-conformance and build/adapters/*.so (may be given: CC, B=<folder>, OPT, SAN, PREFIX; V=1 shows commands)
-all: $(B)/wharf $(B)/wharf-conformance $(ADAPTERS)
+## make           build/wharf, build/wharf-conformance, build/wharf-adapter and build/adapters/*.so (may be given: CC, B=<folder>, OPT, SAN, PREFIX; V=1 shows commands)
+all: $(B)/wharf $(B)/wharf-conformance $(B)/wharf-adapter $(ADAPTERS)
 
 # The recipes. Each makes its target of what its rule names, the same way everywhere; what is special to a target is a
 # variable of that target (CPPFLAGS_ALL, CFLAGS_ALL, LDFLAGS_ALL, LIBS, ADAPTER_FLAGS).
@@ -92,6 +95,15 @@ $(B)/wharf-conformance: private LIBS := $(shell pkg-config --libs libcjson yaml-
 $(B)/wharf-conformance: private LDFLAGS_ALL += -rdynamic
 $(B)/wharf-conformance: $(B)/core/conform/main.o $(B)/conform.a $(B)/core.a
 	$(link)
+
+# The program that runs an isolated adapter.
+$(B)/wharf-adapter: private LIBS := $(shell pkg-config --libs libcjson) $(SECCOMP_LIBS) -ldl
+$(B)/wharf-adapter: private LDFLAGS_ALL += -Wl,--as-needed
+$(B)/wharf-adapter: $(B)/core/isolate/main.o $(B)/isolate.a $(B)/core.a
+	$(link)
+
+# The adapters that come with wharf.
+$(B)/core/adapter/load/adapters.o: CPPFLAGS_ALL += '-DWHARF_ADAPTERS=$(subst $(space),$(comma),$(PLUGINS:%="%"))'
 
 # Where adapters are looked for unless the configuration says otherwise. `make install` with another PREFIX than `make`
 # builds anew what knows of it, and nothing else.
