@@ -212,5 +212,6 @@ int main(void) {
         cmocka_unit_test(a_suspended_process_is_no_call_over_time),
         cmocka_unit_test_setup_teardown(a_report_names_the_call, make_folder, remove_folder),
     };
+    net_start();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
