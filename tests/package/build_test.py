@@ -93,7 +93,7 @@ class DebTest(unittest.TestCase):
         links = [path for path in glob.glob(root + "/usr/share/doc/wharf/**", recursive=True) if os.path.islink(path) and not os.path.exists(path)]
         self.assertEqual(links, [])
         control = output("dpkg-deb", "-f", one(DEB, "deb"))
-        for needed in ("libcurl4 (>=", "libyaml-0-2", "libssl3", "libcjson1", "libmicrohttpd12"):
+        for needed in ("libcurl4 (>=", "libyaml-0-2", "libssl3", "libcjson1", "libmicrohttpd12", "libseccomp2 (>="):
             self.assertIn(needed, control)
         self.assertEqual(output("dpkg-deb", "-I", one(DEB, "deb"), "conffiles"), "/etc/wharf/wharf.yaml\n")
 
@@ -186,6 +186,7 @@ class ImageTest(unittest.TestCase):
         self.assertEqual((config["config"]["User"], config["config"]["Entrypoint"]), ("65532:65532", ["/usr/bin/wharf"]))
         programs = os.listdir(os.path.join(self.root(), "usr/bin"))
         self.assertEqual(programs, ["wharf"])
+        self.assertEqual(os.listdir(os.path.join(self.root(), "usr/libexec/wharf")), ["wharf-adapter"])
         writable = [path for path in files if not os.path.islink(path) and os.stat(path).st_mode & 0o6022 and not path.endswith("/tmp")]
         self.assertEqual(writable, [])
 
@@ -266,7 +267,7 @@ class SbomTest(unittest.TestCase):
         for relation in sbom["relationships"]:
             self.assertIn(relation["relatedSpdxElement"], ids)
         names = {each["name"] for each in sbom["packages"]}
-        self.assertLessEqual({"wharf", "libc6", "libcurl4", "libssl3", "libcjson1", "libyaml-0-2", "libnghttp2-14"}, names)
+        self.assertLessEqual({"wharf", "libc6", "libcurl4", "libssl3", "libcjson1", "libyaml-0-2", "libnghttp2-14", "libseccomp2"}, names)
         root = os.path.join(build.copy("one"), "build/package/image.root/usr")
         for each in sbom["files"]:
             sums = {entry["algorithm"]: entry["checksumValue"] for entry in each["checksums"]}
