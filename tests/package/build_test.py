@@ -204,6 +204,12 @@ class ImageTest(unittest.TestCase):
         self.assertEqual((shown.returncode, shown.stderr), (0, ""))
         self.assertEqual({line.split()[0] for line in shown.stdout.splitlines()[1:]},
                          {name[:-3] for name in os.listdir(os.path.join(root, "usr/lib/wharf/adapters"))})
+        with open(os.path.join(root, "etc/wharf/wharf.yaml"), "r+", encoding="utf-8") as file: # each in a process of its own
+            text = file.read().replace("\nadapters:\n", "\nadapters:\n  isolation: all\n")
+            file.seek(0)
+            file.write(text)
+        isolated = jail.run(root, "/usr/bin/wharf", "adapters")
+        self.assertEqual((isolated.returncode, isolated.stdout, isolated.stderr), (0, shown.stdout, ""))
         shutil.copy(os.path.join(ROOT, "etc/package/wharf.yaml"), os.path.join(root, "etc/wharf/wharf.yaml"))
         os.makedirs(os.path.join(root, "etc/wharf/workers.d"), exist_ok=True)
         checked = jail.run(root, "/usr/bin/wharf", "check")
