@@ -57,7 +57,8 @@ static struct error *load(const char *name) {
 // The entry at `i` of the dynamic section; DT_NULL ends the list, as does the end of the section.
 static ElfW(Dyn) entry_at(const struct image *image, const ElfW(Phdr) * section, size_t i) {
     ElfW(Dyn) entry = {.d_tag = DT_NULL};
-    if (i < section->p_filesz / sizeof entry && !copy(image, section->p_offset + i * sizeof entry, sizeof entry, &entry))
+    if (i < section->p_filesz / sizeof entry &&
+        !copy(image, section->p_offset + i * sizeof entry, sizeof entry, &entry))
         entry.d_tag = DT_NULL;
     return entry;
 }
@@ -70,7 +71,8 @@ static struct error *load_all(const struct image *image, const ElfW(Phdr) * sect
             texts = offset_of(image, entry.d_un.d_ptr);
     for (size_t i = 0; (entry = entry_at(image, section, i)).d_tag != DT_NULL; i++)
         if (entry.d_tag == DT_NEEDED)
-            TRY(load(texts < image->len && entry.d_un.d_val < image->len ? text_at(image, texts + entry.d_un.d_val) : NULL));
+            TRY(load(texts < image->len && entry.d_un.d_val < image->len ? text_at(image, texts + entry.d_un.d_val)
+                                                                         : NULL));
     return NULL;
 }
 

@@ -90,7 +90,8 @@ static enum call_trouble wait_for_answer(struct adapter_process *process, char *
     char reason[CALL_TROUBLE_MAX] = "";
     int64_t until_ns = process->since_ns + (process->patient ? SLICE_NS : PROCESS_WAIT_NS);
     enum frame_state state = frame_receive(process->child.channel, &process->in, until_ns);
-    process->cpu_ns = state == FRAME_LATE ? child_cpu_ns(&process->child) - (clock_ticks() - process->since_ns) : 0;
+    // What was used before does not count: this process may have waited for a core meanwhile.
+    process->cpu_ns = state == FRAME_LATE ? child_cpu_ns(&process->child) : 0;
     while (state == FRAME_LATE && process->patient && !process_over_limit(process, clock_ticks(), reason))
         state = frame_receive(process->child.channel, &process->in, clock_ticks() + SLICE_NS);
     if (state != FRAME_LATE)
@@ -175,13 +176,21 @@ enum call_trouble process_begin(struct adapter_process *process, const struct ca
     pthread_mutex_lock(&process->lock);
     if (process->patient)
         await_start(process);
-    process->taken = process->lates.first ? late_find(&process->lates, question, clock_ticks()) : NULL;
+    int64_t now_ns = clock_ticks();
+    process->taken = process->lates.first ? late_find(&process->lates, question, now_ns) : NULL;
+    const struct buffer *known = process->taken ? NULL : memo_find(&process->memo, question, now_ns);
+    process->known = known;
     if (process->taken) {
         trouble = take_known(process, answer, text);
+    } else if (known) {
+        trouble = CALL_FINE;
+        *answer = frame_content(known);
     } else if (process->state == PROCESS_IDLE) {
         trouble = ask(process, question, text);
-        if (trouble == CALL_FINE)
+        if (trouble == CALL_FINE) {
+            memo_keep(&process->memo, question, &process->in, now_ns);
             *answer = frame_content(&process->in);
+        }
     } else {
         say_why(process, text);
     }
@@ -196,11 +205,11 @@ static void shrink(struct buffer *buffer) {
 }
 
 void process_end(struct adapter_process *process, const char *garbage) {
-    bool late = process->taken;
+    bool apart = process->taken || process->known; // from the state
     late_free(TAKE(process->taken));
     if (garbage && process->child.pid != 0 && process->state != PROCESS_ENDS)
         process_fail(process, false, "garbage as an answer: %s", garbage);
-    else if (!late)
+    else if (!apart)
         process_set_state(process, PROCESS_IDLE);
     shrink(&process->in);
     shrink(&process->out);
@@ -280,6 +289,7 @@ struct error *process_new(const struct process_options *options, struct adapter_
     buffer_init(&process->hello, options->limits.answer + SLACK);
     buffer_init(&process->in, options->limits.answer + SLACK);
     buffer_init(&process->out, QUESTION_MAX);
+    buffer_init(&process->memo.key, MEMO_KEY_MAX);
     pthread_mutex_init(&process->lock, NULL);
     clock_condition_init(&process->changed);
     struct error *error = begin(process, options);
@@ -321,6 +331,7 @@ void process_free(struct adapter_process *process) {
     buffer_free(&process->out);
     late_free(process->pending);
     lates_clear(&process->lates);
+    memo_clear(&process->memo);
     pthread_mutex_destroy(&process->lock);
     pthread_cond_destroy(&process->changed);
     free(process->name);

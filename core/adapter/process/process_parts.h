@@ -2,7 +2,7 @@
 // The parts of struct adapter_process. Internal to core/adapter/process.
 #pragma once
 
-#include "core/adapter/process/call.h"
+#include "core/adapter/process/memo.h"
 #include "core/adapter/process/process.h"
 
 #include <pthread.h>
@@ -75,8 +75,10 @@ struct adapter_process {
     struct process_child child;
     struct places places;
     struct buffer in, out;
+    struct memo memo;
     struct lates lates;
     struct late *pending;  // with PROCESS_LATE and PROCESS_ENDS: its question, or NULL
+    bool known;            // between process_begin and process_end: an answer of the memo is in use
     struct late *taken;    // between process_begin and process_end: a late answer in use
     int64_t since_ns;      // clock_ticks() of the state
     int64_t cpu_ns;        // with PROCESS_LATE: of the child when the call was given up

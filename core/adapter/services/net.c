@@ -22,6 +22,7 @@ static struct {
     pthread_once_t once;
     pthread_key_t key; // its destructor ends a thread's membership
     struct net_thread *threads;
+    atomic_bool started;
     const char *_Atomic verdict;
 } net = {.mutex = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
@@ -57,8 +58,14 @@ static void make_key(void) {
     (void)pthread_key_create(&net.key, leave);
 }
 
+void net_start(void) {
+    atomic_store(&net.started, true);
+}
+
 void net_join(void) {
     struct net_thread *thread = &net_thread;
+    if (!atomic_load(&net.started))
+        return;
     (void)pthread_once(&net.once, make_key);
     if (pthread_setspecific(net.key, thread) != 0)
         return; // the next call tries again

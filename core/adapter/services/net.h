@@ -23,6 +23,9 @@ struct net_thread {
 };
 extern _Thread_local struct net_thread net_thread;
 
+// From now on threads join with their first call. Where nobody calls this, as in the process of an isolated adapter,
+// calls are noted and nothing else.
+void net_start(void);
 void net_join(void);
 
 // Around each call, on its thread.

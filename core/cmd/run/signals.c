@@ -6,10 +6,11 @@
 #include "core/base/thread.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LAST_LINES_NS (500 * CLOCK_MS) // for flushing the log at a forced exit
@@ -19,7 +20,9 @@
 #define STUCK_NS (2 * CLOCK_SECOND) // a call seen for so long keeps the process from stopping
 
 struct signals {
-    int fd, over_fd;
+    int fd;
+    int over[2]; // a pipe; the thread ends when the second end is closed
+    ino_t inode; // of the pipe: another one means that somebody closed the descriptors, and others got the numbers
     pthread_t thread;
     int64_t asked_ns; // of the first request to stop, 0: none; used by the thread only
     pthread_mutex_t mutex;
@@ -94,9 +97,17 @@ static void look_at_calls(void) {
     end_now();
 }
 
+static void check_descriptors(const struct signals *signals) {
+    struct stat info;
+    if (fstat(signals->over[0], &info) == 0 && info.st_ino == signals->inode)
+        return;
+    log_plain(LOG_ERROR, "code that does not own the descriptors of this process closed them: exiting");
+    end_now();
+}
+
 static void *signals_main(void *arg) {
     struct signals *signals = arg;
-    struct pollfd wait[] = {{.fd = signals->fd, .events = POLLIN}, {.fd = signals->over_fd, .events = POLLIN}};
+    struct pollfd wait[] = {{.fd = signals->fd, .events = POLLIN}, {.fd = signals->over[0], .events = 0}};
     for (;;) {
         int left_ms = time_left(signals);
         if (left_ms == 0) {
@@ -105,12 +116,9 @@ static void *signals_main(void *arg) {
         }
         int ready = poll(wait, 2, left_ms);
         look_at_calls();
+        check_descriptors(signals);
         if (ready <= 0)
             continue;
-        if (((wait[0].revents | wait[1].revents) & POLLNVAL) != 0) {
-            log_plain(LOG_ERROR, "code that does not own the descriptors of this process closed them: exiting");
-            end_now();
-        }
         if (wait[1].revents)
             return NULL;
         handle_signal(signals);
@@ -168,25 +176,27 @@ static struct error *open_signals(struct signals *signals) {
     for (size_t i = 0; i < WATCHED; i++)
         sigaddset(&set, watched[i].number);
     signals->fd = signalfd(-1, &set, SFD_CLOEXEC);
-    signals->over_fd = eventfd(0, EFD_CLOEXEC);
-    if (signals->fd < 0 || signals->over_fd < 0)
+    struct stat info;
+    if (signals->fd < 0 || pipe2(signals->over, O_CLOEXEC) != 0 || fstat(signals->over[0], &info) != 0)
         return error_new(ERROR_IO, "cannot watch signals: %s", strerror(errno));
+    signals->inode = info.st_ino;
     sigaddset(&set, SIGPIPE); // a closed peer is reported as EPIPE
     if (pthread_sigmask(SIG_BLOCK, &set, NULL) != 0)
         return error_new(ERROR_INTERNAL, "cannot block signals");
     if (thread_start("signals", 0, signals_main, signals, &signals->thread) != 0)
         return error_new(ERROR_IO, "cannot start the signal thread");
     watch_crashes();
+    net_start();
     if (atexit(on_exit_in_adapter) != 0)
         return error_no_memory();
     return NULL;
 }
 
 static void free_signals(struct signals *signals) {
-    if (signals->fd >= 0)
-        close(signals->fd);
-    if (signals->over_fd >= 0)
-        close(signals->over_fd);
+    const int fds[] = {signals->fd, signals->over[0], signals->over[1]};
+    for (size_t i = 0; i < 3; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
     pthread_mutex_destroy(&signals->mutex);
     free(signals);
 }
@@ -195,7 +205,7 @@ struct error *signals_start(struct signals **out) {
     struct signals *signals = calloc(1, sizeof *signals);
     if (!signals)
         return error_no_memory();
-    signals->fd = signals->over_fd = -1;
+    signals->fd = signals->over[0] = signals->over[1] = -1;
     pthread_mutex_init(&signals->mutex, NULL);
     struct error *error = open_signals(signals);
     if (error)
@@ -217,7 +227,8 @@ void signals_handle(struct signals *signals, void (*stop)(void *ctx), void (*rel
 void signals_end(struct signals *signals) {
     if (!signals)
         return;
-    (void)eventfd_write(signals->over_fd, 1);
+    close(signals->over[1]);
+    signals->over[1] = -1;
     pthread_join(signals->thread, NULL);
     free_signals(signals);
 }
