@@ -338,4 +338,5 @@ const struct part part_aside = {.name = "adapters without a result",
                                 .stand_by = stand_by,
                                 .facts = facts,
                                 .after = after,
-                                .workload_ends = forget};
+                                .workload_ends = forget,
+                                .count = aside_adapters_count};
