@@ -3,6 +3,7 @@
 // adapter's checked file. It loads the adapter, says what was loaded, and answers calls until the channel ends. Nothing
 // but the channel is left to the adapter's code (sandbox.h). One thread, no signal handlers of its own.
 #include "core/adapter/process/channel.h"
+#include "core/adapter/services/net.h"
 #include "core/base/clock.h"
 #include "core/isolate/isolate.h"
 
@@ -40,10 +41,12 @@ static void close_others(void) {
 static void prepare(void) {
     static const int ignored[] = {SIGHUP, SIGINT, SIGTERM, SIGPIPE, SIGQUIT}; // for the host, which ends this process
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NAME, "wharf-adapter"); // not that of the descriptor that it was started by
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
         signal(ignored[i], SIG_IGN);
     close_others();
     offer_to_oom_killer();
+    net_join(); // with system calls that are forbidden later
 }
 
 // Some other program, or a user, started this one.

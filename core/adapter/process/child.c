@@ -114,6 +114,11 @@ static bool has_ended(pid_t pid, int *status) {
     }
 }
 
+void child_kill(const struct process_child *child) {
+    if (child->pid != 0)
+        kill(child->pid, SIGKILL);
+}
+
 void child_end(struct process_child *child, bool grace, char reason[CALL_TROUBLE_MAX]) {
     int status = 0;
     snprintf(reason, CALL_TROUBLE_MAX, "it closed its channel");

@@ -95,7 +95,8 @@ static wharf_result ask(const struct adapter_invocation *in) {
         .call = in->call,
         .documents = {(const struct json *)in->workload, (const struct json *)in->mirror},
         .changed = (const struct json *)in->changed,
-        .base = (const struct json *)base_of(in)};
+        .base = (const struct json *)base_of(in),
+        .phase = in->phase};
     char text[CALL_TROUBLE_MAX] = "";
     struct wire answer;
     enum call_trouble trouble = process_begin(kind->process, &question, &answer, text);
