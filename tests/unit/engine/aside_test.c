@@ -223,7 +223,38 @@ static void a_worker_that_drops_fields_is_not_taken_for_one_that_keeps_them(stru
     assert_non_null(stage_job(stage, 2, "a"));
 }
 
+#define META "'metadata':{'name':'a','namespace':'default','uid':'u','resourceVersion':'1'}"
+#define DONE "[{'type':'Complete','status':'True','lastTransitionTime':'2026-03-01T12:00:02Z'}]"
+
+// A final status stays, and the status of a suspended workload is due: both by the phase of the workload.
+static void a_status_needs_the_phase_of_the_workload(struct stage *stage) {
+    AUTO_JSON done = harness_json("{" META ",'status':{'succeeded':1,'conditions':" DONE "}}");
+    AUTO_JSON runs = harness_json("{" META ",'status':{'active':1}}");
+    AUTO_JSON suspended = harness_json("{" META ",'spec':{'suspend':true}}");
+    AUTO_JSON patch = NULL;
+    AUTO_JSON owed = json_new_object();
+    AUTO_CALL call;
+    adapter_call_begin(&call, &(struct call_context){.kind = &stage->kind->abi,
+                                                     .given = stage->kind->given,
+                                                     .now = stage->now,
+                                                     .version = "v1",
+                                                     .object = "default/a"});
+    struct mirror_context context = {
+        .kind = stage->kind, .origin = "here", .call = &call, .workload = done, .mirror = runs, .attempt = 1};
+    uint64_t wanted = 0;
+    fail_in(FUNCTION_PHASE);
+    assert_int_equal(mirror_status(&context, &patch, &wanted), WHARF_RETRY);
+    assert_null(patch);
+    assert_int_equal(owed_status(&call, suspended, owed), WHARF_RETRY);
+    script.trouble = CALL_FINE;
+    assert_int_equal(mirror_status(&context, &patch, &wanted), WHARF_OK);
+    assert_null(patch);
+    assert_int_equal(owed_status(&call, suspended, owed), WHARF_OK);
+    assert_non_null(pointer_find(owed, "/status/conditions/0"));
+}
+
 static const struct test tests[] = {
+    TEST(a_status_needs_the_phase_of_the_workload),
     TEST(a_new_workload_without_a_phase_is_not_placed),
     TEST(one_that_had_finished_does_not_run_again_after_a_restart),
     TEST(a_finished_one_stays_finished_and_keeps_its_mirror_meanwhile),
