@@ -19,7 +19,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "
 from free_port import free_port  # noqa: E402
 
 
-def until(what, look, seconds=20.0):
+def until(what, look, seconds=60.0):
     """What `look` returns once it is true."""
     return clusters.wait_for(what, look, seconds)
 
@@ -56,12 +56,25 @@ class Stage:
     def start(self):
         self.hosts += 1
         self.log_path = f"{self.folder}/wharf-{self.hosts}.log"
-        environment = {**os.environ, "STATE_DIRECTORY": self.folder, "WHARF_GALLERY_SECRET": "s3cret"}
+        environment = {**os.environ, "STATE_DIRECTORY": self.folder, "GALLERY": "secret"}
         with open(self.log_path, "wb") as log:
             self.child = subprocess.Popen([f"{self.build}/wharf", "run", "--config", f"{self.folder}/wharf.yaml"],
                                           stderr=log, stdin=subprocess.DEVNULL, env=environment,
                                           start_new_session=True)
         until("the host is ready", self.is_ready)
+
+    def adapter_processes(self):
+        """Children of the host."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                    parent = int(file.read().rsplit(")", 1)[1].split()[1])
+            except OSError:
+                continue
+            if parent == self.child.pid:
+                found.append(int(pid))
+        return found
 
     def is_ready(self):
         assert self.child.poll() is None, f"the host has ended with {self.child.returncode}:\n{self.tail()}"
