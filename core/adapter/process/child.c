@@ -74,7 +74,7 @@ static int spawn(int program, int channel, int file, pid_t *pid) {
 struct error *child_start(int program, int file, struct process_child *out) {
     int ends[2];
     *out = (struct process_child){.channel = -1, .watch = -1};
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return error_new(ERROR_IO, "no socket pair: %s", strerror(errno));
     int theirs = fcntl(ends[1], F_DUPFD_CLOEXEC, ABOVE), error = errno;
     close(ends[1]);

@@ -188,6 +188,7 @@ enum call_trouble process_begin(struct adapter_process *process, const struct ca
     } else if (process->state == PROCESS_IDLE) {
         trouble = ask(process, question, text);
         if (trouble == CALL_FINE) {
+            memo_learn(&process->memo, &process->in);
             memo_keep(&process->memo, question, &process->in, now_ns);
             *answer = frame_content(&process->in);
         }
