@@ -3,7 +3,6 @@
 // adapter's checked file. It loads the adapter, says what was loaded, and answers calls until the channel ends. Nothing
 // but the channel is left to the adapter's code (sandbox.h). One thread, no signal handlers of its own.
 #include "core/adapter/process/channel.h"
-#include "core/adapter/services/net.h"
 #include "core/base/clock.h"
 #include "core/isolate/isolate.h"
 
@@ -46,7 +45,6 @@ static void prepare(void) {
         signal(ignored[i], SIG_IGN);
     close_others();
     offer_to_oom_killer();
-    net_join(); // with system calls that are forbidden later
 }
 
 // Some other program, or a user, started this one.
