@@ -146,6 +146,16 @@ int64_t child_cpu_ns(const struct process_child *child) {
     return (int64_t)used.tv_sec * CLOCK_SECOND + used.tv_nsec;
 }
 
+bool child_wants_core(pid_t pid) {
+    char path[64], state = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    bool read = file && fscanf(file, "%*d (%*[^)]) %c", &state) == 1; // the name has no bracket: the program set it
+    if (file)
+        fclose(file);
+    return read && state == 'R';
+}
+
 size_t child_memory(pid_t pid) {
     char path[64];
     unsigned long size = 0, resident = 0;
