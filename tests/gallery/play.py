@@ -53,6 +53,7 @@ class Play:
             self.problems[name].append(str(error))
 
     def run(self):
+        self.configured = time.time()
         self.stage.configure(self.names)
         self.stage.start()
         pid = self.stage.child.pid
@@ -98,6 +99,8 @@ class Play:
 
     def _harm(self, names):
         farms = [self.farms[name] for name in names]
+        last = max(farm.member.until for farm in farms)
+        until("no process can start any more", lambda: time.time() > self.configured + last)
         for farm in farms:
             if farm.member.follows:
                 farm.harm_by_mirror(self.worker, "first")
@@ -106,8 +109,9 @@ class Play:
         for farm in farms:
             with self.blame(farm.name):
                 self._check_note(farm, "first" if farm.member.follows else "bad-0")
-                self._check_back(farm)
-        paused = [farm for farm in farms if farm.member.said and not farm.member.calls]
+                if not farm.member.until:
+                    self._check_back(farm)
+        paused = [farm for farm in farms if farm.member.said and not farm.member.calls and not farm.member.until]
         for farm in paused:
             farm.make_bad(self.client, "bad-1")
             farm.make_bad(self.client, "bad-2")

@@ -13,6 +13,7 @@ import time
 
 import kinds
 from client import Client, clusters
+from members import ALL
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
@@ -44,7 +45,10 @@ class Stage:
     def configure(self, adapters, isolation="auto"):
         """With the ten kinds and the bad adapters of these names."""
         enabled = [f"  - {{name: {name}}}\n" for name in kinds.ADAPTERS]
-        enabled += [f"  - {{name: {name}, file: '{self.build}/gallery/{name}.so'}}\n" for name in adapters]
+        for name in adapters:
+            limit = ALL[name].until
+            settings = f", settings: {{until: {int(time.time()) + limit}}}" if limit else ""
+            enabled.append(f"  - {{name: {name}, file: '{self.build}/gallery/{name}.so'{settings}}}\n")
         isolated = f"  isolation: {isolation}\n" if isolation else ""
         with open(f"{self.folder}/wharf.yaml", "w", encoding="utf-8") as file:
             file.write("apiVersion: wharf.dev/v1alpha1\nkind: HostConfiguration\norigin: gallery\n"
