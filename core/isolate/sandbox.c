@@ -27,7 +27,13 @@
 
 // -- limits --
 
-static struct error *limit_to(int resource, const char *name, rlim_t value) {
+#ifdef __GLIBC__
+typedef __rlimit_resource_t limit_kind; // an enum
+#else
+typedef int limit_kind;
+#endif
+
+static struct error *limit_to(limit_kind resource, const char *name, rlim_t value) {
     struct rlimit now;
     if (getrlimit(resource, &now) == 0 && now.rlim_max < value)
         value = now.rlim_max;
