@@ -48,11 +48,11 @@ static struct {
 #define CAN_EMULATE true
 static const int argument_places[] = {REG_RDI, REG_RSI, REG_RDX, REG_R10};
 #define ARGUMENT(context, n) ((uintptr_t)(context)->uc_mcontext.gregs[argument_places[n]])
-#define RESULT(context) ((context)->uc_mcontext.gregs[REG_RAX])
+#define SET_RESULT(context, value) ((context)->uc_mcontext.gregs[REG_RAX] = (value))
 #elif defined(__aarch64__)
 #define CAN_EMULATE true
 #define ARGUMENT(context, n) ((uintptr_t)(context)->uc_mcontext.regs[n])
-#define RESULT(context) ((context)->uc_mcontext.regs[0])
+#define SET_RESULT(context, value) ((context)->uc_mcontext.regs[0] = (unsigned long long)(value))
 #else
 #define CAN_EMULATE false
 #define ARGUMENT(context, n) ((void)(context), (uintptr_t)0)
@@ -244,9 +244,9 @@ static bool is_our_path(const ucontext_t *context, size_t argument) {
 // Two system calls of the dynamic linker during the load: the open of the path, and newfstatat of a descriptor.
 static bool emulate(int call, ucontext_t *context) {
     if ((call == SCMP_SYS(openat) && is_our_path(context, 1)) || (call == SCMP_SYS(open) && is_our_path(context, 0)))
-        RESULT(context) = result_of(fcntl(filter.file, F_DUPFD_CLOEXEC, 0));
+        SET_RESULT(context, result_of(fcntl(filter.file, F_DUPFD_CLOEXEC, 0)));
     else if (call == SCMP_SYS(newfstatat) && filter.path && *(const char *)ARGUMENT(context, 1) == '\0')
-        RESULT(context) = result_of(syscall(SYS_fstat, ARGUMENT(context, 0), ARGUMENT(context, 2)));
+        SET_RESULT(context, result_of(syscall(SYS_fstat, ARGUMENT(context, 0), ARGUMENT(context, 2))));
     else
         return false;
     return true;
