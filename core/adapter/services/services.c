@@ -2,6 +2,7 @@
 #include "core/adapter/services.h"
 
 #include "core/adapter/phase.h"
+#include "core/adapter/services/net.h"
 #include "core/adapter/services/services_memory.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
@@ -237,7 +238,9 @@ static wharf_result run(struct adapter_call *call, enum adapter_function functio
         return conclude_trouble(call);
     }
     int64_t begun_ns = call->ticks ? call->ticks() : 0;
+    net_enter(call);
     wharf_result result = adapter_invoke(call->kind, &in);
+    net_leave();
     if (call->ticks) {
         call->times[function].count++;
         call->times[function].sum_ns += call->ticks() - begun_ns;

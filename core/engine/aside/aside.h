@@ -28,6 +28,8 @@ void aside_adapter_failed_to_load(struct engine *engine, const struct adapter *o
 // the first step. Further marks than ASIDE_MARKS are dropped. False: dropped, or out of memory.
 #define ASIDE_MARKS 64
 bool aside_mark(struct engine *engine, const char *kind, const char *object, const char *uid, const char *text);
+// Whether such a mark still counts: its object was not seen yet, or no call is made before the object changes.
+bool aside_has_mark(const struct engine *engine, const char *kind, const char *object);
 
 // For the other parts -----------------------------------------------------------------------------------------------
 

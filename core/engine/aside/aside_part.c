@@ -181,6 +181,25 @@ bool aside_mark(struct engine *engine, const char *kind, const char *object, con
     return marks->list[marks->count] && ++marks->count;
 }
 
+static bool is_marked(const struct entry *entry) {
+    return entry && entry->workload->aside && entry->workload->aside->retry_ns == CLOCK_NEVER;
+}
+
+bool aside_has_mark(const struct engine *engine, const char *kind, const char *object) {
+    const char *slash = strchr(object, '/');
+    AUTO_TEXT namespace_ = slash ? strndup(object, (size_t)(slash - object)) : NULL;
+    if (!namespace_)
+        return slash; // out of memory: not known
+    for (size_t i = 0; i < engine->aside.marks.count; i++)
+        if (strcmp(engine->aside.marks.list[i]->object, object) == 0 &&
+            strcmp(engine->aside.marks.list[i]->kind, kind) == 0)
+            return true;
+    for (size_t k = 0; k < engine->n_kinds; k++)
+        if (strcmp(engine->kinds[k]->plural_group, kind) == 0)
+            return is_marked(store_get(&engine->store, k, namespace_, slash + 1));
+    return false;
+}
+
 static bool has_uid(const struct entry *entry, const char *uid) {
     for (const struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
         if (strcmp(m->uid, uid) == 0)
