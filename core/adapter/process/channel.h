@@ -58,6 +58,7 @@ enum frame_state {
 };
 
 // Receives a frame into `in`, whose content is that of an earlier call, or nothing; a whole one stays as it is.
-// `until_ns` 0: only what is there.
+// `until_ns` 0: only what is there; else the
+// descriptor's own timeout (SO_RCVTIMEO) is the smallest wait.
 enum frame_state frame_receive(int fd, struct buffer *in, int64_t until_ns);
 struct wire frame_content(const struct buffer *frame); // of a whole one: the type comes first
