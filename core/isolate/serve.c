@@ -57,20 +57,15 @@ static wharf_result invoke(struct adapter_call *call, const struct call_received
     }
 }
 
-// Appends what the function changed.
-static void write_change(struct isolate *isolate, const struct call_received *received) {
-    AUTO_JSON before = call_make_changed(received);
-    if (!before)
-        isolate_die(isolate, "out of memory");
-    delta_write(&isolate->out, before, received->changed);
-}
-
 static bool answer(struct isolate *isolate, struct call_received *received) {
     const struct kind *kind = isolate->adapter.kinds[received->kind];
     AUTO_CALL call;
     received->context.kind = &kind->abi;
     received->context.given = kind->given;
     adapter_call_begin(&call, &received->context);
+    AUTO_JSON before = received->changed ? json_copy(received->changed) : NULL;
+    if (received->changed && !before)
+        isolate_die(isolate, "out of memory");
     struct call_answer said = {.phase.size = sizeof(wharf_phase)};
     isolate_watch(received->kind, received->function, received->documents);
     said.result = invoke(&call, received, &said.phase);
@@ -83,7 +78,7 @@ static bool answer(struct isolate *isolate, struct call_received *received) {
     memcpy(said.logs, isolate->logs.list, sizeof said.logs);
     call_write_answer(&isolate->out, &said);
     if (received->changed)
-        write_change(isolate, received);
+        (void)delta_write(&isolate->out, before, received->changed);
     if (isolate->out.failed)
         isolate_die(isolate, "an answer of more than %zu bytes", isolate->limits.answer);
     isolate_clear_logs(&isolate->logs);

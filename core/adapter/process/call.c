@@ -154,32 +154,20 @@ static void read_dropped(struct wire *wire, struct json *places[CALL_PLACES]) {
     }
 }
 
-struct json *call_make_changed(const struct call_received *received) {
-    struct wire delta = received->delta;
-    AUTO_JSON value = received->base ? json_copy(received->base) : NULL;
-    if ((received->base && !value) || !delta_apply(&delta, &value, false, NULL))
-        return NULL;
-    if (!received->status_only)
-        return TAKE(value);
-    AUTO_JSON object = json_new_object();
-    return json_set(object, "status", TAKE(value)) ? TAKE(object) : NULL;
-}
-
-static void read_changed(struct wire *wire, struct call_received *out) {
-    if (!wire_u8(wire))
-        return;
+// The value that the function may change.
+static struct json *read_changed(struct wire *wire, const struct call_received *received) {
     unsigned base = wire_u8(wire);
-    out->status_only = base >= STATUS_ONLY && base < STATUS_ONLY + CALL_DOCUMENTS;
-    base -= out->status_only ? STATUS_ONLY : 0;
-    if (base < CALL_DOCUMENTS)
-        out->base = out->status_only ? json_get(out->documents[base], "status") : out->documents[base];
-    else if (base != NO_BASE)
-        wire_fail(wire);
-    out->delta = *wire;
-    wire->at = wire->end;
-    out->changed = wire->failed ? NULL : call_make_changed(out);
-    if (!out->changed)
-        wire_fail(wire);
+    bool status_only = base >= STATUS_ONLY && base < STATUS_ONLY + CALL_DOCUMENTS;
+    base -= status_only ? STATUS_ONLY : 0;
+    const struct json *from = base < CALL_DOCUMENTS ? received->documents[base] : NULL;
+    from = status_only ? json_get(from, "status") : from;
+    AUTO_JSON value = from ? json_copy(from) : NULL;
+    AUTO_JSON object = status_only ? json_new_object() : NULL;
+    if ((!from && base != NO_BASE) || (from && !value) || !delta_apply(wire, &value, false, NULL))
+        return NULL;
+    if (!status_only)
+        return TAKE(value);
+    return json_set(object, "status", TAKE(value)) ? TAKE(object) : NULL;
 }
 
 bool call_read(struct wire *wire, struct json *places[CALL_PLACES], struct call_received *out) {
@@ -196,9 +184,9 @@ bool call_read(struct wire *wire, struct json *places[CALL_PLACES], struct call_
     read_dropped(wire, places);
     for (size_t i = 0; i < CALL_DOCUMENTS && !wire->failed; i++)
         read_document(wire, places, out, i);
-    if (!wire->failed)
-        read_changed(wire, out);
-    return wire_is_done(wire);
+    bool changes = wire_u8(wire) && !wire->failed;
+    out->changed = changes ? read_changed(wire, out) : NULL;
+    return wire_is_done(wire) && (out->changed || !changes);
 }
 
 void call_received_free(struct call_received *received) {

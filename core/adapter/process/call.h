@@ -53,14 +53,10 @@ struct call_received {
     struct call_context context; // texts within the frame
     const struct json *documents[CALL_DOCUMENTS];
     struct json *own[CALL_DOCUMENTS];
-    struct json *changed;    // owned
-    struct wire delta;       // of `changed`, to make it again
-    const struct json *base; // of it, or of its /status
-    bool status_only;
+    struct json *changed; // owned
 };
 bool call_read(struct wire *wire, struct json *places[CALL_PLACES], struct call_received *out);
 void call_received_free(struct call_received *received);
-struct json *call_make_changed(const struct call_received *received); // anew; NULL when out of memory
 
 // The answer.
 struct call_log {
