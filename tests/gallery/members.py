@@ -55,6 +55,7 @@ ALL = {
     "close": Member("status", f"{CALL}|{ENDED}"),
     "channel": Member("phase", f"{CALL}|frame|answer"),
     "frames": Member("status", f"{CALL}|frame|answer"),
+    "drip": Member("phase", LIMIT),
     "words": Member("status", "the adapter's own words"),
     "longjmp": Member("phase", f"{SIGNAL}|{ENDED}|answer|{LIMIT}"),
     "restart": Member("phase", SIGNAL, until=15),

@@ -187,7 +187,8 @@ enum frame_state frame_receive(int fd, struct buffer *in, int64_t until_ns) {
         if (!buffer_append(in, chunk, (size_t)got))
             return FRAME_GARBAGE;
         enum frame_state state = state_of(in);
-        if (state != FRAME_LATE)
+        bool late = until_ns != 0 && until_ns != CLOCK_NEVER && clock_ticks() >= until_ns;
+        if (state != FRAME_LATE || late)
             return state;
     }
 }
