@@ -211,18 +211,12 @@ static void poke_inbox(void *ctx) {
     inbox_poke(host->inbox);
 }
 
-static void note_adapter_news(void *ctx) {
-    struct host *host = ctx;
-    atomic_store(&host->adapter_news, true);
-    inbox_poke(host->inbox);
-}
-
 static struct error *fill_host(struct host *host) {
     struct budget budget;
     budget_init(&budget, host->config->memory_per_cluster, 0, 0, NULL);
     TRY(clusters_init(host));
     TRY(inbox_new(host->n_clusters, INBOX_MAX, budget.max_queued, &host->inbox));
-    adapter_process_on_ready(note_adapter_news, host);
+    adapter_process_on_ready(poke_inbox, host);
     TRY(queries_new(&host->queries));
     TRY(worker_records_new(&host->records));
     TRY(startup_new(host->config, poke_inbox, host, &host->startup));
@@ -350,8 +344,7 @@ static void take_turn(struct host *host) {
     heartbeat_wait(&host->heart, now_ns, until_ns);
     struct event_item *items = inbox_take(host->inbox, until_ns);
     tick_settings(host, now_and_alive(host)); // a step follows
-    if (atomic_exchange(&host->adapter_news, false))
-        host_adapters_look(host);
+    host_adapters_look(host);
     size_t events = turn_run(&host->turn, items);
     inbox_charge(host->inbox, host->turn.engine, clock_now().mono_ns);
     queries_run(host->queries, host->turn.engine);

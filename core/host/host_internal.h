@@ -80,8 +80,7 @@ struct host {
     size_t n_waiting;
     int64_t left_at_ns; // next check of leaving workers
     atomic_bool stop;
-    atomic_bool adapter_news; // of the process of an adapter
-    struct heartbeat heart;   // of the engine's thread
+    struct heartbeat heart; // of the engine's thread
     int64_t made_ns, published_ns, trim_at_ns;
     size_t churn; // events since the last trim
     bool publish_due, trimmed;

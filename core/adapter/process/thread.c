@@ -244,12 +244,12 @@ void *process_thread(void *owned) {
         pthread_mutex_lock(&process->lock);
         bool news = look(process), stops = process->state == PROCESS_STOPS;
         process->news.ready |= news && process->state == PROCESS_IDLE;
+        if (news)
+            atomic_store(&process->has_news, true);
         plan(process, &of, &until_ns);
         pthread_mutex_unlock(&process->lock);
-        if (news) {
-            atomic_store(&process->has_news, true);
+        if (news)
             tell_ready();
-        }
         if (stops)
             return NULL;
         wait_for(process, of, until_ns);
