@@ -16,6 +16,7 @@ struct loading {
 };
 
 struct error *adapter_load(struct loading *loading, struct adapter **out);
+bool adapter_is_apart(const struct adapters_options *options, const struct adapter_wanted *wanted); // in a process
 void adapter_free(struct adapter *adapter); // NULL is allowed; the shared object stays loaded
 
 struct adapter_file {

@@ -5,6 +5,11 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 
+// Names, of the Makefile; a tool that reads this file alone knows none.
+#ifndef WHARF_ADAPTERS
+#define WHARF_ADAPTERS "job"
+#endif
+
 bool adapter_is_bundled(const struct adapter_wanted *wanted) {
     static const char *const bundled[] = {WHARF_ADAPTERS};
     const char *file = strrchr(wanted->file, '/');
@@ -192,6 +197,8 @@ static void compare(struct building *to) {
         char sha256[65];
         struct error *error = wanted ? adapter_file_check(wanted->file, wanted->sha256, sha256) : NULL;
         const char *differs = !wanted ? "removed" : error ? NULL : find_difference(adapter, wanted, sha256);
+        if (wanted && !error && !differs && adapter_is_apart(to->options, wanted) != (bool)adapter->process)
+            differs = "another isolation";
         if (differs)
             add_later(to, adapter->named, differs);
         to->stays[i] = !differs;

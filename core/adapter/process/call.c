@@ -197,6 +197,31 @@ void call_received_free(struct call_received *received) {
 
 // -- the answer --
 
+void call_write_logs(struct buffer *out, const struct call_log *logs, size_t count, size_t lost) {
+    wire_put_u32(out, count);
+    for (size_t i = 0; i < count; i++) {
+        wire_put_u32(out, logs[i].level);
+        wire_put_text(out, logs[i].message);
+    }
+    wire_put_u32(out, lost);
+}
+
+bool call_read_logs(struct wire *wire, struct call_log logs[CALL_LOGS], size_t *count, size_t *lost) {
+    *count = wire_u32(wire);
+    if (*count > CALL_LOGS) {
+        *count = 0;
+        return wire_fail(wire);
+    }
+    for (size_t i = 0; i < *count; i++) {
+        logs[i].level = wire_u32(wire);
+        logs[i].message = wire_text(wire);
+        if (!logs[i].message)
+            return wire_fail(wire);
+    }
+    *lost = wire_u32(wire);
+    return !wire->failed;
+}
+
 static void write_reads(struct buffer *out, const struct call_reads *reads) {
     wire_put_u8(out, reads->all ? 1 : 0);
     wire_put_u32(out, reads->count);
@@ -232,12 +257,7 @@ void call_write_answer(struct buffer *out, const struct call_answer *answer) {
     wire_put_u32(out, answer->function);
     for (size_t i = 0; i < CALL_WATCHED; i++)
         write_reads(out, &answer->reads[i]);
-    wire_put_u32(out, answer->n_logs);
-    for (size_t i = 0; i < answer->n_logs; i++) {
-        wire_put_u32(out, answer->logs[i].level);
-        wire_put_text(out, answer->logs[i].message);
-    }
-    wire_put_u32(out, answer->lost_logs);
+    call_write_logs(out, answer->logs, answer->n_logs, answer->lost_logs);
 }
 
 bool call_read_answer(struct wire *wire, struct call_answer *out) {
@@ -257,16 +277,7 @@ bool call_read_answer(struct wire *wire, struct call_answer *out) {
     out->function = wire_u32(wire);
     for (size_t i = 0; i < CALL_WATCHED; i++)
         read_reads(wire, &out->reads[i]);
-    out->n_logs = wire_u32(wire);
-    if (out->n_logs > CALL_LOGS)
-        return wire_fail(wire);
-    for (size_t i = 0; i < out->n_logs; i++) {
-        out->logs[i].level = wire_u32(wire);
-        out->logs[i].message = wire_text(wire);
-        if (!out->logs[i].message)
-            return wire_fail(wire);
-    }
-    out->lost_logs = wire_u32(wire);
+    bool logs = call_read_logs(wire, out->logs, &out->n_logs, &out->lost_logs);
     out->delta = *wire;
-    return !wire->failed;
+    return logs && !wire->failed;
 }

@@ -58,11 +58,15 @@ struct call_received {
 bool call_read(struct wire *wire, struct json *places[CALL_PLACES], struct call_received *out);
 void call_received_free(struct call_received *received);
 
-// The answer.
+// Log lines, of a call or of `start`.
 struct call_log {
     uint32_t level;
     const char *message;
 };
+void call_write_logs(struct buffer *out, const struct call_log *logs, size_t count, size_t lost);
+bool call_read_logs(struct wire *wire, struct call_log logs[CALL_LOGS], size_t *count, size_t *lost);
+
+// The answer.
 
 struct call_answer {
     wharf_result result;

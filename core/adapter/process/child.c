@@ -161,12 +161,13 @@ bool child_wants_core(pid_t pid) {
 }
 
 size_t child_memory(pid_t pid) {
-    char path[64];
-    unsigned long size = 0, resident = 0;
+    char path[64], line[128] = "", *end = line;
     snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
     FILE *file = fopen(path, "re");
-    bool read = file && fscanf(file, "%lu %lu", &size, &resident) == 2;
+    bool read = file && fgets(line, sizeof line, file);
     if (file)
         fclose(file);
-    return read ? (size_t)resident * (size_t)sysconf(_SC_PAGESIZE) : 0;
+    if (read)
+        (void)strtoul(line, &end, 10); // the size; then what is resident
+    return (size_t)strtoul(end, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
 }

@@ -156,7 +156,7 @@ static void await_start(struct adapter_process *process) {
 
 static void say_why(const struct adapter_process *process, char *text) {
     bool ended = process->state == PROCESS_DOWN || process->state == PROCESS_STARTING || process->state == PROCESS_ENDS;
-    AUTO_BUFFER(why, 2 * CALL_TROUBLE_MAX);
+    AUTO_BUFFER(why, (size_t)2 * CALL_TROUBLE_MAX);
     buffer_text(&why, !ended             ? "the adapter's process is busy"
                       : process->last[0] ? "the adapter's process starts again after its end: "
                                          : "the adapter's process starts");

@@ -60,12 +60,11 @@ static void a_refused_adapter_is_refused_with_the_same_words(void **state) {
 }
 
 static void a_wrong_setting_has_its_line(void **state) {
-    static const char *const cases[] = {
-        "kinds:\n- group: example.com\n  versions: [v1]\n  kind: Sim\n  plural: 7\n",
-        "kinds:\n- group: example.com\n  versions: [v1]\n  kind: Sim\n  plural: sims\n  managedBy: {field: spec}\n",
-        "kinds:\n- group: example.com\n  versions: [v1]\n  kind: Sim\n  plural: sims\n  managedBy: {field: /spec/m}\n"
-        "  suspend: {field: /spec/suspend}\n  carry: [/metadata/x, /spec/suspend]\n",
-        "kind: []\n", "kinds: []\n"};
+#define SIM "kinds:\n- group: example.com\n  versions: [v1]\n  kind: Sim\n"
+#define CARRY "  suspend: {field: /spec/suspend}\n  carry: [/metadata/x, /spec/suspend]\n"
+    static const char *const cases[] = {SIM "  plural: 7\n", SIM "  plural: sims\n  managedBy: {field: spec}\n",
+                                        SIM "  plural: sims\n  managedBy: {field: /spec/m}\n" CARRY, "kind: []\n",
+                                        "kinds: []\n"};
     (void)state;
     AUTO_TEXT build = text_directory(built);
     AUTO_TEXT path = text_format("%s/adapters/generic.so", build);
