@@ -11,8 +11,8 @@ from load import Load
 from members import ALL, CALL
 from stage import Stage, until
 
-GROUP = 8            # adapters that do harm at the same time
-QUIET = 2.0          # seconds at least
+GROUP = 10           # adapters that do harm at the same time
+QUIET = 1.5          # seconds at least
 HARM = 3.0
 STEP = "0.08192"     # of a second: the engine must have no longer step
 SHARE = 1.05         # of the quiet p99
@@ -55,7 +55,7 @@ class Play:
             self.problems[name].append(str(error))
 
     def run(self):
-        self.configured = time.time()
+        configured = time.time()
         self.stage.configure(self.names)
         self.stage.start()
         pid = self.stage.child.pid
@@ -69,6 +69,8 @@ class Play:
         self._place(called)
         self._rest()
         for group in groups(called):
+            last = configured + max(ALL[name].until for name in group)
+            until("the processes cannot start again", lambda last=last: time.time() > last)
             began, steps = time.monotonic(), self.stage.steps_over(STEP)
             self._harm(group)
             self._window(began, HARM)
@@ -102,8 +104,6 @@ class Play:
 
     def _harm(self, names):
         farms = [self.farms[name] for name in names]
-        last = max(farm.member.until for farm in farms)
-        until("no process can start any more", lambda: time.time() > self.configured + last)
         for farm in farms:
             if farm.member.follows:
                 farm.harm_by_mirror(self.worker, "first")
@@ -111,8 +111,10 @@ class Play:
                 farm.make_bad(self.client, "bad-0")
         for farm in farms:
             with self.blame(farm.name):
-                self._check_note(farm, "first" if farm.member.follows else "bad-0")
-                if not farm.member.until:
+                if farm.member.until:   # the pause may come before the end of the call is told
+                    until(f"the kind of {farm.name} pauses", lambda farm=farm: farm.is_paused)
+                else:
+                    self._check_note(farm, "first" if farm.member.follows else "bad-0")
                     self._check_back(farm)
         paused = [farm for farm in farms if farm.member.said and not farm.member.calls and not farm.member.until]
         for farm in paused:
