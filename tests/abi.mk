@@ -38,5 +38,5 @@ $(ABI_ADAPTERS):
 	$(link_adapter)
 
 .PHONY: abi
-abi: $(ABI_TESTS) $(ABI_ADAPTERS)
+abi: $(ABI_TESTS) $(ABI_ADAPTERS) $(B)/wharf-adapter
 	@sh tests/abi/run.sh $(B)

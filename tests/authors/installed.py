@@ -8,7 +8,7 @@ import subprocess
 from shell import Skipped, Wrong
 
 FILES = ("bin/wharf", "bin/kubectl-wharf", "bin/kubectl_complete-wharf", "share/bash-completion/completions/wharf",
-         "share/zsh/site-functions/_wharf", "share/fish/vendor_completions.d/wharf.fish", "bin/wharf-sandbox", "libexec/wharf/wharf-conformance", "include/wharf/adapter.h", "lib/pkgconfig/wharf-adapter.pc",
+         "share/zsh/site-functions/_wharf", "share/fish/vendor_completions.d/wharf.fish", "bin/wharf-sandbox", "libexec/wharf/wharf-conformance", "libexec/wharf/wharf-adapter", "include/wharf/adapter.h", "lib/pkgconfig/wharf-adapter.pc",
          "lib/systemd/system/wharf.service",
          "lib/wharf/adapters/job.so", "share/man/man1/wharf.1", "share/man/man1/wharf-sandbox.1", "share/man/man3/wharf-adapter.3",
          "share/doc/wharf/adapters.md", "share/doc/wharf/abi.md", "share/doc/wharf/security.md",
