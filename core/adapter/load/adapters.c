@@ -43,6 +43,12 @@ static void free_table(struct adapters *adapters) {
     for (size_t i = 0; i < adapters->count; i++)
         if (!former || i >= former->count || former->list[i] != adapters->list[i])
             adapter_free(adapters->list[i]);
+    for (size_t i = 0; i < adapters->n_refused; i++) {
+        free(adapters->refused[i].name);
+        free(adapters->refused[i].file);
+        free(adapters->refused[i].problem);
+    }
+    free(adapters->refused);
     free(adapters->list);
     free(adapters->kinds);
     free(adapters);
@@ -112,7 +118,18 @@ static struct error *append_kinds(struct adapters *table, const struct adapter *
     return NULL;
 }
 
+// For those who ask a running host; out of memory, the log alone has it.
+static void keep_refused(struct adapters *table, const struct adapter_wanted *wanted, const char *problem) {
+    struct adapter_refused *refused = array_next(&table->refused, table->n_refused, sizeof *refused);
+    if (refused) {
+        *refused = (struct adapter_refused){strdup(wanted->name), strdup(wanted->file), strdup(problem)};
+        table->n_refused++;
+    }
+}
+
 static void report(const struct building *to, const struct adapter_wanted *wanted, size_t line, struct error *error) {
+    if (error)
+        keep_refused(to->table, wanted, error_text(error));
     error = error_wrap(error, "adapter %s", wanted->name);
     if (line > 0)
         error = error_wrap(error, "%s:%zu", to->options->config_path, line);

@@ -130,16 +130,19 @@ static enum call_trouble ask(struct adapter_process *process, const struct call_
     }
     process_set_state(process, PROCESS_CALLING);
     buffer_reset(&process->in);
-    int64_t until_ns = process->since_ns + PROCESS_WALL_NS;
-    bool sent = frame_send(process->child.channel, &process->out, until_ns);
-    enum call_trouble trouble = sent ? wait_for_answer(process, text) : CALL_WAITS;
+    process->sent = 0;
+    int64_t until_ns = process->since_ns + (process->patient ? PROCESS_WALL_NS : PROCESS_WAIT_NS);
+    enum frame_state state = frame_send_part(process->child.channel, &process->out, &process->sent, until_ns);
+    process->cpu_ns = state == FRAME_LATE ? child_cpu_ns(&process->child) : 0;
+    enum call_trouble trouble = state == FRAME_WHOLE ? wait_for_answer(process, text) : CALL_WAITS;
     if (trouble == CALL_WAITS) {
         snprintf(text, CALL_TROUBLE_MAX, "the adapter's process is busy");
         give_up_waiting(process, question);
     }
-    if (!sent)
-        process_fail(process, true, "%s", "");
-    return !sent && process->patient ? await_end(process, text) : trouble;
+    if (state == FRAME_WHOLE || (state == FRAME_LATE && !process->patient))
+        return trouble;
+    process_fail(process, true, "%s", "");
+    return process->patient ? await_end(process, text) : trouble;
 }
 
 // For a patient caller: until the process has started, or cannot.
@@ -172,10 +175,27 @@ static enum call_trouble take_known(struct adapter_process *process, struct wire
     return CALL_BROKEN;
 }
 
+// The thread has the lock for as long as the kernel lets it: the engine does not wait for that.
+static bool lock(struct adapter_process *process) {
+    struct timespec until;
+    if (process->patient)
+        return pthread_mutex_lock(&process->lock) == 0;
+    if (pthread_mutex_trylock(&process->lock) == 0)
+        return true;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += PROCESS_WAIT_NS;
+    until.tv_sec += until.tv_nsec / CLOCK_SECOND;
+    until.tv_nsec %= CLOCK_SECOND;
+    return pthread_mutex_timedlock(&process->lock, &until) == 0;
+}
+
 enum call_trouble process_begin(struct adapter_process *process, const struct call_question *question,
                                 struct wire *answer, char *text) {
     enum call_trouble trouble = CALL_WAITS;
-    pthread_mutex_lock(&process->lock);
+    if (!lock(process)) {
+        snprintf(text, CALL_TROUBLE_MAX, "the adapter's process is busy");
+        return trouble;
+    }
     if (process->patient)
         await_start(process);
     int64_t now_ns = clock_ticks();
@@ -220,8 +240,10 @@ void process_end(struct adapter_process *process, const char *garbage) {
 }
 
 uint32_t process_retry_ms(struct adapter_process *process) {
-    AUTO_LOCK(&process->lock);
+    if (!lock(process))
+        return BUSY_RETRY_MS;
     int64_t wait_ns = process->state == PROCESS_DOWN ? process->next_start_ns - clock_ticks() : 0;
+    pthread_mutex_unlock(&process->lock);
     return BUSY_RETRY_MS + (uint32_t)(clock_later(wait_ns, 0) / CLOCK_MS);
 }
 
@@ -242,6 +264,17 @@ bool adapter_process_state(const struct adapter *adapter, struct adapter_state *
     text_copy(out->last, sizeof out->last, process->last);
     if (process->state == PROCESS_DOWN)
         out->next_start_ns = clock_now().mono_ns + (process->next_start_ns - clock_ticks());
+    return true;
+}
+
+bool adapter_process_news(const struct adapter *adapter, struct adapter_news *out) {
+    struct adapter_process *process = adapter->process;
+    if (!process || !atomic_load(&process->has_news) || !lock(process))
+        return false;
+    atomic_store(&process->has_news, false);
+    *out = process->news;
+    process->news = (struct adapter_news){.ready = false};
+    pthread_mutex_unlock(&process->lock);
     return true;
 }
 

@@ -186,7 +186,7 @@ static struct error *open_signals(struct signals *signals) {
     if (thread_start("signals", 0, signals_main, signals, &signals->thread) != 0)
         return error_new(ERROR_IO, "cannot start the signal thread");
     watch_crashes();
-    net_start();
+    net_start(); // on the thread that runs the engine
     if (atexit(on_exit_in_adapter) != 0)
         return error_no_memory();
     return NULL;

@@ -93,7 +93,7 @@ void aside_adapter_busy(const struct engine *engine, struct aside_adapter *adapt
 
 void aside_adapter_ready(struct engine *engine, const struct adapter *of) {
     for (struct aside_adapter *adapter = engine->aside.adapters; adapter; adapter = adapter->next)
-        if (adapter->kind->adapter == of && adapter->state != ASIDE_PAUSED) {
+        if ((!of || adapter->kind->adapter == of) && adapter->state != ASIDE_PAUSED) {
             adapter->until_ns = 0;
             adapter->waits = 0;
         }
@@ -227,7 +227,7 @@ void aside_adapters_count(struct engine *engine) {
 
 void aside_adapters_tick(struct engine *engine) {
     for (struct aside_adapter *adapter = engine->aside.adapters; adapter; adapter = adapter->next) {
-        if (adapter->failed_to_load)
+        if (adapter->failed_to_load && adapter->state != ASIDE_PAUSED)
             pause_kinds(engine, adapter, "the adapter does not load");
         adapter->failed_to_load = false;
         bool due = adapter->until_ns <= engine->now.mono_ns;
