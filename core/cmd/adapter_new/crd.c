@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #define FILE_MAX ((size_t)64 << 20)
+#define PRESERVE "x-kubernetes-preserve-unknown-fields"
 #define LISTED 8 // names of kinds in a message
 
 // The CRDs of a file.
@@ -148,6 +149,10 @@ struct error *crd_read(const char *path, const char *kind, struct description *o
     if (!schema_property(out->schema, "spec"))
         return wrong(path, out, "spec.versions",
                      description_text(out, "%s: found no spec in the schema, expected one", out->main_version));
+    if (!schema_property(out->schema, "status") && !json_bool(json_get(out->schema, PRESERVE), false))
+        return wrong(path, out, "spec.versions",
+                     description_text(out, "%s: found no status in the schema, expected one: the host copies it",
+                                      out->main_version));
     out->has_subresource = json_is(json_path(out->version, "subresources", "status", NULL), JSON_OBJECT);
     TRY(places_find(out, "spec", &out->spec));
     return places_find(out, "status", &out->status);

@@ -126,7 +126,8 @@ bool text_is_one_of(const char *text, const char *const *list);
 // sample.c. An object that is valid by the schema as far as a schema without its rules (CEL) says, with each field of
 // the description. NULL when out of memory. json_free()
 struct json *sample_object(struct description *description);
-// The steps in which an object gets to the phase of a rule: an array of documents as in wharf adapter test.
+// The steps in which an object gets to the phase of a rule, or without a pointer to any status: an array of documents
+// as in wharf adapter test.
 struct json *sample_life(struct description *description, const struct row *rule);
 
 // sample_value.c
@@ -145,3 +146,9 @@ void guess_manager(struct description *description);
 void guess_mirror(struct description *description);
 void guess_pods(struct description *description);
 void guess_status(struct description *description);
+
+// guess_phases.c, for guess_status.
+void guess_phases(struct description *description, const struct place *conditions);
+// A text of the status named like a state, and one with an enum if wanted; NULL: none.
+const struct place *guess_state(const struct description *description, bool with_enum);
+const struct json *conditions_items(const struct place *conditions); // the schema of a condition; NULL for NULL

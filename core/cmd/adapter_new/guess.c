@@ -183,6 +183,15 @@ static void guess_suspend(struct description *d) {
 
 // -- fields that a mirror must not have --
 
+static bool is_below_removed(const struct description *d, const struct place *place) {
+    for (size_t i = 0; i < d->members[REMOVED].count; i++) {
+        const char *removed = d->members[REMOVED].list[i].text;
+        if (text_has_prefix(place->pointer, removed) && place->pointer[strlen(removed)] == '/')
+            return true;
+    }
+    return false;
+}
+
 static bool deletes_itself(const struct place *place) {
     const char *name = place->name;
     return !place->in_list && place->depth > 0 && place->depth <= SETTING_DEPTH &&
@@ -195,6 +204,8 @@ static void guess_removed(struct description *d) {
     const char *own = description_row(d, MANAGED_BY)->text;
     for (size_t i = 0; i < d->spec.count; i++) {
         const struct place *place = d->spec.list[i];
+        if (is_below_removed(d, place))
+            continue;
         if (deletes_itself(place))
             description_add(d, REMOVED, place->pointer,
                             description_text(d,

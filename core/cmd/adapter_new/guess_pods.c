@@ -7,8 +7,6 @@
 
 #include <strings.h>
 
-#define SETTING_DEPTH 2 // of fields that concern the whole object
-
 static const char *const count_names[] = {"replicas", "parallelism", "workers",  "numWorkers", "workerCount",
                                           "numNodes", "nodes",       "machines", "instances",  "numReplicas",
                                           "count",    "size",        NULL};
@@ -70,10 +68,10 @@ static const char *const *find_counts(struct description *d, const struct place 
     for (const struct place *p = template_->up; p; child = p->name, p = p->up) {
         const char *named = number_named_after(p, child), *plain = first_number(p, count_names);
         const char *factor = first_number(p, factor_names);
+        if (factor) // the list is reversed at the end
+            add_count(d, &counts, p, factor);
         if (named || plain)
             add_count(d, &counts, p, named ? named : plain);
-        if (factor)
-            add_count(d, &counts, p, factor);
         for (size_t i = 0; plain && !named && i < d->spec.count; i++)
             *shared |= d->spec.list[i] != template_ && d->spec.list[i]->up == p && d->spec.list[i]->pods != NOT_PODS;
     }
@@ -175,7 +173,8 @@ static void carry_settings(struct description *d) {
     static const char *const names[] = {"activeDeadlineSeconds", "backoffLimit", "maxParallelism", NULL};
     for (size_t i = 0; i < d->spec.count; i++) {
         const struct place *place = d->spec.list[i];
-        if (!place->in_list && place->depth > 0 && place->depth <= SETTING_DEPTH && text_is_one_of(place->name, names))
+        bool whole = place->depth == 1 || (place->depth == 2 && strcasestr(place->up->name, "policy"));
+        if (!place->in_list && whole && text_is_one_of(place->name, names))
             carry(d, place->pointer, "By its name: may it change during a run?");
     }
 }

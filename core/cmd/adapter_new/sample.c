@@ -100,6 +100,8 @@ static bool add_condition(struct description *d, struct json *status, const stru
     for (size_t i = 0; i < COUNT(members) && done; i++)
         if (!items || schema_property(items, members[i][0]))
             done = json_set(condition, members[i][0], json_new_string(members[i][1]));
+    if (done && schema_property(items, "observedGeneration"))
+        done = json_set(condition, "observedGeneration", json_new_int64(1));
     return done && json_append(list, TAKE(condition)) && pointer_set(status, rule->text, TAKE(list));
 }
 
@@ -110,14 +112,15 @@ static struct json *make_status(struct description *d, const struct row *rule) {
     bool final = rule->number == WHARF_SUCCEEDED || rule->number == WHARF_FAILED;
     bool done = object && json_set(object, "status", schema ? sample_value(schema) : json_new_object());
     for (size_t i = 0; i < d->members[STATUS_REMOVED].count && done; i++)
-        if (!strstr(d->members[STATUS_REMOVED].list[i].text, "/conditions/"))
+        if (!rule->is_condition || !text_has_prefix(d->members[STATUS_REMOVED].list[i].text, rule->text))
             sample_reach(object, d->schema, d->members[STATUS_REMOVED].list[i].text);
-    sample_reach(object, d->schema, rule->text); // with what its parents require
+    if (rule->text)
+        sample_reach(object, d->schema, rule->text); // with what its parents require
     if (done && generation)
         done = pointer_set(object, generation->text, json_new_int64(1));
     if (done && finished && final)
         done = pointer_set(object, finished->text, json_new_string(TIME));
-    if (done)
+    if (done && rule->text)
         done = rule->is_condition ? add_condition(d, object, rule)
                                   : pointer_set(object, rule->text, json_new_string(rule->value));
     return done ? json_detach(object, "status") : NULL;
@@ -139,6 +142,7 @@ struct json *sample_life(struct description *d, const struct row *rule) {
     AUTO_JSON one = json_new_object();
     bool done = steps && one && (rule->number != WHARF_SUSPENDED || add_suspension(d, steps)) &&
                 json_set(one, "status", make_status(d, rule)) &&
-                json_set(one, "phase", json_new_string(phases[rule->number])) && json_append(steps, TAKE(one));
+                (!rule->text || json_set(one, "phase", json_new_string(phases[rule->number]))) &&
+                json_append(steps, TAKE(one));
     return done ? TAKE(steps) : NULL;
 }

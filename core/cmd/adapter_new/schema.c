@@ -59,7 +59,7 @@ static void classify(struct place *place) {
     const struct json *spec = schema_property(place->schema, "spec");
     if (schema_is_pod_spec(spec))
         place->pods = POD_TEMPLATE;
-    else if (schema_is_pod_spec(place->schema))
+    else if (schema_is_pod_spec(place->schema) && schema_property(place->schema, "nodeSelector"))
         place->pods = POD_SPEC;
     else if (schema_is_open(place->schema) &&
              (is_named_template(place->name) || text_has_word(schema_text(place->schema), "PodTemplateSpec")))

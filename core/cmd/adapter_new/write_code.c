@@ -51,21 +51,6 @@ static void write_helpers(const struct writer *w) {
     }
 }
 
-static void write_text_list(const struct writer *w, const char *name, const struct rows *rows) {
-    const char *last = NULL;
-    const char **texts = calloc(rows->count + 1, sizeof(*texts));
-    if (!texts) {
-        w->out->failed = true;
-        return;
-    }
-    for (size_t i = 0; i < rows->count; i++) {
-        texts[i] = rows->list[i].text;
-        write_reason(w, 0, rows->list[i].why, &last);
-    }
-    write_texts(w, name, 0, texts);
-    free(texts);
-}
-
 static void write_lists(const struct writer *w) {
     for (size_t i = 0; i < COUNT(members); i++) {
         const struct rows *rows = &w->d->members[members[i].member];
@@ -76,7 +61,7 @@ static void write_lists(const struct writer *w) {
         if (members[i].item)
             write_items(w, members[i].name, members[i].item, rows);
         else
-            write_text_list(w, members[i].name, rows);
+            write_text_rows(w, members[i].name, rows);
         buffer_char(w->out, '\n');
     }
 }

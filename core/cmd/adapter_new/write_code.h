@@ -20,6 +20,8 @@ void write_literal(const struct writer *writer, const char *text);             /
 void write_enum(const struct writer *writer, const char *name);                // without "WHARF_"
 // `static const char *const versions[] = {"v1", NULL};`
 void write_texts(const struct writer *writer, const char *name, size_t number, const char *const *texts);
+// The same of rows, with their reasons.
+void write_text_rows(const struct writer *writer, const char *name, const struct rows *rows);
 // The reason as a comment, unless it is that of the row before.
 void write_reason(const struct writer *writer, size_t indent, const char *why, const char **last);
 // The function that makes an item, in C++ and Rust.

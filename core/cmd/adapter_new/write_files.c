@@ -92,13 +92,15 @@ static const char *life_name(struct description *d, size_t index) {
     AUTO_BUFFER(name, 4096);
     for (const char *c = rule->value; *c; c++)
         buffer_char(&name, isalnum((unsigned char)*c) ? (char)tolower((unsigned char)*c) : '-');
-    if (number > 1)
+    if (rule->status)
+        buffer_printf(&name, "-%s", strcmp(rule->status, "False") == 0 ? "false" : "true");
+    else if (number > 1)
         buffer_printf(&name, "-%zu", number);
     return description_text(d, "%s.yaml", name.data ? name.data : "");
 }
 
-static struct error *write_life(struct description *d, const char *directory, size_t index) {
-    const struct row *rule = &d->members[PHASES].list[index];
+static struct error *write_life(struct description *d, const char *directory, const char *file,
+                                const struct row *rule) {
     AUTO_JSON steps = sample_life(d, rule);
     AUTO_BUFFER(text, TEXT_MAX);
     if (!steps)
@@ -109,7 +111,7 @@ static struct error *write_life(struct description *d, const char *directory, si
         buffer_text(&text, step == json_first(steps) ? "" : "---\n");
         text.failed |= !yaml_print(step, &text);
     }
-    return write_file(directory, life_name(d, index), &text);
+    return write_file(directory, file, &text);
 }
 
 static struct error *write_objects(struct description *d, const char *directory) {
@@ -122,8 +124,9 @@ static struct error *write_objects(struct description *d, const char *directory)
                    "An object that the schema accepts, with each field of the adapter: replace it by real ones.",
                    sample));
     for (size_t i = 0; i < d->members[PHASES].count; i++)
-        TRY(write_life(d, folder, i));
-    return NULL;
+        TRY(write_life(d, folder, life_name(d, i), &d->members[PHASES].list[i]));
+    static const struct row any = {.number = WHARF_ACTIVE};
+    return d->members[PHASES].count > 0 ? NULL : write_life(d, folder, "active.yaml", &any);
 }
 
 struct error *write_directory(struct description *d, enum language language, const char *directory) {

@@ -9,6 +9,7 @@
 #include <ctype.h>
 
 #define CELLS_MAX 6
+#define LINE_MAX 80 // bytes of texts in one line
 
 // The layout of a list's item.
 enum cell { CELL_END, CELL_TEXT, CELL_TEXTS, CELL_NUMBER };
@@ -74,26 +75,51 @@ void write_enum(const struct writer *w, const char *name) {
     buffer_printf(w->out, "%s%s", is_rust(w) ? "" : "WHARF_", name);
 }
 
-// `static const char *const versions[] = {"v1", NULL};`
-void write_texts(const struct writer *w, const char *name, size_t number, const char *const *texts) {
-    size_t count = 0;
-    while (texts[count])
-        count++;
-    if (is_rust(w))
-        buffer_text(w->out, "static ");
-    else
-        buffer_text(w->out, w->language == LANGUAGE_C ? "static const char *const " : "constexpr const char *");
+static void begin_texts(const struct writer *w, const char *name, size_t number, size_t count) {
+    static const char *const before[] = {"static const char *const ", "constexpr const char *", "static "};
+    buffer_text(w->out, before[w->language]);
     write_name(w, name, number);
     if (is_rust(w))
         buffer_printf(w->out, ": Shared<[Text; %zu]> = Shared([", count + 1);
     else
         buffer_text(w->out, "[] = {");
-    for (size_t i = 0; i < count; i++) {
-        write_literal(w, texts[i]);
-        buffer_text(w->out, ", ");
-    }
+}
+
+static void end_texts(const struct writer *w) {
     write_null(w);
     buffer_text(w->out, is_rust(w) ? "]);\n" : "};\n");
+}
+
+void write_texts(const struct writer *w, const char *name, size_t number, const char *const *texts) {
+    size_t count = 0, len = 0;
+    for (; texts[count]; count++)
+        len += strlen(texts[count]);
+    bool wide = len > LINE_MAX;
+    begin_texts(w, name, number, count);
+    for (size_t i = 0; i < count; i++) {
+        buffer_text(w->out, wide ? "\n    " : "");
+        write_literal(w, texts[i]);
+        buffer_text(w->out, wide ? "," : ", ");
+    }
+    buffer_text(w->out, wide ? "\n    " : "");
+    end_texts(w);
+}
+
+void write_text_rows(const struct writer *w, const char *name, const struct rows *rows) {
+    const char *last = NULL;
+    bool has_reason = false;
+    for (size_t i = 0; i < rows->count; i++)
+        has_reason = has_reason || rows->list[i].why;
+    begin_texts(w, name, 0, rows->count);
+    for (size_t i = 0; i < rows->count; i++) {
+        buffer_text(w->out, has_reason ? "\n" : "");
+        write_reason(w, 4, rows->list[i].why, &last);
+        buffer_text(w->out, has_reason ? "    " : "");
+        write_literal(w, rows->list[i].text);
+        buffer_text(w->out, has_reason ? "," : ", ");
+    }
+    buffer_text(w->out, has_reason ? "\n    " : "");
+    end_texts(w);
 }
 
 // -- items --
