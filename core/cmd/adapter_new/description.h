@@ -59,6 +59,7 @@ struct row {
     const char *status, *reason, *message; // of a phase rule; of a status change
     const char *const *counts;             // of pods, ends with NULL
     uint32_t number, flags;                // `when`, the phase, or the bits
+    bool is_known;                         // a phase rule that the schema names
     bool is_condition;                     // `text` is a list of conditions
     bool is_template;                      // the fields of a pod template that can change while the object is suspended
     const char *why;                       // a comment; NULL: none

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #define CONDITIONS "/status/conditions"
+#define USUAL "Usual for kinds that can be suspended."
 
 // Words for phases, as controllers write them.
 static const struct {
@@ -54,6 +55,7 @@ static void add_rule(struct description *d, const char *pointer, const char *wor
     struct row *row = description_add(d, PHASES, pointer, why);
     row->value = word;
     row->number = phase;
+    row->is_known = why && strcmp(why, USUAL) != 0;
     const struct place *place = places_at(&d->status, pointer);
     row->is_condition = place ? schema_is(place->schema, "array") : strcmp(pointer, CONDITIONS) == 0;
     row->flags = phase == WHARF_SUSPENDED ? WHARF_RULE_WHILE_SUSPENDED : 0;
@@ -71,7 +73,7 @@ static bool add_words(struct description *d, const char *pointer, const char *te
         if (text_has_word(text, words[i].word))
             add_rule(d, pointer, words[i].word, words[i].phase, why);
         else if (words[i].phase == WHARF_SUSPENDED && words[i].usual)
-            add_rule(d, pointer, words[i].word, WHARF_SUSPENDED, "Usual for kinds that can be suspended.");
+            add_rule(d, pointer, words[i].word, WHARF_SUSPENDED, USUAL);
     return succeeds && fails;
 }
 
@@ -186,8 +188,7 @@ void guess_phases(struct description *d, const struct place *conditions) {
         return;
     }
     bool by_state =
-        state && (!conditions || text_is_one_of(state->name, (const char *const[]){"phase", "state", NULL}) ||
-                  text_has_suffix(state->name, "DeploymentStatus"));
+        state && (!conditions || text_is_one_of(state->name, (const char *const[]){"phase", "state", NULL}));
     if (by_state)
         add_usual(d, state->pointer, NULL);
     else

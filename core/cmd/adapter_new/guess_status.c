@@ -80,7 +80,7 @@ static void guess_suspension(struct description *d, const struct place *conditio
     const struct rows *rules = &d->members[PHASES];
     for (size_t i = 0; conditions && i < rules->count; i++) {
         const struct row *rule = &rules->list[i];
-        if (rule->number != WHARF_SUSPENDED || !rule->why || strcmp(rule->text, CONDITIONS) != 0)
+        if (rule->number != WHARF_SUSPENDED || !rule->is_known || strcmp(rule->text, CONDITIONS) != 0)
             continue;
         struct row *on = description_add(d, SUSPENDED_STATUS, rule->value, "The host writes this without a mirror.");
         on->status = "True";

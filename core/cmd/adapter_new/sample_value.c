@@ -8,7 +8,8 @@
 #include <math.h>
 #include <regex.h>
 
-#define MAP_KEY "main" // the name of a member of a map
+#define SAMPLE "sample" // a text where any will do
+#define MAP_KEY "main"  // the name of a member of a map
 
 // -- texts --
 
@@ -27,7 +28,7 @@ static const struct {
     {"email", "sample@example.com"},
     {"uuid", "8f14e45f-ceea-467f-a9d5-2f1c3a5c7b10"},
     {"byte", "c2FtcGxl"},
-    {NULL, "sample"},
+    {NULL, SAMPLE},
     {NULL, "Sample"},
     {NULL, "SAMPLE"},
     {NULL, "1"},
@@ -64,7 +65,8 @@ static bool fits(const struct json *schema, const regex_t *pattern, const char *
 static const char *choose_text(const struct json *schema, const regex_t *pattern) {
     const char *format = json_string_or(json_get(schema, "format"), "");
     for (size_t i = 0; i < COUNT(texts); i++)
-        if ((texts[i].format ? strcmp(texts[i].format, format) == 0 : true) && fits(schema, pattern, texts[i].text))
+        if ((texts[i].format ? strcmp(texts[i].format, format) == 0 : pattern || strcmp(texts[i].text, SAMPLE) == 0) &&
+            fits(schema, pattern, texts[i].text))
             return texts[i].text;
     return NULL;
 }
