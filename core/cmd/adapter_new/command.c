@@ -63,13 +63,7 @@ static struct error *run_new(struct call *call) {
         return error_new(ERROR_USAGE, "NAME: found \"%s\", expected lower-case letters, digits and \"-\"", d.name);
     if (generic && (d.name || flags_value(call, "output")))
         return error_new(ERROR_USAGE, "--generic prints settings: expected neither NAME nor --output");
-    TRY(crd_read(flags_value(call, "crd"), flags_value(call, "kind"), &d));
-    guess_manager(&d);
-    guess_mirror(&d);
-    guess_pods(&d);
-    guess_status(&d);
-    if (d.failed)
-        return error_no_memory();
+    TRY(guess_kind(flags_value(call, "crd"), flags_value(call, "kind"), &d));
     return generic ? print_generic(&d) : write_source(&d, call);
 }
 

@@ -142,11 +142,13 @@ struct json *sample_reach(struct json *root, const struct json *schema, const ch
 // The value of a managedBy field for the kind's own controller; NULL: the schema names none.
 const char *guess_builtin(struct description *description, const struct json *schema);
 
-// guess.c, guess_pods.c, guess_status.c: fill the members.
-void guess_manager(struct description *description);
-void guess_mirror(struct description *description);
-void guess_pods(struct description *description);
-void guess_status(struct description *description);
+// guess.c
+// Reads the CRD and fills the description, whose other members are zero.
+struct error *guess_kind(const char *path, const char *kind, struct description *out);
+
+// For guess_kind.
+void guess_pods(struct description *description);   // guess_pods.c
+void guess_status(struct description *description); // guess_status.c
 
 // guess_phases.c, for guess_status.
 void guess_phases(struct description *description, const struct place *conditions);

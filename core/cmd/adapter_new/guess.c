@@ -127,7 +127,7 @@ static void use_label(struct description *d) {
     description_add(d, MANAGED_BY_ALLOWED, LABEL_VALUE, "The value of a label cannot have a slash.");
 }
 
-void guess_manager(struct description *d) {
+static void guess_manager(struct description *d) {
     const struct place *own = NULL;
     for (size_t i = 0; i < d->spec.count && !own; i++) {
         const struct place *place = d->spec.list[i];
@@ -143,7 +143,8 @@ void guess_manager(struct description *d) {
         guess_values(d, own);
     } else
         use_label(d);
-    guess_names(d);
+    if (!d->failed)
+        guess_names(d);
 }
 
 // -- suspending --
@@ -222,7 +223,15 @@ static void guess_removed(struct description *d) {
                          "vanish before its status is copied.");
 }
 
-void guess_mirror(struct description *d) {
+static void guess_mirror(struct description *d) {
     guess_suspend(d);
     guess_removed(d);
+}
+
+struct error *guess_kind(const char *path, const char *kind, struct description *out) {
+    void (*const guesses[])(struct description *) = {guess_manager, guess_mirror, guess_pods, guess_status};
+    TRY(crd_read(path, kind, out));
+    for (size_t i = 0; i < COUNT(guesses) && !out->failed; i++)
+        guesses[i](out);
+    return out->failed ? error_no_memory() : NULL;
 }

@@ -104,7 +104,10 @@ static void guess_one(struct description *d, const struct place *place) {
                                     : "";
     struct row *row =
         description_add(d, PODS, place->pointer, description_text(d, "%s%s", whys[place->pods], sentence));
-    row->counts = counts;
+    if (d->failed)
+        free((void *)(uintptr_t)counts);
+    else
+        row->counts = counts;
 }
 
 static const char *pod_specs(struct description *d) {

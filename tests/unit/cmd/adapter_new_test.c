@@ -25,12 +25,7 @@ static void must(struct error *error) {
 
 static void guess(const char *path, const char *kind, struct description *out) {
     *out = (struct description){.name = "sample"};
-    must(crd_read(path, kind, out));
-    guess_manager(out);
-    guess_mirror(out);
-    guess_pods(out);
-    guess_status(out);
-    assert_false(out->failed);
+    must(guess_kind(path, kind, out));
 }
 
 static const char *text_of(const struct description *d, enum member member) {
