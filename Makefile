@@ -107,6 +107,7 @@ $(B)/commit: FORCE
 	@cmp -s $@.now $@ && rm $@.now || mv $@.now $@
 
 $(B)/core/cmd/line/complete.o: $(wildcard core/cmd/line/completion.*)
+$(B)/core/cmd/adapter_new/write_code.o $(B)/core/cmd/adapter_new/write_files.o: $(wildcard core/cmd/adapter_new/parts/*) examples/adapter-rust/wharf.rs
 
 # The page at "/" is one file, made of its parts and taken into the program by the assembler (.incbin).
 UI_PARTS := $(addprefix core/serve/ui/,begin.html style.css body.html api.js model.js route.js clusters.js table.js story.js main.js end.html)

@@ -18,8 +18,9 @@ unit: $(UNIT_RUN) $(ADAPTERS)
 unit_bin = $(filter $(1:%=$(B)/unit/%_test),$(UNIT_BIN))
 unit_obj = $(1:%=$(B)/tests/unit/%.o)
 
-$(call unit_bin,cmd/% fault/plan): $(B)/cmd.a
+$(call unit_bin,cmd/% fault/plan fault/adapter_new): $(B)/cmd.a
 $(call unit_bin,conform/%): $(B)/conform.a
+$(call unit_bin,cmd/adapter_new): $(SHIPPED)
 $(call unit_bin,demo/%): $(B)/tests/demo/table.o $(B)/tests/demo/screen.o $(B)/tests/demo/jobs.o $(WORLD_HTTP)
 $(call unit_bin,demo/%): private LIBS += $(WORLD_LIBS)
 $(call unit_bin,engine/% serve/api serve/api_explain serve/worker): $(call unit_obj,engine/stage) $(WORLD)
