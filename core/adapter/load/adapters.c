@@ -28,6 +28,7 @@ static void free_table(struct adapters *adapters) {
             adapter_free(adapters->list[i]);
     free(adapters->list);
     free(adapters->kinds);
+    free(adapters->scorers);
     free(adapters);
 }
 
@@ -87,12 +88,13 @@ static struct error *append(void *list, size_t *count, const void *item) {
     return NULL;
 }
 
-// Appends the adapter's own kinds.
-static struct error *append_kinds(struct adapters *table, const struct adapter *adapter) {
+// Appends the adapter's own kinds and its scorer.
+static struct error *append_own(struct adapters *table, const struct adapter *adapter) {
+    const struct scorer *scorer = &adapter->scorer;
     TRY(check_distinct(table, adapter));
     for (size_t i = adapter->n_inherited; i < adapter->n_kinds; i++)
         TRY(append(&table->kinds, &table->n_kinds, &adapter->kinds[i]));
-    return NULL;
+    return scorer->score ? append(&table->scorers, &table->n_scorers, &scorer) : NULL;
 }
 
 static void report(const struct building *to, const struct adapter_wanted *wanted, size_t line, struct error *error) {
@@ -188,7 +190,7 @@ static struct error *add_new(struct building *to, struct loading *loading) {
         add_later(to, loading->wanted->name, "a kind of it is still that of a former adapter");
         return NULL;
     }
-    TRY(append_kinds(to->table, adapter));
+    TRY(append_own(to->table, adapter));
     TRY(append(&to->table->list, &to->table->count, &adapter));
     adapter = NULL;
     to->changed = true;
@@ -239,7 +241,7 @@ static struct error *add_kinds(struct building *to, size_t index, struct loading
     }
     if (!inherit(former, adapter))
         return error_no_memory();
-    TRY(append_kinds(to->table, adapter));
+    TRY(append_own(to->table, adapter));
     to->table->list[index] = TAKE(adapter);
     to->changed = true;
     return NULL;
@@ -288,6 +290,8 @@ static struct error *extend(struct building *to, struct adapters *former) {
         TRY(append(&to->table->list, &to->table->count, &former->list[i]));
     for (size_t k = 0; k < former->n_kinds; k++)
         TRY(append(&to->table->kinds, &to->table->n_kinds, &former->kinds[k]));
+    for (size_t i = 0; i < former->n_scorers; i++)
+        TRY(append(&to->table->scorers, &to->table->n_scorers, &former->scorers[i]));
     compare(to);
     return load_all(to);
 }
