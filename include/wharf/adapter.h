@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// wharf/adapter.h - the adapter ABI, version 1.1. The one public header of wharf, and all that an adapter needs.
+// wharf/adapter.h - the adapter ABI, version 1.2. The one public header of wharf, and all that an adapter needs.
 //
 // An adapter teaches the wharf host one or more Kubernetes workload kinds. The host watches the management cluster,
 // finds the objects ("workloads") that are delegated to it through the kind's managedBy field, creates a copy

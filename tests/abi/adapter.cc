@@ -55,4 +55,4 @@ constexpr const wharf_kind *kinds[] = {&kind, nullptr};
 } // namespace
 
 const wharf_module wharf_module_v1 = {
-    sizeof(wharf_module), WHARF_ABI_MAJOR, 0, "widget", "1.0.0", kinds, &host, nullptr, nullptr};
+    sizeof(wharf_module), WHARF_ABI_MAJOR, 0, "widget", "1.0.0", kinds, &host, nullptr, nullptr, nullptr};

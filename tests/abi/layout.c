@@ -52,7 +52,7 @@ NUMBER(WHARF_ALWAYS, 0);
 NUMBER(WHARF_IF_TRUE, 1);
 NUMBER(WHARF_IF_ABSENT, 2);
 
-ASSERT(WHARF_ABI_MAJOR == 1 && WHARF_ABI_MINOR == 1, "ABI 1.1");
+ASSERT(WHARF_ABI_MAJOR == 1 && WHARF_ABI_MINOR == 2, "ABI 1.2");
 ASSERT(WHARF_KIND_NO_STATUS_SUBRESOURCE == 1u && WHARF_KIND_NEVER_FINISHES == 2u && WHARF_RULE_WHILE_SUSPENDED == 1u,
        "flags");
 
@@ -204,6 +204,7 @@ AT(wharf_module, kinds, 32);
 AT(wharf_module, host, 40);
 AT(wharf_module, settings, 48);
 AT(wharf_module, start, 56);
-SIZE(wharf_module, 64);
+AT(wharf_module, score, 64);
+SIZE(wharf_module, 72);
 
 #endif

@@ -68,7 +68,7 @@ static void adapters_that_break_the_abi_are_refused(void **state) {
         {"no_symbol.so", {"no_symbol.so", "wharf_module_v1", "not an adapter"}},
         {"major_symbol.so", {"wharf_module_v2", "built for ABI major 2", "expected major 1"}},
         {"major_field.so", {"abi_major", "found 2", "expected 1"}},
-        {"minor_newer.so", {"abi_minor", "found 2", "at most 1"}},
+        {"minor_newer.so", {"abi_minor", "found 3", "at most 2"}},
         {"module_small.so", {"struct wharf_module", "size", "expected at least"}},
         {"kind_small.so", {"struct wharf_kind", "size", "expected at least"}},
         {"flag_unknown.so", {"flags", "0x80000000", "kind 1"}},
