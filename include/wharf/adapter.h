@@ -278,18 +278,31 @@ typedef struct wharf_phase {
 //   {"/status/conditions", "Complete", .phase = WHARF_SUCCEEDED}: the array has a condition of this type that is True
 //   {"/status/conditions", "Succeeded", "False", .phase = WHARF_FAILED}: ... that is False
 //   {"/status/state", "ready", .phase = WHARF_ACTIVE}: a string, boolean or number is this one (see wharf_host.is)
+//   {"/status/endedAt", .phase = WHARF_SUCCEEDED, .flags = WHARF_RULE_EXISTS}: the field exists
 typedef struct wharf_phase_rule {
     const char *pointer; // to an array of conditions or to a scalar, below /status; NULL ends the list
-    const char *value;   // type of a condition, or the scalar as text; required
+    const char *value;   // type of a condition, or the scalar as text. Required without `values`, except with
+                         // WHARF_RULE_EXISTS
     const char *status;  // of the condition; NULL: "True"
     const char *reason;  // of the condition; NULL: any
     wharf_phase_kind phase;
     uint32_t flags; // WHARF_RULE_...
+    // Since 1.2.
+    const char *const *values; // more values, ends with NULL: the rule matches for `value` and for each of these. NULL:
+                               // none
+    const char *key; // the member of a condition that `value` is compared with; NULL: "type". "status" requires
+                     // WHARF_RULE_EXISTS
 } wharf_phase_rule;
 
 // The rule applies only while the kind's `suspend` field suspends the object. A controller that reports "suspended" for
 // a while after the object was resumed needs two rules: one with this flag, and one for WHARF_PENDING.
 #define WHARF_RULE_WHILE_SUSPENDED UINT32_C(1)
+// Since 1.2. With `value` or `values`: the array has such a condition, with any status. Without both: the field exists,
+// with any value but null, and `pointer` may be that of any field.
+#define WHARF_RULE_EXISTS UINT32_C(2)
+// Since 1.2. The rule matches only if the next one matches as well, so several rules in a row are one. The phase is
+// that of the last one, which has no such flag; reason, message and time are those of the first one.
+#define WHARF_RULE_AND UINT32_C(4)
 
 // The condition for carrying a spec field from the workload to an existing mirror.
 enum {
@@ -327,7 +340,17 @@ typedef struct wharf_pods {
     const char *const *counts; // pointers to integers, ends with NULL: the number of pods is their product. A "*" is
                                // the same item as at this place of `templates`. An absent field counts as 1. NULL: one
                                // pod
+    // Since 1.2.
+    const char *fallback; // a pattern for the templates of pods that have none at `templates`, with the same path up to
+                          // the last "*". NULL: without a template, there are no pods
+    int32_t offset;       // added to the last of `counts`: -1 for a size that includes a leader with other pods
+    uint32_t flags;       // WHARF_PODS_...
 } wharf_pods;
+
+// Bits of wharf_pods.flags, since 1.2. A host refuses an adapter with unknown bits.
+//
+// Each match is a PodSpec, or an object with the fields of one, and not a PodTemplateSpec.
+#define WHARF_PODS_ARE_SPECS UINT32_C(1)
 
 // The action of a status change. The members `name` and `value` of struct wharf_status_change depend on it:
 //
@@ -406,12 +429,13 @@ typedef struct wharf_kind {
                                     // of managed_by_allowed, or else controllerName
 
     // -- Suspending --
-    const char *suspend;       // pointer to the field that suspends; NULL: the kind cannot be suspended
+    const char *suspend; // pointer to the field that suspends; NULL: the kind cannot be suspended. Since 1.2 it may
+                         // be a label or an annotation, which the host always carries
     const char *suspend_value; // the value that means suspended, see wharf_host.is; NULL: "true"
 
     // -- The mirror --
     const wharf_carried *carried; // spec fields that may change after creation and are carried to an existing mirror;
-                                  // `suspend` must be among them
+                                  // `suspend` must be among them, unless it is a label or an annotation
     const char *const *removed; // patterns of fields that a mirror must not have: self-deletion (TTLs), inner managedBy
                                 // fields, fields that the worker's API server sets. Later updates do not carry these
                                 // fields either. The host always removes managedBy, and all metadata except name,
@@ -493,6 +517,20 @@ typedef struct wharf_kind {
     // writes nothing. NULL: the kind has no such status; the host reports an Event, and the workload waits for the
     // annotation wharf.dev/retry.
     const wharf_status_change *gave_up_status;
+
+    // -- Since 1.2 --
+
+    // More values of the `suspend` field that mean suspended, besides suspend_value; ends with NULL. The host itself
+    // writes suspend_value. NULL: none.
+    const char *const *suspend_values;
+    // The reason why the adapter cannot offer this kind, a sentence like the result of `start`: the host refuses the
+    // kind, looks at none of its other fields but `kind`, and uses the adapter's other kinds. For kinds that `start`
+    // makes of settings. NULL: none.
+    const char *refused;
+    // The type in which the host writes suspend_value: WHARF_BOOL, WHARF_NUMBER or WHARF_STRING. WHARF_ABSENT: the type
+    // of the value that the object has; if it has none, boolean or number if suspend_value is the text of one, else
+    // string. A label or annotation is a string.
+    wharf_type suspend_type;
 } wharf_kind;
 
 // The first initializer of a wharf_kind.
