@@ -377,7 +377,7 @@ static void rules_must_be_able_to_match(void **state) {
         cases[c] = (struct wrong){NULL, "", good()};
     cases[i].kind.phases = RULES(done, held, done);
     WRONG("phases", "(3), expected one: the earlier one (1)");
-    cases[i].kind.phases = RULES(held, {"/status/conditions", "Held", "True", "Why", WHARF_PENDING, 0});
+    cases[i].kind.phases = RULES(held, {"/status/conditions", "Held", "True", "Why", .phase = WHARF_PENDING});
     WRONG("phases", "always matches first");
     cases[i].kind.phases = RULES(done), cases[i].kind.flags = WHARF_KIND_NEVER_FINISHES;
     WRONG("phases", "WHARF_KIND_NEVER_FINISHES");
@@ -402,7 +402,7 @@ static void rules_must_be_able_to_match(void **state) {
     WRONG("condition_time", "lastUpdateTime");
     cases[i].kind.versions = LIST("v1", "v1");
     WRONG("versions", "once");
-    cases[i].kind.pods = ((const wharf_pods[]){{"/spec/a", NULL}, {"/spec/a", NULL}, {NULL, NULL}});
+    cases[i].kind.pods = ((const wharf_pods[]){{.templates = "/spec/a"}, {.templates = "/spec/a"}, {.templates = NULL}});
     WRONG("pods.templates", "once");
     cases[i].kind.pods = PODS(.templates = "/status/a");
     WRONG("pods.templates", "field of the spec");

@@ -21,9 +21,9 @@ static void pods_are_counted_by_the_fields_that_multiply_them(void **state) {
     static const char *const factors[] = {"/spec/groups/*/replicas", "/spec/groups/*/hosts", "/spec/groups/*/slots",
                                           "/spec/times", NULL};
     static const wharf_pods pods[] = {
-        {"/spec/groups/*/template", factors},
-        {"/spec/head", NULL},
-        {NULL, NULL},
+        {.templates = "/spec/groups/*/template", .counts = factors},
+        {.templates = "/spec/head"},
+        {.templates = NULL},
     };
     static const struct {
         const char *object, *sets;
