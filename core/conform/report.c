@@ -18,7 +18,7 @@ static const struct {
 
 const char *function_name(enum function function) {
     static const char *const names[N_FUNCTIONS] = {"start",  "phase",  "accept",  "mirror",
-                                                   "update", "status", "pod_sets"};
+                                                   "update", "status", "pod_sets", "score"};
     return names[function];
 }
 

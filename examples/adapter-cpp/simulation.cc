@@ -76,4 +76,4 @@ constexpr const wharf_kind *kinds[] = {&simulation, nullptr};
 } // namespace
 
 WHARF_MODULE(.name = "simulation", .version = "1.0.0", .kinds = kinds, .host = &host, .settings = nullptr,
-             .start = nullptr, .score = nullptr);
+             .start = nullptr);
