@@ -50,7 +50,7 @@ struct adapter {      // begins with ADAPTER_TEXTS texts, in the same block
     void *handle; // of dlopen; never closed
     const struct kind **kinds;
     size_t n_kinds;
-    size_t n_inherited;    // the first ones belong to the adapter that this one replaced in a newer table
+    size_t n_inherited; // the first ones belong to the adapter that this one replaced in a newer table
     struct scorer scorer;
     enum hybrid hybrid;    // as in the configuration
     struct json *settings; // the same

@@ -25,9 +25,9 @@ struct adapter;
 struct scorer {
     wharf_result (*score)(const wharf_call *call, const wharf_value *workload, const wharf_value *pod_sets,
                           const wharf_value *workers, wharf_value *scores); // NULL: the adapter rates no workers
-    const char *name;            // of the adapter
-    const struct adapter *owner; // of which this is a member; NULL in tests
-    bool every_kind;             // asked for all kinds, and not only for those of the owner
+    const char *name;                                                       // of the adapter
+    const struct adapter *owner;                                            // of which this is a member; NULL in tests
+    bool every_kind; // asked for all kinds, and not only for those of the owner
 };
 
 // One call into an adapter: begin, call, end. The end frees all values that the adapter created, replaced or removed,
@@ -45,7 +45,7 @@ struct adapter_call {
     const char *failed;          // with WHARF_REFUSED: the message
     int64_t (*ticks)(void);      // NULL: calls are not measured
     struct call_time *times;
-    bool part_given; // for change: its depth in the whole value is unknown
+    bool part_given;                     // for change: its depth in the whole value is unknown
     enum call_trouble trouble;           // of the last function
     char trouble_text[CALL_TROUBLE_MAX]; // with CALL_BROKEN: "signal 11 (Segmentation fault)"
     bool aside;

@@ -27,8 +27,8 @@ static void add_adapter(struct text_table *table, const struct adapter *adapter,
     AUTO_TEXT abi = text_format("%u.%u", adapter->abi_major, adapter->abi_minor);
     AUTO_TEXT resource = kind ? kind_text(kind) : strdup("scores of all kinds");
     const char *field = kind ? kind->abi.managed_by : "-", *value = kind ? kind->managed_by : "-";
-    const char *const cells[] = {adapter->name, adapter->version, abi, resource, field, value, adapter->file,
-                                 adapter->sha256};
+    const char *const cells[] = {adapter->name, adapter->version, abi, resource, field, value,
+                                 adapter->file, adapter->sha256};
     table->failed |= !abi || !resource;
     add_row(table, cells);
 }

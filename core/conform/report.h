@@ -64,7 +64,17 @@
 enum rule { RULES(RULE_NUMBER) N_RULES };
 
 // The functions of an adapter.
-enum function { CALL_LOAD, CALL_PHASE, CALL_ACCEPT, CALL_MIRROR, CALL_UPDATE, CALL_STATUS, CALL_POD_SETS, CALL_SCORE, N_FUNCTIONS };
+enum function {
+    CALL_LOAD,
+    CALL_PHASE,
+    CALL_ACCEPT,
+    CALL_MIRROR,
+    CALL_UPDATE,
+    CALL_STATUS,
+    CALL_POD_SETS,
+    CALL_SCORE,
+    N_FUNCTIONS
+};
 
 const char *function_name(enum function function);
 

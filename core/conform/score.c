@@ -30,8 +30,8 @@ static char *call_score(struct run *run, const struct rating *rating, const stru
         adapter_call_begin(&call, &(struct call_context){.version = "v1", .object = "default/object"});
     run->board->calls++;
     run->board->stage = STAGE_CALL;
-    wharf_result result = scores ? adapter_score(&call, scorer, rating->workload, rating->sets, rating->workers, scores)
-                                 : WHARF_RETRY;
+    wharf_result result =
+        scores ? adapter_score(&call, scorer, rating->workload, rating->sets, rating->workers, scores) : WHARF_RETRY;
     run->board->stage = STAGE_HOST;
     if (result == WHARF_OK)
         return json_text(scores, NULL);

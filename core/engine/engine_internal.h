@@ -165,8 +165,8 @@ struct engine {
             struct entry **list;
             size_t count, capacity;
         } namespace_waiters;
-        bool workers_are_limited; // some have maxActive
-        struct scoring {          // see scoring.c
+        bool workers_are_limited;       // some have maxActive
+        struct scoring {                // see scoring.c
             int64_t begun_ns, spent_ns; // the batch: its begin, and the time in calls
             int64_t waits_since_ns;     // first wait for an answer in the batch; 0: none
             uint64_t silent;            // scorers without a valid last answer, a bit each

@@ -603,7 +603,7 @@ typedef struct wharf_module {
     // reason (wharf_answer.message). So WHARF_RETRY delays nothing. The calls for all placements of one second may take
     // 200 ms together; the policy alone decides the rest of that second. NULL: the adapter rates no workers.
     wharf_result (*score)(const wharf_call *call, const wharf_value *workload, const wharf_value *pod_sets,
-                          const wharf_value *workers, wharf_value *scores)WHARF_0;
+                          const wharf_value *workers, wharf_value *scores) WHARF_0;
 } wharf_module;
 
 // The one symbol.

@@ -91,7 +91,8 @@ static wharf_result score_second(const wharf_call *call, const wharf_value *work
 }
 
 const struct scorer *const *raters_list(struct trial *trial, size_t *count) {
-    static const struct scorer first = {score_first, "first", NULL, true}, second = {score_second, "second", NULL, true};
+    static const struct scorer first = {score_first, "first", NULL, true},
+                               second = {score_second, "second", NULL, true};
     static const struct scorer *const both[] = {&first, &second};
     asking = trial;
     *count = trial->plan.raters ? 1 + trial->seed % 2 : 0;

@@ -153,8 +153,7 @@ static struct error *check_module(const wharf_module *module) {
     if (!module->version || module->version[0] == '\0')
         return error_new(ERROR_INVALID, "version: found nothing, expected a value: it is required");
     if (!module->start && !module->score && (!module->kinds || !module->kinds[0]))
-        return error_new(ERROR_INVALID,
-                         "kinds: found none, expected at least one, start that brings them, or score");
+        return error_new(ERROR_INVALID, "kinds: found none, expected at least one, start that brings them, or score");
     if (!module->start && module->settings && module->settings[0])
         return error_new(ERROR_INVALID, "settings: found \"%s\", expected none without start, which reads them",
                          module->settings[0]);

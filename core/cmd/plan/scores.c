@@ -37,6 +37,7 @@ struct error *plan_report_scores(struct plan_object *object) {
             json_free(scores_ask(&call, adapters->scorers[i], object->workload, sets, workers, &text));
     }
     if (text.len > 0)
-        plan_comment(&object->lines, "scores: %s (of the workers in the configuration, as if they were empty)", text.data);
+        plan_comment(&object->lines, "scores: %s (of the workers in the configuration, as if they were empty)",
+                     text.data);
     return NULL;
 }

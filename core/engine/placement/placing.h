@@ -49,9 +49,9 @@ bool placement_limit_of(const struct engine *engine, const struct entry *entry, 
 // Scores: adapters rate the workers that may get a workload, see wharf_module.score. The policy decides between equal
 // sums, and alone without scores.
 
-#define SCORING_LIMIT_NS (200 * CLOCK_MS)  // for the calls of one batch, and for waiting for answers in it
-#define SCORING_BATCH_NS CLOCK_SECOND      // so long a batch lasts
-#define SCORING_AGAIN_NS (5 * CLOCK_MS)    // between two tries while an answer is on its way
+#define SCORING_LIMIT_NS (200 * CLOCK_MS) // for the calls of one batch, and for waiting for answers in it
+#define SCORING_BATCH_NS CLOCK_SECOND     // so long a batch lasts
+#define SCORING_AGAIN_NS (5 * CLOCK_MS)   // between two tries while an answer is on its way
 
 // Whether an adapter rates workers for workloads of this kind.
 bool scoring_is_used(const struct engine *engine, const struct entry *entry);

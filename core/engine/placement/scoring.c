@@ -12,10 +12,11 @@
 #include "core/engine/request/command.h"
 
 #define TEXT_MAX 512
-#define LATE "none: the adapters took more than 200 ms for the placements of one second, and the policy decides the rest"
+#define LATE                                                                                                           \
+    "none: the adapters took more than 200 ms for the placements of one second, and the policy decides the rest"
 
 // The question about one placement.
-struct question {
+struct scoring_question {
     struct engine *engine;
     struct entry *entry;
     struct placement_view *view;
@@ -66,7 +67,7 @@ static void note_late(struct engine *engine) {
 
 // The workers ----------------------------------------------------------------------------------------------------
 
-static void sort_by_name(struct question *q) {
+static void sort_by_name(struct scoring_question *q) {
     for (size_t i = 1; i < q->count; i++)
         for (size_t j = i; j > 0 && strcmp(q->engine->clusters[q->candidates[j]].name,
                                            q->engine->clusters[q->candidates[j - 1]].name) < 0;
@@ -77,7 +78,7 @@ static void sort_by_name(struct question *q) {
         }
 }
 
-static struct json *worker_value(const struct question *q, size_t cluster) {
+static struct json *worker_value(const struct scoring_question *q, size_t cluster) {
     const struct engine_cluster *slot = &q->engine->clusters[cluster];
     const struct worker_facts *facts = &q->engine->workers[q->entry->kind][cluster];
     AUTO_JSON worker = scores_worker(slot->name, slot->settings.labels);
@@ -89,7 +90,7 @@ static struct json *worker_value(const struct question *q, size_t cluster) {
 }
 
 // Unknown pods stay NULL. False: out of memory.
-static bool read_question(struct question *q) {
+static bool read_question(struct scoring_question *q) {
     struct adapter_call call;
     q->workload = doc_tree(&q->engine->store, &q->entry->workload->doc);
     q->workers = json_new_array();
@@ -106,14 +107,14 @@ static bool read_question(struct question *q) {
 
 // The answers ----------------------------------------------------------------------------------------------------
 
-static void add_scores(struct question *q, const struct json *scores) {
+static void add_scores(struct scoring_question *q, const struct json *scores) {
     for (size_t i = 0; i < q->count; i++) {
         const struct json *score = json_get(scores, q->engine->clusters[q->candidates[i]].name);
         q->view->workers[q->candidates[i]].score += (uint32_t)json_int64(score, 0);
     }
 }
 
-static void note_answer(struct question *q, size_t number, bool answered, const char *text) {
+static void note_answer(struct scoring_question *q, size_t number, bool answered, const char *text) {
     struct engine *engine = q->engine;
     uint64_t bit = UINT64_C(1) << number % 64;
     if (answered) {
@@ -128,7 +129,7 @@ static void note_answer(struct question *q, size_t number, bool answered, const 
     engine->placement.scoring.silent |= bit;
 }
 
-static void ask_one(struct question *q, size_t number) {
+static void ask_one(struct scoring_question *q, size_t number) {
     struct engine *engine = q->engine;
     struct scoring *batch = &engine->placement.scoring;
     struct adapter_call call;
@@ -148,7 +149,7 @@ static void ask_one(struct question *q, size_t number) {
 }
 
 // Stops at a wait: the next try asks all again.
-static void ask_all(struct question *q) {
+static void ask_all(struct scoring_question *q) {
     const struct engine *engine = q->engine;
     for (size_t i = 0; i < engine->n_scorers && !q->waits; i++) {
         if (!scorer_rates(engine->scorers[i], engine->kinds[q->entry->kind]))
@@ -164,7 +165,7 @@ static void ask_all(struct question *q) {
     }
 }
 
-static void keep_text(struct question *q) {
+static void keep_text(struct scoring_question *q) {
     char text[TEXT_MAX];
     text_copy(text, sizeof text, q->text.data ? q->text.data : "");
     free(q->entry->workload->placement.scores);
@@ -172,7 +173,7 @@ static void keep_text(struct question *q) {
     q->engine->stats.unscored += q->unscored;
 }
 
-static void end_question(struct question *q) {
+static void end_question(struct scoring_question *q) {
     free(q->candidates);
     json_free(q->pod_sets);
     json_free(q->workers);
@@ -186,7 +187,7 @@ struct action scoring_decide(struct engine *engine, struct entry *entry, struct 
     if (!action.had_choice || view->pinned || !scoring_is_used(engine, entry) ||
         !pacing_is_open(engine, ENGINE_MANAGEMENT))
         return action;
-    __attribute__((cleanup(end_question))) struct question q = {.engine = engine, .entry = entry, .view = view};
+    __attribute__((cleanup(end_question))) struct scoring_question q = {.engine = engine, .entry = entry, .view = view};
     buffer_init(&q.text, 65536);
     q.candidates = calloc(engine->n_clusters, sizeof *q.candidates);
     if (!q.candidates)
