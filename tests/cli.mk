@@ -12,7 +12,7 @@ $(CLI_TESTS): cli-test-%:
 ## make plan-test wharf plan: what it tells of objects, and the dry run against the world and servers that the test plays
 TEST_TARGETS += plan-test
 .PHONY: plan-test
-plan-test: $(B)/wharf $(B)/adapters/job.so $(PLAN_ADAPTER) $(B)/tests/world/world $(B)/tests/to_json
+plan-test: $(B)/wharf $(B)/adapters/job.so $(PLAN_ADAPTER) $(SCORER) $(B)/tests/world/world $(B)/tests/to_json
 	python3 -B tests/integration/plan $(B)
 
 ## make generic-test  settings of the generic adapter: each thing that can be wrong is refused with its line; examples/generic

@@ -51,13 +51,15 @@ BAD_CONFORMANCE := $(patsubst tests/conformance/bad/%.c,$(B)/conformance/%.so,$(
 PLANTED := $(B)/conformance/planted.so
 HANG_ADAPTERS := $(patsubst tests/integration/hang/%.c,$(B)/hang_adapters/%.so,$(wildcard tests/integration/hang/*.c))
 PLAN_ADAPTER := $(B)/plan_adapters/thing.so
-TEST_ADAPTERS := $(BAD_ADAPTERS) $(BAD_CONFORMANCE) $(PLANTED) $(HANG_ADAPTERS) $(PLAN_ADAPTER)
+SCORER := $(B)/examples/data-locality.so
+TEST_ADAPTERS := $(BAD_ADAPTERS) $(BAD_CONFORMANCE) $(PLANTED) $(HANG_ADAPTERS) $(PLAN_ADAPTER) $(SCORER)
 
 $(BAD_ADAPTERS): $(B)/%.so: tests/unit/adapter/%.c tests/unit/adapter/bad_adapters/template.h
 $(BAD_CONFORMANCE): $(B)/conformance/%.so: tests/conformance/bad/%.c tests/conformance/template.h tests/conformance/adapter.h
 $(PLANTED): tests/conformance/planted/planted.c
 $(HANG_ADAPTERS): $(B)/hang_adapters/%.so: tests/integration/hang/%.c
 $(PLAN_ADAPTER): tests/integration/plan/adapter.c
+$(SCORER): examples/scorer-data-locality/data-locality.c
 $(TEST_ADAPTERS): private ADAPTER_FLAGS += -D_GNU_SOURCE -I.
 $(TEST_ADAPTERS): include/wharf/adapter.h
 	$(link_adapter)

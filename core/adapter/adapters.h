@@ -3,6 +3,7 @@
 // kinds. An error names the file, the field, the found and the expected value; the other adapters still load.
 #pragma once
 
+#include "core/adapter/services.h"
 #include "core/base/buffer.h"
 #include "core/base/problems.h"
 #include "core/json/json.h"
@@ -49,7 +50,8 @@ struct adapter {      // begins with ADAPTER_TEXTS texts, in the same block
     void *handle; // of dlopen; never closed
     const struct kind **kinds;
     size_t n_kinds;
-    size_t n_inherited;    // the first ones belong to the adapter that this one replaced in a newer table
+    size_t n_inherited; // the first ones belong to the adapter that this one replaced in a newer table
+    struct scorer scorer;
     enum hybrid hybrid;    // as in the configuration
     struct json *settings; // the same
 };
@@ -59,6 +61,8 @@ struct adapters {
     size_t count;
     struct kind **kinds; // of all, in the order of loading
     size_t n_kinds;
+    const struct scorer **scorers; // of all adapters that rate workers, in the order of loading
+    size_t n_scorers;
     struct adapters *former; // the table that this one extends, owned; NULL: none
 };
 

@@ -22,12 +22,13 @@ static void add_row(struct text_table *table, const char *const *cells) {
         text_table_add(table, cells[i]);
 }
 
-static void add_kind(struct text_table *table, const struct kind *kind) {
-    const struct adapter *adapter = kind->adapter;
+// `kind` NULL: of an adapter that has none, and rates workers.
+static void add_adapter(struct text_table *table, const struct adapter *adapter, const struct kind *kind) {
     AUTO_TEXT abi = text_format("%u.%u", adapter->abi_major, adapter->abi_minor);
-    AUTO_TEXT resource = kind_text(kind);
-    const char *const cells[] = {adapter->name,        adapter->version, abi,           resource,
-                                 kind->abi.managed_by, kind->managed_by, adapter->file, adapter->sha256};
+    AUTO_TEXT resource = kind ? kind_text(kind) : strdup("scores of all kinds");
+    const char *field = kind ? kind->abi.managed_by : "-", *value = kind ? kind->managed_by : "-";
+    const char *const cells[] = {adapter->name, adapter->version, abi, resource, field, value,
+                                 adapter->file, adapter->sha256};
     table->failed |= !abi || !resource;
     add_row(table, cells);
 }
@@ -38,7 +39,10 @@ static struct error *print_table(struct call *call, struct setup *setup) {
     (void)call;
     add_row(&table, titles);
     for (size_t i = 0; i < setup->adapters->n_kinds; i++)
-        add_kind(&table, setup->adapters->kinds[i]);
+        add_adapter(&table, setup->adapters->kinds[i]->adapter, setup->adapters->kinds[i]);
+    for (size_t i = 0; i < setup->adapters->n_scorers; i++)
+        if (setup->adapters->scorers[i]->every_kind)
+            add_adapter(&table, setup->adapters->scorers[i]->owner, NULL);
     return text_table_end(&table, 0, stdout);
 }
 
@@ -47,7 +51,8 @@ static struct error *run_adapters(struct call *call) {
 }
 
 SUBCOMMAND(adapters, run_adapters, "list the adapters and their kinds",
-           "Loads the adapters that the configuration enables and prints a line for each kind: the adapter's name,\n"
+           "Loads the adapters that the configuration enables and prints a line for each kind, and for each adapter\n"
+           "that only rates workers: the adapter's name,\n"
            "version and ABI, the kind with its versions, the field that delegates a workload and the value of it\n"
            "that this host manages, the adapter's file and its SHA-256. Exits with 1 if an adapter cannot be\n"
            "loaded.\n",

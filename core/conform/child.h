@@ -272,6 +272,9 @@ const struct json *input_patched(const struct json *object, const struct json *p
 // -- scenario.c --
 void run_trial(struct run *run, const struct trial *trial);
 
+// -- score.c: the function `score` of a module --
+void score_run(struct run *run);
+
 // -- process.c: the parent, which runs one child after another until all trials are done --
 // Runs all trials, or with `again` the repeated part. `task` needs no board, pipe or first trial. The children's report
 // lines go to stdout. An unexpected end of a child is a finding.

@@ -44,6 +44,7 @@
     X(GAVE_UP, "gave-up", "wharf_kind.gave_up_status: \"The phase that follows must be FAILED\"",                      \
       "that a workload that no cluster accepts has failed with what gave_up_status writes")                            \
     X(POD_SETS, "pod-sets", "wharf_kind.pod_sets", "an array of {\"template\": an object, \"count\": an integer}")     \
+    X(SCORE, "score", "wharf_module.score", "integers from 0 to 100 for names of workers")                             \
     X(TIME, "time", "Threads", "to return within microseconds, for an ordinary object under a millisecond")            \
     X(MEMORY, "memory", "Memory", "that a call takes little memory, and keeps none of it when it returns")             \
     X(POINTER, "pointer", "wharf_host: \"A malformed pointer finds nothing\"",                                         \
@@ -63,7 +64,17 @@
 enum rule { RULES(RULE_NUMBER) N_RULES };
 
 // The functions of an adapter.
-enum function { CALL_LOAD, CALL_PHASE, CALL_ACCEPT, CALL_MIRROR, CALL_UPDATE, CALL_STATUS, CALL_POD_SETS, N_FUNCTIONS };
+enum function {
+    CALL_LOAD,
+    CALL_PHASE,
+    CALL_ACCEPT,
+    CALL_MIRROR,
+    CALL_UPDATE,
+    CALL_STATUS,
+    CALL_POD_SETS,
+    CALL_SCORE,
+    N_FUNCTIONS
+};
 
 const char *function_name(enum function function);
 

@@ -20,6 +20,9 @@
 #ifndef POD_SETS
 #define POD_SETS NULL
 #endif
+#ifndef SCORE
+#define SCORE NULL
+#endif
 #ifndef GAVE_UP
 #define GAVE_UP NULL
 #endif
@@ -76,4 +79,5 @@ static const char *start(UNUSED const wharf_host *services, UNUSED const wharf_v
 #define START NULL
 #endif
 
-WHARF_MODULE(.name = "thing", .version = "1.0.0", .kinds = WHARF_KINDS(&kind), .host = &host, .start = START);
+WHARF_MODULE(.name = "thing", .version = "1.0.0", .kinds = WHARF_KINDS(&kind), .host = &host, .start = START,
+             .score = SCORE);

@@ -152,8 +152,8 @@ static struct error *check_module(const wharf_module *module) {
                          !module->name ? "" : module->name);
     if (!module->version || module->version[0] == '\0')
         return error_new(ERROR_INVALID, "version: found nothing, expected a value: it is required");
-    if (!module->start && (!module->kinds || !module->kinds[0]))
-        return error_new(ERROR_INVALID, "kinds: found none, expected at least one, or start that brings them");
+    if (!module->start && !module->score && (!module->kinds || !module->kinds[0]))
+        return error_new(ERROR_INVALID, "kinds: found none, expected at least one, start that brings them, or score");
     if (!module->start && module->settings && module->settings[0])
         return error_new(ERROR_INVALID, "settings: found \"%s\", expected none without start, which reads them",
                          module->settings[0]);
@@ -290,7 +290,11 @@ static struct error *load_module(const wharf_module *module, struct loading *loa
         forget_kinds(adapter);
         TRY(take_kinds(loading, kinds, adapter));
     }
-    return kinds && kinds[0] ? NULL : error_new(ERROR_INVALID, "kinds: found none after start, expected at least one");
+    bool has_kinds = kinds && kinds[0];
+    adapter->scorer = (struct scorer){module->score, adapter->name, adapter, !has_kinds};
+    return has_kinds || module->score
+               ? NULL
+               : error_new(ERROR_INVALID, "kinds: found none after start, expected at least one");
 }
 
 static struct error *load_file(struct loading *loading, struct adapter_file *file, struct adapter **out) {

@@ -167,6 +167,8 @@ static void report_kinds(const struct adapters *adapters) {
                    {"version", kind->adapter->version}, {"file", kind->adapter->file},
                    {"sha256", kind->adapter->sha256});
     }
+    for (size_t i = adapters->former->n_scorers; i < adapters->n_scorers; i++)
+        log_fields(LOG_INFO, "an adapter that rates workers is added", {"adapter", adapters->scorers[i]->name});
 }
 
 static void use_config(struct reload *reload, struct good *good) {

@@ -146,6 +146,7 @@ static void put_adapter(const struct host_snapshot *snapshot, const struct adapt
     }
     writer_end(out, ']');
     writer_uint(out, "errors", errors);
+    writer_bool(out, "scores", adapter->scorer.score);
     writer_end(out, '}');
 }
 

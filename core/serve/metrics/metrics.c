@@ -14,6 +14,7 @@
 static const char *const function_labels[ADAPTER_FUNCTIONS] = {
     [FUNCTION_PHASE] = "phase",   [FUNCTION_ACCEPT] = "accept", [FUNCTION_MIRROR] = "mirror",
     [FUNCTION_UPDATE] = "update", [FUNCTION_STATUS] = "status", [FUNCTION_POD_SETS] = "pod_sets",
+    [FUNCTION_SCORE] = "score",
 };
 
 static const char *const meter_labels[] = {
