@@ -14,7 +14,7 @@ define stage
 	@mkdir -p '$(DIST)' '$(PACKAGE)'
 	+@$(PACKAGE_MAKE) B='$(B)/package/build$(2)' PREFIX=$(2) $(3) install DESTDIR='$(PACKAGE)/$(1).root' > '$(PACKAGE)/$(1).log' 2>&1 || \
 		{ tail -n 30 '$(PACKAGE)/$(1).log'; exit 1; }
-	@cd '$(PACKAGE)/$(1).root$(2)' && $(STRIP) --strip-unneeded --remove-section=.comment bin/wharf bin/wharf-sandbox libexec/wharf/wharf-conformance lib/wharf/adapters/*.so
+	@cd '$(PACKAGE)/$(1).root$(2)' && $(STRIP) --strip-unneeded --remove-section=.comment bin/wharf bin/wharf-sandbox libexec/wharf/* lib/wharf/adapters/*.so
 endef
 
 .PHONY: dist deb rpm release sbom image image-root

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/host.h"
 
+#include "core/adapter/process/process.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
@@ -216,6 +217,7 @@ static struct error *fill_host(struct host *host) {
     budget_init(&budget, host->config->memory_per_cluster, 0, 0, NULL);
     TRY(clusters_init(host));
     TRY(inbox_new(host->n_clusters, INBOX_MAX, budget.max_queued, &host->inbox));
+    adapter_process_on_ready(poke_inbox, host);
     TRY(queries_new(&host->queries));
     TRY(worker_records_new(&host->records));
     TRY(startup_new(host->config, poke_inbox, host, &host->startup));
@@ -257,6 +259,7 @@ struct error *host_new(const struct config *config, const struct adapters *adapt
 void host_free(struct host *host) {
     if (!host)
         return;
+    adapter_process_on_ready(NULL, NULL);
     clusters_free(host);
     election_thread_free(host->election); // its gates outlive the connections
     startup_free(host->startup);

@@ -39,7 +39,7 @@ static struct error *load_config(struct program *program, const char *path, cons
 
 static struct error *load_adapters(struct program *program) {
     struct problems problems = {0};
-    struct error *error = setup_adapters(program->config, &problems, &program->adapters);
+    struct error *error = setup_adapters(program->config, false, &problems, &program->adapters);
     for (size_t i = 0; i < problems.count; i++)
         log_fields(LOG_WARN, "adapter not loaded", {"problem", problems.list[i]});
     problems_free(&problems);
