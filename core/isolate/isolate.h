@@ -24,9 +24,14 @@ bool isolate_load(struct isolate *isolate);
 bool isolate_serve(struct isolate *isolate);
 void isolate_free(struct isolate *isolate);
 
-// Log lines of the adapter go to the answer: replaces the services' function.
-void isolate_catch_logs(struct isolate_logs *logs);
+// The services for the adapter: log lines go to `logs`, and reads are noted (watch.c).
+void isolate_replace_services(struct isolate_logs *logs);
 void isolate_clear_logs(struct isolate_logs *logs);
+
+// Notes the members of `root` that services read from now on; NULL: none.
+void isolate_watch(const struct json *root);
+unsigned isolate_seen(void); // CALL_SECTIONS_...
+void isolate_watch_reads(wharf_host *table);
 
 // Says why the process ends, and ends it.
 _Noreturn void isolate_die(struct isolate *isolate, const char *format, ...) __attribute__((format(printf, 2, 3)));

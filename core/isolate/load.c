@@ -127,7 +127,7 @@ bool isolate_load(struct isolate *isolate) {
     isolate->settings = start.settings;
     isolate->limits = start.limits;
     isolate->out.max = start.limits.answer + SLACK;
-    isolate_catch_logs(&isolate->logs);
+    isolate_replace_services(&isolate->logs);
     sandbox_on_forbidden(on_forbidden);
     bool loaded = load(isolate, &start);
     if (!loaded)

@@ -11,7 +11,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#define OLD_DESCRIPTORS 4096
 
 // Of a container's last resort: better this process than the host.
 static void offer_to_oom_killer(void) {
@@ -23,11 +26,24 @@ static void offer_to_oom_killer(void) {
     close(fd);
 }
 
+// The host marks its descriptors close-on-exec; libraries may not. Before Linux 5.9 one by one.
+static void close_others(void) {
+    const int first = CHANNEL_FILE_FD + 1;
+#ifdef SYS_close_range
+    if (syscall(SYS_close_range, first, ~0U, 0) == 0)
+        return;
+#endif
+    for (int fd = first; fd < OLD_DESCRIPTORS; fd++)
+        close(fd);
+}
+
 static void prepare(void) {
     static const int ignored[] = {SIGHUP, SIGINT, SIGTERM, SIGPIPE, SIGQUIT}; // for the host, which ends this process
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NAME, "wharf-adapter"); // not that of the descriptor that it was started by
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
         signal(ignored[i], SIG_IGN);
+    close_others();
     offer_to_oom_killer();
 }
 

@@ -74,11 +74,13 @@ static struct error *limit_cpu(unsigned seconds) {
 
 // -- the process --
 
-// The parent's threads block signals, and may ignore some; both would be inherited.
+// The parent's threads block signals, and the parent may ignore some; a new program inherits both. What a broken call
+// leads to ends the process.
 static void reset_signals(void) {
+    static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGXCPU, SIGXFSZ};
     sigset_t none;
-    for (int number = 1; number < NSIG; number++)
-        (void)signal(number, SIG_DFL);
+    for (size_t i = 0; i < sizeof deadly / sizeof deadly[0]; i++)
+        (void)signal(deadly[i], SIG_DFL);
     sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }

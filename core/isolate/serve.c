@@ -22,11 +22,12 @@ static void catch_log(const wharf_call *call, wharf_log_level level, const char 
     caught->bytes += len;
 }
 
-void isolate_catch_logs(struct isolate_logs *logs) {
+void isolate_replace_services(struct isolate_logs *logs) {
     static wharf_host table;
     caught = logs;
     table = *services_table();
     table.log = catch_log;
+    isolate_watch_reads(&table);
     services_replace(&table);
 }
 
@@ -75,7 +76,9 @@ static bool answer(struct isolate *isolate, struct call_received *received) {
     received->context.given = kind ? kind->given : NULL;
     adapter_call_begin(&call, &received->context);
     struct call_answer said = {.phase.size = sizeof(wharf_phase)};
+    isolate_watch(received->documents[0]);
     said.result = invoke(isolate, &call, received, &said.phase);
+    said.sections = isolate_seen();
     said.reason = call.answer.reason;
     said.message = call.answer.message;
     said.retry_after_ms = call.answer.retry_after_ms;

@@ -3,6 +3,7 @@
 
 #include "core/adapter/load/adapter_module.h"
 #include "core/adapter/process/remote.h"
+#include "core/adapter/services/net.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
@@ -101,12 +102,17 @@ static struct error *make_adapter(const struct loading *loading, const struct ad
 static struct error *load_here(struct loading *loading, struct adapter_file *file, struct adapter **out) {
     wharf_module module = {0};
     void *handle = NULL;
-    TRY(open_object(loading, file, &handle));
-    TRY(adapter_module_find(handle, &module));
-    TRY(adapter_module_check(&module));
-    TRY(make_adapter(loading, file, &module, out));
-    (*out)->handle = handle;
-    return adapter_module_start(&module, loading, *out);
+    net_loading(loading->wanted->name);
+    struct error *error = open_object(loading, file, &handle);
+    error = error ? error : adapter_module_find(handle, &module);
+    error = error ? error : adapter_module_check(&module);
+    error = error ? error : make_adapter(loading, file, &module, out);
+    if (!error) {
+        (*out)->handle = handle;
+        error = adapter_module_start(&module, loading, *out);
+    }
+    net_loading(NULL);
+    return error;
 }
 
 // The process checks the module and its settings by the same functions; what it says is checked again.

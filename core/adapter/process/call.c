@@ -7,6 +7,8 @@ enum document { DOCUMENT_NONE, DOCUMENT_PLACED, DOCUMENT_NEW, DOCUMENT_PASSING }
 
 #define NO_BASE 255
 
+const char *const call_section_names[CALL_SECTIONS] = {"apiVersion", "kind", "metadata", "spec", "status"};
+
 // -- places --
 
 static size_t find_place(const struct places *places, uint64_t serial) {
@@ -213,6 +215,7 @@ void call_write_answer(struct buffer *out, const struct call_answer *answer) {
     wire_put_text(out, answer->phase.message);
     wire_put_i64(out, answer->phase.since_ns);
     wire_put_u32(out, answer->phase.not_started);
+    wire_put_u8(out, answer->sections);
     wire_put_u32(out, answer->n_logs);
     for (size_t i = 0; i < answer->n_logs; i++) {
         wire_put_u32(out, answer->logs[i].level);
@@ -234,6 +237,7 @@ bool call_read_answer(struct wire *wire, struct call_answer *out) {
     out->phase.message = wire_text(wire);
     out->phase.since_ns = wire_i64(wire);
     out->phase.not_started = wire_u32(wire);
+    out->sections = wire_u8(wire);
     out->n_logs = wire_u32(wire);
     if (out->n_logs > CALL_LOGS)
         return wire_fail(wire);

@@ -14,6 +14,13 @@
 #define CALL_NO_KIND UINT32_MAX             // of FUNCTION_SCORE, for a kind of another adapter
 #define CALL_LOGS 32                        // log lines of one call; more are counted
 
+// The members of an object that a function has looked at, a bit each, in the order of call_section_names; all bits:
+// also other members, or the list of members.
+#define CALL_SECTIONS 5
+#define CALL_SECTIONS_ALL 255U
+#define CALL_SECTIONS_SEEN 64U // nothing was looked at, but the object itself
+extern const char *const call_section_names[CALL_SECTIONS];
+
 // What the process keeps, as the host knows it.
 struct places {
     struct place {
@@ -32,6 +39,7 @@ struct call_question {
     const struct json *documents[CALL_DOCUMENTS]; // the arguments that the function only reads, in their order; or NULL
     const struct json *changed;                   // the one that it may change; or NULL
     const struct json *base;                      // one of the documents that `changed` resembles; or NULL
+    const wharf_phase *phase;                     // of FUNCTION_PHASE, by the data of the kind; or NULL
 };
 
 // `places` NULL: whole, and without the time: two calls with the same bytes have the same answer.
@@ -62,6 +70,7 @@ struct call_answer {
     const char *reason, *message;
     uint32_t retry_after_ms;
     wharf_phase phase; // zero but for FUNCTION_PHASE
+    unsigned sections; // of the first document, see above
     struct call_log logs[CALL_LOGS];
     size_t n_logs, lost_logs;
     struct wire delta; // of `changed`; read with delta_apply

@@ -164,6 +164,9 @@ static enum frame_state state_of(const struct buffer *in) {
 enum frame_state frame_receive(int fd, struct buffer *in, int64_t until_ns) {
     char chunk[CHUNK];
     bool poll_first = until_ns != 0 && until_ns != CLOCK_NEVER; // the answer is not there at once
+    enum frame_state known = state_of(in);
+    if (known != FRAME_LATE)
+        return known;
     for (;;) {
         if (poll_first && !wait_for(fd, POLLIN, until_ns))
             return FRAME_LATE;

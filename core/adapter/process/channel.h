@@ -57,7 +57,7 @@ enum frame_state {
     FRAME_GARBAGE // its length is impossible
 };
 
-// Receives a frame into `in`, whose content is that of an earlier call that was FRAME_LATE, or nothing. `until_ns` 0:
-// only what is there.
+// Receives a frame into `in`, whose content is that of an earlier call, or nothing; a whole one stays as it is.
+// `until_ns` 0: only what is there.
 enum frame_state frame_receive(int fd, struct buffer *in, int64_t until_ns);
 struct wire frame_content(const struct buffer *frame); // of a whole one: the type comes first

@@ -60,9 +60,9 @@ static int spawn(int program, int channel, int file, pid_t *pid) {
     posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     posix_spawnattr_setsigmask(&how, &none);
     posix_spawnattr_setsigdefault(&how, &all);
-    int failed = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
-    failed = failed ? failed : posix_spawn_file_actions_adddup2(&actions, 0, 1);
-    failed = failed ? failed : posix_spawn_file_actions_adddup2(&actions, 0, 2);
+    int failed = 0; // 0 to 2 are the file, which cannot be written: a container may have no /dev/null
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        failed = failed ? failed : posix_spawn_file_actions_adddup2(&actions, file, fd);
     failed = failed ? failed : posix_spawn_file_actions_adddup2(&actions, channel, CHANNEL_FD);
     failed = failed ? failed : posix_spawn_file_actions_adddup2(&actions, file, CHANNEL_FILE_FD);
     failed = failed ? failed : posix_spawn(pid, path, &actions, &how, argv, environment);
@@ -112,6 +112,11 @@ static bool has_ended(pid_t pid, int *status) {
             return false;
         nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
     }
+}
+
+void child_kill(const struct process_child *child) {
+    if (child->pid != 0)
+        kill(child->pid, SIGKILL);
 }
 
 void child_end(struct process_child *child, bool grace, char reason[CALL_TROUBLE_MAX]) {

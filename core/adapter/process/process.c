@@ -2,7 +2,6 @@
 #include "core/adapter/process/process.h"
 
 #include "core/adapter/process/process_parts.h"
-#include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/base/thread.h"
@@ -17,9 +16,7 @@
 #define SLICE_NS (20 * CLOCK_MS) // of a patient wait
 #define KEPT ((size_t)1 << 20)   // memory of a buffer that is kept
 #define STACK ((size_t)256 << 10)
-#define QUIET_NS (60 * CLOCK_SECOND) // after that, an end is the first one again
 #define BUSY_RETRY_MS 10
-#define DELAY_NS CLOCK_SECOND
 
 void process_set_state(struct adapter_process *process, enum process_state state) {
     process->state = state;
@@ -33,45 +30,17 @@ void process_wake(struct adapter_process *process) {
         return; // it is full, so the thread wakes up anyway
 }
 
-// 0 after the first end, then 1 s, 2 s, and so on.
-static int64_t delay_ns(unsigned failures) {
-    int64_t delay = failures > 1 ? DELAY_NS : 0;
-    for (unsigned i = 2; i < failures && delay < PROCESS_DELAY_MAX_NS; i++)
-        delay *= 2;
-    return clock_earlier(delay, PROCESS_DELAY_MAX_NS);
-}
-
 void process_fail(struct adapter_process *process, bool grace, const char *format, ...) {
-    char own[CALL_TROUBLE_MAX], given[CALL_TROUBLE_MAX];
     va_list args;
     va_start(args, format);
-    vsnprintf(given, sizeof given, format, args);
+    vsnprintf(process->last, sizeof process->last, format, args);
     va_end(args);
-    int64_t now_ns = clock_ticks();
-    child_end(&process->child, grace, own);
-    text_copy(process->last, sizeof process->last, given[0] ? given : own);
-    process->failures = process->up_ns && now_ns - process->up_ns > QUIET_NS ? 1 : process->failures + 1;
-    process->up_ns = 0;
-    process->ends++;
-    process->next_start_ns = now_ns + delay_ns(process->failures);
+    if (!grace)
+        child_kill(&process->child);
+    process->grace = grace;
     process->places = (struct places){.clock = 0};
-    late_free(TAKE(process->pending));
-    process_set_state(process, PROCESS_DOWN);
+    process_set_state(process, PROCESS_ENDS);
     process_wake(process);
-    log_fields(LOG_WARN, "the process of an adapter has ended", {"adapter", process->name}, {"reason", process->last},
-               LOG_INT("restartMs", (process->next_start_ns - now_ns) / CLOCK_MS));
-}
-
-void process_break(struct adapter_process *process, bool grace, const char *reason) {
-    struct late *late = TAKE(process->pending);
-    process_fail(process, grace, "%s", reason);
-    if (!late || late->question.failed) {
-        late_free(late);
-        return;
-    }
-    text_copy(late->broken, sizeof late->broken, process->last);
-    late->at_ns = clock_ticks();
-    late_keep(&process->lates, late);
 }
 
 bool process_is_answer(const struct buffer *frame, char reason[CALL_TROUBLE_MAX]) {
@@ -99,32 +68,40 @@ bool process_over_limit(const struct adapter_process *process, int64_t now_ns, c
     return cpu || now_ns - process->since_ns >= PROCESS_WALL_NS;
 }
 
-// Waits for the answer to the call under way. CALL_FINE: process->in has it.
-static enum call_trouble wait_for_answer(struct adapter_process *process, char *text) {
-    int64_t until_ns = process->since_ns + (process->patient ? SLICE_NS : PROCESS_WAIT_NS);
-    enum frame_state state = frame_receive(process->child.channel, &process->in, until_ns);
-    process->cpu_ns = state == FRAME_LATE ? child_cpu_ns(&process->child) - (clock_ticks() - process->since_ns) : 0;
-    while (state == FRAME_LATE && process->patient) {
-        char reason[CALL_TROUBLE_MAX];
-        if (process_over_limit(process, clock_ticks(), reason)) {
-            process_fail(process, false, "%s", reason);
-            text_copy(text, CALL_TROUBLE_MAX, process->last);
-            return CALL_BROKEN;
-        }
-        state = frame_receive(process->child.channel, &process->in, clock_ticks() + SLICE_NS);
-    }
-    char reason[CALL_TROUBLE_MAX];
-    if (state == FRAME_WHOLE && process_is_answer(&process->in, reason))
-        return CALL_FINE;
-    if (state == FRAME_LATE)
-        return CALL_WAITS;
-    if (state == FRAME_WHOLE)
-        process_fail(process, true, "%s", reason);
-    else
-        process_fail(process, state == FRAME_ENDED, "%s",
-                     state == FRAME_GARBAGE ? "garbage as an answer: a frame of an impossible length" : "");
+// For a patient caller: until the thread knows the reason.
+static enum call_trouble await_end(struct adapter_process *process, char *text) {
+    while (process->state == PROCESS_ENDS)
+        clock_condition_wait(&process->changed, &process->lock, CLOCK_SECOND);
     text_copy(text, CALL_TROUBLE_MAX, process->last);
     return CALL_BROKEN;
+}
+
+// Why the patient caller has no answer.
+static void fail(struct adapter_process *process, enum frame_state state, const char *reason) {
+    if (state == FRAME_GARBAGE)
+        process_fail(process, false, "garbage as an answer: a frame of an impossible length");
+    else
+        process_fail(process, state != FRAME_LATE, "%s", reason);
+}
+
+// Waits for the answer to the call under way. CALL_FINE: process->in has it. CALL_WAITS: the thread takes it, or sees
+// why there is none.
+static enum call_trouble wait_for_answer(struct adapter_process *process, char *text) {
+    char reason[CALL_TROUBLE_MAX] = "";
+    int64_t until_ns = process->since_ns + (process->patient ? SLICE_NS : PROCESS_WAIT_NS);
+    enum frame_state state = frame_receive(process->child.channel, &process->in, until_ns);
+    // What was used before does not count: this process may have waited for a core meanwhile.
+    process->cpu_ns = state == FRAME_LATE ? child_cpu_ns(&process->child) : 0;
+    while (state == FRAME_LATE && process->patient && !process_over_limit(process, clock_ticks(), reason))
+        state = frame_receive(process->child.channel, &process->in, clock_ticks() + SLICE_NS);
+    if (state != FRAME_LATE)
+        reason[0] = '\0';
+    if (state == FRAME_WHOLE && process_is_answer(&process->in, reason))
+        return CALL_FINE;
+    if (!process->patient)
+        return CALL_WAITS;
+    fail(process, state, reason);
+    return await_end(process, text);
 }
 
 // The answer comes later: the thread takes it.
@@ -152,30 +129,28 @@ static enum call_trouble ask(struct adapter_process *process, const struct call_
     process_set_state(process, PROCESS_CALLING);
     buffer_reset(&process->in);
     int64_t until_ns = process->since_ns + PROCESS_WALL_NS;
-    if (!frame_send(process->child.channel, &process->out, until_ns)) {
-        process_fail(process, true, "%s", "");
-        text_copy(text, CALL_TROUBLE_MAX, process->last);
-        return CALL_BROKEN;
-    }
-    enum call_trouble trouble = wait_for_answer(process, text);
+    bool sent = frame_send(process->child.channel, &process->out, until_ns);
+    enum call_trouble trouble = sent ? wait_for_answer(process, text) : CALL_WAITS;
     if (trouble == CALL_WAITS) {
         snprintf(text, CALL_TROUBLE_MAX, "the adapter's process is busy");
         give_up_waiting(process, question);
     }
-    return trouble;
+    if (!sent)
+        process_fail(process, true, "%s", "");
+    return !sent && process->patient ? await_end(process, text) : trouble;
 }
 
 // For a patient caller: until the process has started, or cannot.
 static void await_start(struct adapter_process *process) {
     int64_t until_ns = clock_ticks() + PROCESS_LOAD_NS;
-    while (process->state == PROCESS_STARTING ||
+    while (process->state == PROCESS_STARTING || process->state == PROCESS_ENDS ||
            (process->state == PROCESS_DOWN && process->next_start_ns <= clock_ticks()))
         if (!clock_condition_wait(&process->changed, &process->lock, until_ns - clock_ticks()))
             return;
 }
 
 static void say_why(const struct adapter_process *process, char *text) {
-    bool ended = process->state == PROCESS_DOWN || process->state == PROCESS_STARTING;
+    bool ended = process->state == PROCESS_DOWN || process->state == PROCESS_STARTING || process->state == PROCESS_ENDS;
     AUTO_BUFFER(why, 2 * CALL_TROUBLE_MAX);
     buffer_text(&why, !ended             ? "the adapter's process is busy"
                       : process->last[0] ? "the adapter's process starts again after its end: "
@@ -201,13 +176,21 @@ enum call_trouble process_begin(struct adapter_process *process, const struct ca
     pthread_mutex_lock(&process->lock);
     if (process->patient)
         await_start(process);
-    process->taken = process->lates.first ? late_find(&process->lates, question, clock_ticks()) : NULL;
+    int64_t now_ns = clock_ticks();
+    process->taken = process->lates.first ? late_find(&process->lates, question, now_ns) : NULL;
+    const struct buffer *known = process->taken ? NULL : memo_find(&process->memo, question, now_ns);
+    process->known = known;
     if (process->taken) {
         trouble = take_known(process, answer, text);
+    } else if (known) {
+        trouble = CALL_FINE;
+        *answer = frame_content(known);
     } else if (process->state == PROCESS_IDLE) {
         trouble = ask(process, question, text);
-        if (trouble == CALL_FINE)
+        if (trouble == CALL_FINE) {
+            memo_keep(&process->memo, question, &process->in, now_ns);
             *answer = frame_content(&process->in);
+        }
     } else {
         say_why(process, text);
     }
@@ -222,11 +205,11 @@ static void shrink(struct buffer *buffer) {
 }
 
 void process_end(struct adapter_process *process, const char *garbage) {
-    bool late = process->taken;
+    bool apart = process->taken || process->known; // from the state
     late_free(TAKE(process->taken));
-    if (garbage && process->child.pid != 0)
+    if (garbage && process->child.pid != 0 && process->state != PROCESS_ENDS)
         process_fail(process, false, "garbage as an answer: %s", garbage);
-    else if (!late)
+    else if (!apart)
         process_set_state(process, PROCESS_IDLE);
     shrink(&process->in);
     shrink(&process->out);
@@ -246,6 +229,7 @@ bool adapter_process_state(const struct adapter *adapter, struct adapter_state *
         return false;
     AUTO_LOCK(&process->lock);
     out->state = process->state == PROCESS_DOWN       ? ADAPTER_WAITS
+                 : process->state == PROCESS_ENDS     ? ADAPTER_WAITS
                  : process->state == PROCESS_STARTING ? ADAPTER_STARTS
                                                       : ADAPTER_RUNS;
     out->starts = process->starts;
@@ -305,6 +289,7 @@ struct error *process_new(const struct process_options *options, struct adapter_
     buffer_init(&process->hello, options->limits.answer + SLACK);
     buffer_init(&process->in, options->limits.answer + SLACK);
     buffer_init(&process->out, QUESTION_MAX);
+    buffer_init(&process->memo.key, MEMO_KEY_MAX);
     pthread_mutex_init(&process->lock, NULL);
     clock_condition_init(&process->changed);
     struct error *error = begin(process, options);
@@ -346,6 +331,7 @@ void process_free(struct adapter_process *process) {
     buffer_free(&process->out);
     late_free(process->pending);
     lates_clear(&process->lates);
+    memo_clear(&process->memo);
     pthread_mutex_destroy(&process->lock);
     pthread_cond_destroy(&process->changed);
     free(process->name);

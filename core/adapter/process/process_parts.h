@@ -2,7 +2,7 @@
 // The parts of struct adapter_process. Internal to core/adapter/process.
 #pragma once
 
-#include "core/adapter/process/call.h"
+#include "core/adapter/process/memo.h"
 #include "core/adapter/process/process.h"
 
 #include <pthread.h>
@@ -20,8 +20,9 @@ struct process_child { // pid 0: none
 
 struct error *child_program(const char *given, int *out); // opens wharf-adapter, to be started as often as needed
 struct error *child_start(int program, int file, struct process_child *out);
+void child_kill(const struct process_child *child);
 // Ends the process, waits for its end, and writes the reason: "signal 11 (Segmentation fault)". `grace`: it is ending
-// by itself, and the reason is its own.
+// by itself, and the reason is its own. A process with much memory takes a while.
 void child_end(struct process_child *child, bool grace, char reason[CALL_TROUBLE_MAX]);
 int64_t child_cpu_ns(const struct process_child *child); // processor time so far; -1: unknown
 size_t child_memory(pid_t pid);                          // resident bytes; 0: unknown
@@ -55,6 +56,7 @@ enum process_state {
     PROCESS_IDLE,
     PROCESS_CALLING, // the caller waits, with the lock
     PROCESS_LATE,    // nobody waits; the thread takes the answer
+    PROCESS_ENDS,    // the thread waits for the end
     PROCESS_STOPS    // for good
 };
 
@@ -73,8 +75,10 @@ struct adapter_process {
     struct process_child child;
     struct places places;
     struct buffer in, out;
+    struct memo memo;
     struct lates lates;
-    struct late *pending;  // with PROCESS_LATE: its question
+    struct late *pending;  // with PROCESS_LATE and PROCESS_ENDS: its question, or NULL
+    bool known;            // between process_begin and process_end: an answer of the memo is in use
     struct late *taken;    // between process_begin and process_end: a late answer in use
     int64_t since_ns;      // clock_ticks() of the state
     int64_t cpu_ns;        // with PROCESS_LATE: of the child when the call was given up
@@ -83,14 +87,14 @@ struct adapter_process {
     uint64_t starts, ends;
     unsigned failures; // ends in a row, without a long quiet time
     char last[CALL_TROUBLE_MAX];
-    bool said; // there was a first HELLO
+    bool grace; // with PROCESS_ENDS: see child_end
+    bool said;  // there was a first HELLO
 };
 
-// With the lock. The process has ended or must end; `reason` "" is that of the child itself.
+// With the lock. The process has ended or must end; `reason` "" is that of the child itself. The thread waits for the
+// end: the engine does not. The repetition of a pending call then gets the reason.
 void process_fail(struct adapter_process *process, bool grace, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-// The same during a call that nobody waits for: its repetition gets the reason.
-void process_break(struct adapter_process *process, bool grace, const char *reason);
 void process_set_state(struct adapter_process *process, enum process_state state);
 // A frame that is no answer: false, and the reason, which may be the process's own words.
 bool process_is_answer(const struct buffer *frame, char reason[CALL_TROUBLE_MAX]);

@@ -114,7 +114,8 @@ static wharf_result ask(const struct adapter_invocation *in) {
         .call = in->call,
         .documents = {(const struct json *)in->workload, (const struct json *)in->mirror},
         .changed = (const struct json *)in->changed,
-        .base = (const struct json *)base_of(in)};
+        .base = (const struct json *)base_of(in),
+        .phase = in->phase};
     return ask_process(kind->process, in, &question);
 }
 

@@ -2,13 +2,16 @@
 // The thread that owns a process: its starts, its limits while nobody waits for it, and its late answers. The process
 // asks the kernel to end it with this thread.
 #include "core/adapter/process/process_parts.h"
+#include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
 
 #include <poll.h>
 #include <unistd.h>
 
-#define LOOK_NS (10 * CLOCK_MS) // between two looks at the limits
+#define LOOK_NS (10 * CLOCK_MS)      // between two looks at the limits
+#define QUIET_NS (60 * CLOCK_SECOND) // after that, an end is the first one again
+#define DELAY_NS CLOCK_SECOND
 
 static struct {
     void (*ready)(void *ctx);
@@ -50,6 +53,7 @@ static void plan(const struct adapter_process *process, int *fd, int64_t *until_
         *fd = process->child.channel;
         *until_ns = clock_ticks() + LOOK_NS;
         break;
+    case PROCESS_ENDS:
     case PROCESS_STOPS:
         *until_ns = 0;
         break;
@@ -130,22 +134,68 @@ static void take_late(struct adapter_process *process) {
     process_set_state(process, PROCESS_IDLE);
 }
 
+// True: the answer is known.
 static bool look_for_answer(struct adapter_process *process) {
     char reason[CALL_TROUBLE_MAX];
     enum frame_state state = frame_receive(process->child.channel, &process->in, 0);
     if (state == FRAME_WHOLE && process_is_answer(&process->in, reason))
         take_late(process);
     else if (state == FRAME_WHOLE)
-        process_break(process, true, reason);
+        process_fail(process, true, "%s", reason);
     else if (state == FRAME_ENDED)
-        process_break(process, true, "");
+        process_fail(process, true, "%s", "");
     else if (state == FRAME_GARBAGE)
-        process_break(process, false, "garbage as an answer: a frame of an impossible length");
+        process_fail(process, false, "garbage as an answer: a frame of an impossible length");
     else if (process_over_limit(process, clock_ticks(), reason))
-        process_break(process, false, reason);
-    else
-        return false;
-    return true;
+        process_fail(process, false, "%s", reason);
+    return process->state == PROCESS_IDLE;
+}
+
+// 0 after the first end, then 1 s, 2 s, and so on.
+static int64_t delay_ns(unsigned failures) {
+    int64_t delay = failures > 1 ? DELAY_NS : 0;
+    for (unsigned i = 2; i < failures && delay < PROCESS_DELAY_MAX_NS; i++)
+        delay *= 2;
+    return clock_earlier(delay, PROCESS_DELAY_MAX_NS);
+}
+
+static void plan_next_start(struct adapter_process *process) {
+    int64_t now_ns = clock_ticks();
+    process->failures = process->up_ns && now_ns - process->up_ns > QUIET_NS ? 1 : process->failures + 1;
+    process->up_ns = 0;
+    process->ends++;
+    process->next_start_ns = now_ns + delay_ns(process->failures);
+    log_fields(LOG_WARN, "the process of an adapter has ended", {"adapter", process->name}, {"reason", process->last},
+               LOG_INT("restartMs", (process->next_start_ns - now_ns) / CLOCK_MS));
+}
+
+static void break_pending(struct adapter_process *process) {
+    struct late *late = TAKE(process->pending);
+    if (!late || late->question.failed) {
+        late_free(late);
+        return;
+    }
+    text_copy(late->broken, sizeof late->broken, process->last);
+    late->at_ns = clock_ticks();
+    late_keep(&process->lates, late);
+}
+
+// True: there is a call whose repetition gets the reason.
+static bool end_child(struct adapter_process *process) {
+    char own[CALL_TROUBLE_MAX];
+    struct process_child child = process->child;
+    bool grace = process->grace, broke = process->pending;
+    process->child = (struct process_child){.channel = -1, .watch = -1};
+    pthread_mutex_unlock(&process->lock); // takes a while
+    child_end(&child, grace, own);
+    pthread_mutex_lock(&process->lock);
+    if (!process->last[0])
+        text_copy(process->last, sizeof process->last, own);
+    plan_next_start(process);
+    break_pending(process);
+    if (process->state == PROCESS_ENDS)
+        process_set_state(process, PROCESS_DOWN);
+    return broke;
 }
 
 // True: who waits for the process may call again.
@@ -160,6 +210,8 @@ static bool look(struct adapter_process *process) {
         return look_for_hello(process);
     case PROCESS_LATE:
         return look_for_answer(process);
+    case PROCESS_ENDS:
+        return end_child(process);
     case PROCESS_IDLE:
         if (ended.fd >= 0 && poll(&ended, 1, 0) > 0)
             process_fail(process, true, "%s", "");

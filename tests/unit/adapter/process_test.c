@@ -6,6 +6,8 @@
 #include "core/json/pointer.h"
 #include "tests/unit/adapter/adapters_stage.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <time.h>
@@ -95,6 +97,25 @@ static void a_call_is_answered_by_another_process(void **state) {
     assert_int_equal(kill(now.pid, 0), -1);
 }
 
+// The descriptor of a library that did not mark it close-on-exec.
+static void the_process_has_no_descriptor_of_the_host(void **state) {
+    (void)state;
+    struct stage stage;
+    int leaked = dup2(STDERR_FILENO, 77);
+    assert_int_equal(leaked, 77);
+    begin(&stage, "bad_adapters/acts.so", true);
+    AUTO_TEXT path = text_format("/proc/%d/fd", (int)state_of(&stage).pid);
+    DIR *listed = opendir(path); // belongs to root: the process is not dumpable
+    if (!listed)
+        assert_int_equal(errno, EACCES);
+    for (const struct dirent *entry; listed && (entry = readdir(listed));)
+        assert_true(entry->d_name[0] == '.' || strtol(entry->d_name, NULL, 10) <= 4);
+    if (listed)
+        closedir(listed);
+    end(&stage);
+    close(leaked);
+}
+
 static void an_end_during_a_call_is_its_reason(void **state) {
     static const struct {
         const char *act, *reason;
@@ -127,6 +148,7 @@ static void an_end_during_a_call_is_its_reason(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_is_answered_by_another_process),
+        cmocka_unit_test(the_process_has_no_descriptor_of_the_host),
         cmocka_unit_test(an_end_during_a_call_is_its_reason),
     };
     return cmocka_run_group_tests(tests, adapters_set_up, adapters_tear_down);

@@ -271,20 +271,20 @@ static void memory_is_limited(void **state) {
     assert_string_equal(child.said, "fits " DONE);
 }
 
-// The parent's environment has a secret, its threads block signals, and SIGPIPE is ignored.
+// The parent's environment has a secret, its threads block signals, and SIGXCPU is ignored.
 static void inherit(void) {
     sigset_t all;
     sigfillset(&all);
     (void)setenv("WHARF_SECRET", "x", 1);
     (void)sigprocmask(SIG_BLOCK, &all, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXCPU, SIG_IGN);
 }
 
 static bool is_clean(void) {
     sigset_t blocked;
     struct sigaction action;
     return !environ[1] && strncmp(environ[0], "TZ=", 3) == 0 && sigprocmask(SIG_BLOCK, NULL, &blocked) == 0 &&
-           sigisemptyset(&blocked) == 1 && sigaction(SIGPIPE, NULL, &action) == 0 && action.sa_handler == SIG_DFL;
+           sigisemptyset(&blocked) == 1 && sigaction(SIGXCPU, NULL, &action) == 0 && action.sa_handler == SIG_DFL;
 }
 
 static void nothing_of_the_parent_is_inherited(void **state) {
