@@ -98,6 +98,7 @@ struct stats_cluster {
 };
 
 enum adapter_failure { ADAPTER_CRASHED, ADAPTER_LIMIT, ADAPTER_ANSWER, ADAPTER_FAILURES };
+enum adapter_health { ADAPTER_ACTIVE, ADAPTER_BUSY, ADAPTER_PAUSED };
 
 struct stats_kind {
     uint64_t phases[STATS_PHASES];       // workloads by phase
@@ -106,6 +107,8 @@ struct stats_kind {
     uint64_t aside;                      // workloads that such calls have set aside
     uint64_t also_run;                   // workloads that a controller in the management cluster runs too, see status.h
     uint64_t refused;                    // workloads beyond maxWorkloads
+    enum adapter_health adapter;
+    char adapter_problem[CALL_TROUBLE_MAX]; // the last failure; "": none
     struct call_time calls[ADAPTER_FUNCTIONS];
 };
 

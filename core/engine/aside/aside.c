@@ -29,17 +29,18 @@ static void set(struct engine *engine, const struct entry *entry, bool on) {
 
 // The objects of a call -----------------------------------------------------------------------------------------------
 
-static uint64_t version_of(const char *uid, const char *version) {
-    return text_hash(text_hash(TEXT_HASH, uid), version);
+// 0: no object.
+static uint64_t version_of(const struct json *object) {
+    return object ? text_hash(text_hash(TEXT_HASH, object_uid(object)), object_version(object)) : 0;
 }
 
 static uint64_t workload_version(struct engine *engine, struct entry *entry) {
-    return version_of(entry->workload->uid, doc_version(&engine->store, &entry->workload->doc));
+    return version_of(doc_tree(&engine->store, &entry->workload->doc));
 }
 
 static bool has_mirror(struct engine *engine, const struct entry *entry, uint64_t version) {
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
-        if (version_of(m->uid, doc_version(&engine->store, &m->doc)) == version)
+        if (version_of(doc_tree(&engine->store, &m->doc)) == version)
             return true;
     return false;
 }
@@ -90,9 +91,8 @@ static void set_aside(struct engine *engine, struct entry *entry, uint64_t workl
 static void broke(struct engine *engine, struct entry *entry, const struct adapter_call *call, char *text) {
     struct aside *a = entry->workload->aside;
     bool of_workload = call->workload && strcmp(object_uid(call->workload), entry->workload->uid) == 0;
-    const struct json *mirror = of_workload ? call->mirror : call->workload;
-    set_aside(engine, entry, of_workload ? workload_version(engine, entry) : 0,
-              mirror ? version_of(object_uid(mirror), object_version(mirror)) : 0, text);
+    set_aside(engine, entry, of_workload ? version_of(call->workload) : 0,
+              version_of(of_workload ? call->mirror : call->workload), text);
     a->broken.at_ns = throttle_next(&a->broken, engine->now.mono_ns, FREE_FAILURES);
     a->retry_ns = engine->now.mono_ns + backoff_ns(engine, a->failures, RETRY_FIRST_NS, RETRY_MAX_NS);
 }
@@ -224,7 +224,7 @@ static bool take_mark(struct engine *engine, struct entry *entry) {
     uint64_t mirror = 0;
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
         if (strcmp(m->uid, (*mark)->uid) == 0)
-            mirror = version_of(m->uid, doc_version(&engine->store, &m->doc));
+            mirror = version_of(doc_tree(&engine->store, &m->doc));
     set_aside(engine, entry, mirror ? 0 : workload_version(engine, entry), mirror,
               text_format("a former process of this host ended in a call: %s", (*mark)->text));
     a->retry_ns = CLOCK_NEVER;
@@ -269,6 +269,15 @@ static void before(struct engine *engine, struct entry *entry) {
         observe_again(engine, entry);
 }
 
+static void drop(struct engine *engine, struct entry *entry) {
+    struct aside *a = entry->workload->aside;
+    set(engine, entry, false);
+    aside_adapter_remove(a);
+    free(a->text);
+    free(a);
+    entry->workload->aside = NULL;
+}
+
 // Another host decides: the workload is not tried.
 static void stand_by(struct engine *engine, struct entry *entry) {
     if (!entry->workload->aside)
@@ -277,15 +286,10 @@ static void stand_by(struct engine *engine, struct entry *entry) {
     aside_adapters_forget(engine, entry);
 }
 
-static void drop(struct engine *engine, struct entry *entry) {
-    struct aside *a = entry->workload->aside;
-    if (!a)
-        return;
-    set(engine, entry, false);
+static void forget(struct engine *engine, struct entry *entry) {
     stand_by(engine, entry);
-    free(a->text);
-    free(a);
-    entry->workload->aside = NULL;
+    if (entry->workload->aside)
+        drop(engine, entry);
 }
 
 // The last calls had results: the memory of earlier failures bounds the next ones for a while.
@@ -353,4 +357,5 @@ const struct part part_aside = {.name = "adapters without a result",
                                 .stand_by = stand_by,
                                 .facts = facts,
                                 .after = after,
-                                .workload_ends = drop};
+                                .workload_ends = forget,
+                                .count = aside_adapters_count};

@@ -65,15 +65,14 @@ void aside_adapter_add(struct aside_adapter *adapter, struct aside *aside, bool 
     *(aside->previous ? &aside->previous->next : &adapter->first) = aside;
 }
 
-static void try_next(struct engine *engine, struct aside_adapter *adapter, struct aside *aside) {
-    (void)adapter;
+static void try_next(struct engine *engine, struct aside *aside) {
     aside_adapter_remove(aside);
     queue_entry(engine, aside->entry);
 }
 
 static void try_some(struct engine *engine, struct aside_adapter *adapter) {
     for (uint32_t i = 0; i < adapter->batch && adapter->first; i++)
-        try_next(engine, adapter, adapter->first);
+        try_next(engine, adapter->first);
     adapter->batch = adapter->batch < BATCH_MAX ? adapter->batch * 2 : BATCH_MAX;
 }
 
@@ -129,21 +128,27 @@ static void pause_kinds(struct engine *engine, struct aside_adapter *adapter, co
                aside_adapter_name(adapter), duration, why, adapter->text);
 }
 
+// In the place of the same workload, or of the oldest one.
+static void note_workload(struct aside_adapter *adapter, uint64_t uid, int64_t now_ns) {
+    size_t place = 0;
+    for (size_t i = 1; i < ASIDE_FAILURES; i++)
+        if (adapter->failed[i].at_ns < adapter->failed[place].at_ns)
+            place = i;
+    for (size_t i = 0; i < ASIDE_FAILURES; i++)
+        if (adapter->failed[i].uid == uid)
+            place = i;
+    adapter->failed[place].uid = uid;
+    adapter->failed[place].at_ns = now_ns;
+}
+
 void aside_adapter_failed(struct engine *engine, struct aside_adapter *adapter, uint64_t uid, const char *text) {
     int64_t now_ns = engine->now.mono_ns;
-    size_t oldest = 0, recent = 0;
+    size_t recent = 0;
     text_copy(adapter->text, sizeof adapter->text, text);
     if (uid == 0)
         (void)throttle_next(&adapter->orphans, now_ns, FREE_ORPHANS);
-    for (size_t i = 0; i < ASIDE_FAILURES; i++)
-        if (adapter->failed[i].uid == uid)
-            oldest = i;
-        else if (adapter->failed[oldest].uid != uid && adapter->failed[i].at_ns < adapter->failed[oldest].at_ns)
-            oldest = i;
-    if (uid != 0) {
-        adapter->failed[oldest].uid = uid;
-        adapter->failed[oldest].at_ns = now_ns;
-    }
+    else
+        note_workload(adapter, uid, now_ns);
     for (size_t i = 0; i < ASIDE_FAILURES; i++)
         recent += adapter->failed[i].uid != 0 && now_ns - adapter->failed[i].at_ns < CLOCK_MINUTE;
     if (adapter->state == ASIDE_TRIAL)
@@ -186,7 +191,7 @@ static void begin_trial(struct engine *engine, struct aside_adapter *adapter) {
     adapter->state = ASIDE_TRIAL;
     adapter->trial = chosen->entry;
     adapter->ran = false;
-    try_next(engine, adapter, chosen);
+    try_next(engine, chosen);
 }
 
 void aside_adapter_began(const struct engine *engine, const struct entry *entry) {
@@ -206,6 +211,16 @@ void aside_adapters_retry(struct engine *engine) {
         adapter->pauses = 0;
         adapter->orphans = (struct throttle){0};
     }
+}
+
+void aside_adapters_count(struct engine *engine) {
+    static const enum adapter_health healths[] = {ADAPTER_ACTIVE, ADAPTER_BUSY, ADAPTER_PAUSED, ADAPTER_PAUSED};
+    for (const struct aside_adapter *adapter = engine->aside.adapters; adapter; adapter = adapter->next)
+        for (size_t k = 0; k < engine->n_kinds; k++)
+            if (is_of(adapter, engine->kinds[k])) {
+                engine->stats.kinds[k].adapter = healths[adapter->state];
+                text_copy(engine->stats.kinds[k].adapter_problem, CALL_TROUBLE_MAX, adapter->text);
+            }
 }
 
 // The turns -----------------------------------------------------------------------------------------------------------

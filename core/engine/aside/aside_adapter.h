@@ -68,6 +68,7 @@ void aside_adapter_busy(const struct engine *engine, struct aside_adapter *adapt
 void aside_adapter_failed(struct engine *engine, struct aside_adapter *adapter, uint64_t uid, const char *text);
 void aside_adapter_began(const struct engine *engine, const struct entry *entry); // to reconcile the entry
 void aside_adapters_retry(struct engine *engine);                                 // pauses end
+void aside_adapters_count(struct engine *engine);                                 // in the statistics
 void aside_adapters_tick(struct engine *engine);
 void aside_adapters_step_ends(struct engine *engine);
 int64_t aside_adapters_due_ns(struct engine *engine);

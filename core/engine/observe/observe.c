@@ -278,7 +278,8 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
     if (!had && w->facts.attempt > 1) // by an earlier process, in an unknown worker
         w->facts.given_up = DECIDE_GIVEN_UP_SEVERAL;
     restored_finished(engine, entry, &text);
-    rival_observed(engine, entry, had && !restored);
+    if (!w->facts.unread)
+        rival_observed(engine, entry, had && !restored);
     for (struct mirror *m = entry_mirrors(entry); m && !had; m = mirror_next(m))
         observe_set_of_workload(entry, m);
     queue_entry(engine, entry);
@@ -297,8 +298,8 @@ void observe_again(struct engine *engine, struct entry *entry) {
     bool first = !w->phase_read, had_finished = w->facts.finished;
     if (w->facts.unread) {
         read_state(engine, entry, doc_tree(&engine->store, &w->doc), true);
-        if (!w->facts.unread && first)
-            rival_observed(engine, entry, false);
+        if (!w->facts.unread)
+            rival_observed(engine, entry, !first);
         if (!w->facts.unread && had_finished)
             restored_unfinished(engine, entry);
     }

@@ -190,7 +190,8 @@ static void after(struct engine *engine, struct entry *entry, const struct actio
     count_unplaced(engine, w, waiting);
     if (waiting == WAITING_ANSWER)
         return;
-    if (waiting == WAITING_NOT || waiting == WAITING_STOPPING || !w->facts.exists || w->facts.finished) {
+    if (waiting == WAITING_NOT || waiting == WAITING_STOPPING || !w->facts.exists ||
+        (w->facts.finished && waiting != WAITING_ADAPTER)) {
         end_waiting(engine, w);
         return;
     }

@@ -495,8 +495,10 @@ static void judge_final(struct engine *engine, struct entry *entry, const struct
     if (placed && placed->facts.finished) // settle_end follows
         return;
     if (!writers->other && *writers->own_at) {
+        if (w->end_untold && !report_end(engine, entry, &entry->workload->doc))
+            return; // asks again
         w->ended = placed;
-        w->end_untold = w->end_untold && !report_end(engine, entry, &entry->workload->doc);
+        w->end_untold = false;
         return;
     }
     if (placed) {

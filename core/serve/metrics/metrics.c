@@ -34,6 +34,22 @@ static void print_calls(const struct host_snapshot *s, struct buffer *out) {
         }
 }
 
+static void print_failures(const struct host_snapshot *s, struct buffer *out) {
+    static const char *const reasons[] = {
+        [ADAPTER_CRASHED] = "crash", [ADAPTER_LIMIT] = "limit", [ADAPTER_ANSWER] = "answer"};
+    const char *name = "wharf_adapter_failures_total";
+    metrics_family(out, name, "counter",
+                   "Calls that ended the adapter's process (crash, limit), or had an answer against the ABI's rules.");
+    for (size_t k = 0; k < s->stats.n_kinds; k++)
+        for (size_t r = 0; r < ADAPTER_FAILURES; r++) {
+            const struct kind *kind = s->kinds[k];
+            metrics_sample(out, name,
+                           LABELS({"adapter", kind->adapter ? kind->adapter->name : ""}, {"kind", kind->plural_group},
+                                  {"reason", reasons[r]}),
+                           s->stats.kinds[k].failures[r]);
+        }
+}
+
 static void print_latencies(const struct host_snapshot *s, struct buffer *out) {
     metrics_histogram(out, "wharf_status_latency_seconds",
                       "Time from a mirror's change being received to the patch of its workload's status.",
@@ -170,6 +186,7 @@ struct error *metrics_print(const struct host_snapshot *snapshot, const struct m
                   true);
     print_unknown(snapshot, out);
     print_calls(snapshot, out);
+    print_failures(snapshot, out);
     print_latencies(snapshot, out);
     print_leader(snapshot, out);
     print_refused(&snapshot->notes, out);
