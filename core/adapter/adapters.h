@@ -58,7 +58,7 @@ struct adapter {      // begins with ADAPTER_TEXTS texts, in the same block
     uint32_t abi_major, abi_minor;
     void *handle;                    // of dlopen; never closed. NULL: in `process`
     struct adapter_process *process; // see core/adapter/process/process.h; NULL: the adapter is in this process
-    struct remote_adapter *remote;           // with `process`: its kinds
+    struct remote_adapter *remote;   // with `process`: its kinds
     const struct kind **kinds;
     size_t n_kinds;
     size_t n_inherited; // the first ones belong to the adapter that this one replaced in a newer table

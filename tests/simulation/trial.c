@@ -441,9 +441,9 @@ void trial_free(struct trial *trial) {
 }
 
 static int64_t next_time(struct trial *trial) {
-    int64_t times[] = {sim_net_due(trial->net), users_due(trial),  faults_due(trial),  crds_due(trial),
-                       pests_due(trial),        queues_due(trial), steady_due(trial),  leases_due(trial),
-                       guards_due(trial),       rooms_due(trial),  spaces_due(trial),  intake_due(trial),
+    int64_t times[] = {sim_net_due(trial->net), users_due(trial),  faults_due(trial), crds_due(trial),
+                       pests_due(trial),        queues_due(trial), steady_due(trial), leases_due(trial),
+                       guards_due(trial),       rooms_due(trial),  spaces_due(trial), intake_due(trial),
                        crew_due(trial),         rivals_due(trial), breaks_due(trial)};
     int64_t next = CLOCK_NEVER;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
