@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What adapters with the function `score` say about the workers that may get a workload, see wharf_module.
+// The scores that adapters give the eligible workers of a workload (wharf_module.score).
 #pragma once
 
 #include "core/adapter/adapters.h"

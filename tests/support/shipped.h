@@ -5,7 +5,7 @@
 #include "core/adapter/adapters.h"
 
 struct shipped {
-    char *folder;
+    char *folder, *program;
     struct adapter_wanted *wanted;
     size_t n_wanted;
     struct problems problems; // a sentence for each adapter that is not loaded

@@ -2,6 +2,7 @@
 #include "core/adapter/services.h"
 
 #include "core/adapter/phase.h"
+#include "core/adapter/services/net.h"
 #include "core/adapter/services/services_memory.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
@@ -181,6 +182,12 @@ wharf_result services_conclude(struct adapter_call *call, wharf_result result) {
     return result == WHARF_OK || result == WHARF_REFUSED ? result : WHARF_RETRY;
 }
 
+const char *adapter_function_name(enum adapter_function function) {
+    static const char *const names[ADAPTER_FUNCTIONS] = {"phase",  "accept",   "mirror", "update",
+                                                         "status", "pod_sets", "score"};
+    return names[function];
+}
+
 bool adapter_has(const wharf_kind *kind, enum adapter_function function) {
     const bool has[ADAPTER_FUNCTIONS] = {
         [FUNCTION_PHASE] = kind->phase,   [FUNCTION_ACCEPT] = kind->accept, [FUNCTION_MIRROR] = kind->mirror,
@@ -244,12 +251,17 @@ static wharf_result run(struct adapter_call *call, enum adapter_function functio
     services_prepare(call, workload);
     if (!adapter_has(call->kind, function))
         return WHARF_OK;
+    call->function = function;
+    call->mirror = mirror;
     if (call->aside) {
         call->trouble = CALL_ASIDE;
         return conclude_trouble(call);
     }
     int64_t begun_ns = ticks_of(call);
-    return conclude(call, function, begun_ns, changed, adapter_invoke(call->kind, &in));
+    net_enter(call);
+    wharf_result result = adapter_invoke(call->kind, &in);
+    net_leave();
+    return conclude(call, function, begun_ns, changed, result);
 }
 
 wharf_result adapter_phase(struct adapter_call *call, const struct json *object, wharf_phase *out) {
@@ -321,9 +333,16 @@ wharf_result adapter_score(struct adapter_call *call, const struct scorer *score
     if (scorer->every_kind)
         call->call.kind = NULL;
     services_prepare(call, workload);
+    call->function = FUNCTION_SCORE;
+    if (call->aside) {
+        call_set_trouble(&call->call, CALL_ASIDE, "the workload is set aside");
+        return WHARF_RETRY;
+    }
     int64_t begun_ns = ticks_of(call);
+    net_enter(call);
     wharf_result result = scorer->score(&call->call, (const wharf_value *)workload, (const wharf_value *)pod_sets,
                                         (const wharf_value *)workers, (wharf_value *)scores);
+    net_leave();
     result = conclude(call, FUNCTION_SCORE, begun_ns, scores, result);
     return result == WHARF_OK ? check_scores(call, workers, scores) : result;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What adapters say about the workers of the configuration.
+// The scores of adapters for the workers of the configuration.
 #include "core/adapter/scores.h"
 
 #include "core/adapter/pods.h"

@@ -59,8 +59,8 @@ bool scoring_is_used(const struct engine *engine, const struct entry *entry);
 // wait, while an answer is on its way.
 struct action scoring_decide(struct engine *engine, struct entry *entry, struct placement_view *view,
                              const struct decide_facts *facts, struct action action);
-// What the adapters said about the last placement, "locality: w2 100, w1 0"; the caller owns the text. NULL: no adapter
-// was asked.
+// The scores for the last placement, "locality: w2 100, w1 0", with the reasons of missing ones; the caller owns the
+// text. NULL: the engine asked no adapter.
 char *scoring_take_text(struct entry *entry);
 
 // The queue: workloads wait until others finish, because every worker has reached maxActive. Namespaces and kinds take

@@ -60,8 +60,8 @@ static void begin_batch(struct engine *engine) {
 static void note_late(struct engine *engine) {
     if (!engine->placement.scoring.late)
         report_log(engine, LOG_WARN, ENGINE_MANAGEMENT, LOG_NO_KIND,
-                   "the adapters take too long to rate workers: beyond 200 ms of calls in a second, the policy of "
-                   "placement decides alone");
+                   "the adapters' scores take more than 200 ms in a second: the policy of placement decides the rest "
+                   "of such seconds alone");
     engine->placement.scoring.late = true;
 }
 
@@ -124,8 +124,8 @@ static void note_answer(struct scoring_question *q, size_t number, bool answered
     q->unscored = true;
     if (!(engine->placement.scoring.silent & bit))
         report_log(engine, LOG_WARN, ENGINE_MANAGEMENT, q->entry->kind,
-                   "%s does not rate the workers for %s, so the policy of placement decides without it", text,
-                   q->entry->key);
+                   "scores of an adapter are missing for %s, and the placement continues without: %s", q->entry->key,
+                   text);
     engine->placement.scoring.silent |= bit;
 }
 
