@@ -82,7 +82,7 @@ $(B)/wharf: $(B)/core/cmd/main.o $(B)/cmd.a $(B)/core.a
 $(B)/conform.a: $(filter-out $(B)/core/conform/main.o,$(CONFORM_OBJ))
 	$(archive)
 
-$(B)/wharf-conformance: private LIBS := $(shell pkg-config --libs libcjson yaml-0.1 libcrypto) -ldl
+$(B)/wharf-conformance: private LIBS := $(shell pkg-config --libs libcjson yaml-0.1 libcrypto) -ldl -lm
 $(B)/wharf-conformance: private LDFLAGS_ALL += -rdynamic
 $(B)/wharf-conformance: $(B)/core/conform/main.o $(B)/conform.a $(B)/core.a
 	$(link)

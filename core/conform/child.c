@@ -204,8 +204,7 @@ static struct error *load(const struct child_task *task, struct run *run) {
     run->board->calls++;
     struct error *error = adapters_load(&options, &problems, &run->adapters);
     run->board->stage = STAGE_HOST;
-    surroundings_check(run, CALL_LOAD);
-    surroundings_check_signals(run, CALL_LOAD);
+    state_check(run, CALL_LOAD, STATE_ALL);
     for (size_t i = 0; i < problems.count; i++)
         run_report(run, RULE_LOAD, CALL_LOAD, problems.list[i], "%s", problems.list[i]);
     problems_free(&problems);
@@ -310,7 +309,7 @@ int child_main(const struct child_task *task) {
     if (!watch_faults(task->board) || !input_setup())
         return EXIT_FAILURE;
     watch_services(&run);
-    surroundings_note(&run);
+    state_note(&run);
     struct error *error = prepare(task, &run);
     if (error) {
         set_object(&run, error_text(error));
@@ -326,6 +325,10 @@ int child_main(const struct child_task *task) {
     set_object(&run, "the whole run");
     if (!task->again)
         check_carried(&run);
+    for (size_t i = 0; i < run.n_tested && !task->again; i++) {
+        set_kind(&run, &run.tested[i]);
+        answers_conclude(&run, &run.tested[i]);
+    }
     set_kind(&run, NULL);
     char used[1024];
     if (first && run.n_tested > 0)

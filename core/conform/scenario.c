@@ -6,6 +6,7 @@
 #include "core/adapter/pods.h"
 #include "core/base/thread.h"
 
+#define LATER_NS (365 * 24 * 60 * CLOCK_MINUTE)
 #define CHANGED_PHASE "phase was WHARF_%s, and is WHARF_%s after a user's change that the API allows"
 
 static bool is_final(int phase) {
@@ -16,6 +17,29 @@ static bool is_final(int phase) {
 static void about(struct run *run, const char *what, const char *more) {
     size_t len = run->object_len;
     snprintf(run->board->object + len, sizeof(run->board->object) - len, "%s%s", what, more);
+}
+
+// Asks for the final phase of an object that a user, or time, changes in ways that do not concern the run.
+static void try_later(struct run *run, const struct json *object, int phase) {
+    static const char changed[] = "{\"metadata\":{\"generation\":%lld,\"deletionTimestamp\":\"2026-01-02T04:04:05Z\","
+                                  "\"labels\":{\"example.com/later\":\"true\"}}}";
+    if (!is_final(phase))
+        return;
+    run->later_ns = LATER_NS;
+    int then = step_phase(run, object);
+    run->later_ns = 0;
+    if (then >= 0 && then != phase)
+        run_report(run, RULE_FINISHED, CALL_PHASE, "time", "phase was WHARF_%s, and is WHARF_%s a year later",
+                   phase_name(phase), phase_name(then));
+    int64_t generation = json_int64(json_path(object, "metadata", "generation", NULL), 1);
+    AUTO_TEXT text = text_format(changed, (long long)generation + 1);
+    AUTO_JSON patch = text ? parsed(text) : NULL;
+    const struct json *input = patch ? input_patched(object, patch) : NULL;
+    then = input ? step_phase(run, input) : -1;
+    if (then >= 0 && then != phase)
+        run_report(run, RULE_FINISHED, CALL_PHASE, "metadata",
+                   "phase was WHARF_%s, and is WHARF_%s with another generation, label and deletionTimestamp",
+                   phase_name(phase), phase_name(then));
 }
 
 // Copies the status of a mirror. A workload with a final phase must keep the phase for any state of the mirror.
@@ -79,6 +103,7 @@ static void whole_trial(struct run *run, const struct trial *trial, const struct
     step_phase(run, fresh);
     step_accept(run, fresh);
     int phase = step_phase(run, object);
+    try_later(run, object, phase);
     step_status(run, object, NULL, WHARF_MIRROR_NONE);
     step_gave_up(run, object);
     step_mirror(run, object, NULL);
@@ -261,7 +286,8 @@ static bool announce(struct crowd *crowd, enum function function, enum function 
     board->ordinal = CROWD_ORDINAL + (uint32_t)function;
     board->function = named;
     snprintf(board->object, sizeof(board->object), "all objects, in %d threads at once", N_THREADS);
-    return !probe_is_skipped(board) && !board->given_up[run->now->index % BOARD_KINDS][named];
+    size_t kind = run->now->index % BOARD_KINDS;
+    return !probe_is_skipped(board) && !board->given_up[kind][named] && board->slow[kind][named] == 0;
 }
 
 static void crowd_trial(struct run *run) {
@@ -306,6 +332,7 @@ void run_trial(struct run *run, const struct trial *trial) {
     run->must_stay = -1;
     run->differs = given_up(board, run->now->index); // then later calls get other inputs
     run->thorough = trial->type == TRIAL_WHOLE || trial->type == TRIAL_LIFE;
+    run->given = run->thorough && run->now->subjects[trial->subject].document;
     run->ordinary = trial->type != TRIAL_HEAVY;
     board->kind_index = run->now->index;
     text_copy(board->kind, sizeof(board->kind), run->now->kind.plural_group);
@@ -321,9 +348,7 @@ void run_trial(struct run *run, const struct trial *trial) {
         whole_trial(run, trial, object);
     else if (object)
         broken_trial(run, trial, object);
-    if (!run->thorough)
-        surroundings_check(run, board->function);
-    surroundings_check_signals(run, board->function);
+    state_check(run, board->function, STATE_ALL);
     board->objects++;
     input_reset();
 }
