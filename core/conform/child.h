@@ -49,6 +49,19 @@ struct board_outcomes {
     uint32_t calls, fine, refused, given, given_fine, with_pods, pods_kept;
 };
 
+// A place in objects that the adapter asked for.
+struct board_place {
+    char pointer[160];
+    bool many; // read as an array or as a map
+};
+
+#define BOARD_PLACES 96
+
+struct board_places {
+    size_t count;
+    struct board_place list[BOARD_PLACES];
+};
+
 struct board {
     // Written by the child.
     volatile uint64_t calls, objects;
@@ -67,6 +80,7 @@ struct board {
     struct board_times times[N_FUNCTIONS];
     struct board_carried carried[BOARD_KINDS][BOARD_CARRIED];
     struct board_outcomes outcomes[BOARD_KINDS][N_FUNCTIONS];
+    struct board_places places[BOARD_KINDS];
     uint32_t slow[BOARD_KINDS][N_FUNCTIONS]; // calls that took too long
     volatile bool severed;                   // the child's descriptors are closed or others, and it cannot report
     // Also written by the kit, while there is no child.
@@ -105,8 +119,9 @@ struct tested {
     size_t n_subjects;
 };
 
-// TRIAL_LIFE: `how` is the number of the first document. TRIAL_CROWD: all objects of the kind.
-enum trial_type { TRIAL_WHOLE, TRIAL_BROKEN, TRIAL_HEAVY, TRIAL_LIFE, TRIAL_CROWD };
+// TRIAL_LIFE: `how` is the number of the first document. TRIAL_PLACE: the number of a place on the board. TRIAL_CROWD:
+// all objects of the kind.
+enum trial_type { TRIAL_WHOLE, TRIAL_BROKEN, TRIAL_HEAVY, TRIAL_LIFE, TRIAL_PLACE, TRIAL_CROWD };
 
 #define NO_STATE ((size_t)-1)
 
@@ -216,6 +231,9 @@ void unmatched_warn(struct run *run, const struct tested *tested, const struct d
 struct error *trials_list(struct run *run);
 // The object of a trial, owned by the caller, and a description. NULL when out of memory.
 struct json *trial_object(const struct run *run, const struct trial *trial, struct buffer *words);
+// Numbers of odd and of large values for a place that the objects have, or lack: `how` of a trial, from *how on. False:
+// no more.
+bool mutation_next(bool has, enum trial_type type, size_t *how);
 
 // -- probe.c: the layer between the host and the functions of the adapter, with the checks after each call --
 struct adapter_probe {
@@ -246,8 +264,8 @@ void intercept_start(struct run *run);
 
 // -- state.c: properties of the process that an adapter must not change --
 enum state_depth {
-    STATE_OUTPUT, // standard output and error, and what costs no system call
-    STATE_CALL,   // also threads and descriptors; everything in the first calls of a function
+    STATE_OUTPUT, // standard output and error, and the rounding mode
+    STATE_CALL,   // also threads, descriptors, locale, environment; everything in the first calls of a function
     STATE_ALL
 };
 void state_note(struct run *run);
@@ -286,7 +304,23 @@ void step_note_carried(struct run *run, const struct json *mirror, const struct 
 // The object with a merge patch applied: input memory. NULL when out of memory.
 const struct json *input_patched(const struct json *object, const struct json *patch);
 
+// -- asked.c --
+// Puts a layer into the table that notes the places that are asked for.
+void asked_services(struct run *run, wharf_host *table);
+// At the begin of each call: the objects of the call.
+void asked_begin(const struct adapter_invocation *in);
+
+// -- places.c: odd and large values at a place that the adapter asked for, and the growth of time with the size --
+void place_trial(struct run *run, const struct trial *trial);
+
+// -- crowd.c --
+void crowd_trial(struct run *run);
+// One call of the adapter's own function, with a mirror that is present. A hash of the answer.
+uint64_t crowd_ask(struct run *run, enum function function, const struct json *workload, const struct json *mirror);
+
 // -- scenario.c --
+// A broken object: as a workload, as a mirror, and as both.
+void broken_trial(struct run *run, const struct trial *trial, const struct json *object);
 void run_trial(struct run *run, const struct trial *trial);
 
 // -- process.c: the parent, which runs one child after another until all trials are done --

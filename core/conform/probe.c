@@ -99,6 +99,7 @@ static int invoke(const struct adapter_invocation *in, struct json *out, wharf_p
     own.phase = phase;
     run->board->calls++;
     run->logged = 0;
+    asked_begin(&own);
     run->board->stage = STAGE_CALL;
     int result = (int)adapter_invoke(&run->now->real->abi, &own);
     run->board->stage = STAGE_HOST;
@@ -277,7 +278,7 @@ static wharf_result probe_call(const struct adapter_invocation *in) {
         note_time(run, function, took.processor_ns);
     if (is_slow(run, &took))
         check_time(in, before, &phase_before, took);
-    if (run->ordinary)
+    if (run->ordinary && (run->thorough || run->ordinal % 2 == 0))
         check_repeat(in, before, &phase_before, hash);
     state_check(run, function, run->thorough ? STATE_CALL : STATE_OUTPUT);
     return (wharf_result)result;

@@ -146,22 +146,22 @@ static const struct {
     const char *name;
     uint64_t (*read)(void);
     enum rule rule;
-    bool cheap; // no system call
+    enum state_depth depth; // from which on it is compared
 } properties[] = {
-    {"the rounding mode or the traps of floating-point numbers", rounding, RULE_STATE, true},
-    {"the locale", locale_names, RULE_STATE, true},
-    {"the environment", environment, RULE_STATE, true},
-    {"the table of services, which is the host's", services, RULE_DATA, true},
-    {"the signal mask", signal_mask, RULE_STATE, false},
-    {"the stack for signal handlers", signal_stack, RULE_STATE, false},
-    {"the working directory", directory, RULE_STATE, false},
-    {"the umask", file_mode, RULE_STATE, false},
-    {"a resource limit", limits, RULE_STATE, false},
-    {"the priority or the set of processors", priority, RULE_STATE, false},
-    {"a flag of prctl(2)", flags, RULE_STATE, false},
-    {"a timer", timers, RULE_STATE, false},
-    {"the user or the group", user, RULE_STATE, false},
-    {"the set of child processes", processes, RULE_THREADS, false},
+    {"the rounding mode or the traps of floating-point numbers", rounding, RULE_STATE, STATE_OUTPUT},
+    {"the locale", locale_names, RULE_STATE, STATE_CALL},
+    {"the environment", environment, RULE_STATE, STATE_CALL},
+    {"the table of services, which is the host's", services, RULE_DATA, STATE_CALL},
+    {"the signal mask", signal_mask, RULE_STATE, STATE_ALL},
+    {"the stack for signal handlers", signal_stack, RULE_STATE, STATE_ALL},
+    {"the working directory", directory, RULE_STATE, STATE_ALL},
+    {"the umask", file_mode, RULE_STATE, STATE_ALL},
+    {"a resource limit", limits, RULE_STATE, STATE_ALL},
+    {"the priority or the set of processors", priority, RULE_STATE, STATE_ALL},
+    {"a flag of prctl(2)", flags, RULE_STATE, STATE_ALL},
+    {"a timer", timers, RULE_STATE, STATE_ALL},
+    {"the user or the group", user, RULE_STATE, STATE_ALL},
+    {"the set of child processes", processes, RULE_THREADS, STATE_ALL},
 };
 
 #define N_PROPERTIES (sizeof(properties) / sizeof(properties[0]))
@@ -178,9 +178,9 @@ static struct {
     size_t calls[N_FUNCTIONS];
 } last;
 
-static void check_properties(struct run *run, enum function function, bool all) {
+static void check_properties(struct run *run, enum function function, enum state_depth depth) {
     for (size_t i = 0; i < N_PROPERTIES; i++) {
-        if ((!all && !properties[i].cheap) || (run->confined && !properties[i].cheap))
+        if (properties[i].depth > depth)
             continue;
         uint64_t before = last.values[i], now = last.values[i] = properties[i].read();
         if (now != before && run->state_known)
@@ -275,28 +275,29 @@ void state_note(struct run *run) {
     last.threads = thread_count();
     last.lowest_free = lowest_free();
     last.written = written();
-    check_properties(run, CALL_LOAD, true);
+    check_properties(run, CALL_LOAD, STATE_ALL);
     check_handlers(run, CALL_LOAD);
     check_descriptors(run, CALL_LOAD);
     run->state_known = true;
 }
 
 void state_check(struct run *run, enum function function, enum state_depth depth) {
-    bool all = depth == STATE_ALL || (depth == STATE_CALL && last.calls[function]++ < FIRST_CALLS);
+    if (depth == STATE_CALL && last.calls[function]++ < FIRST_CALLS)
+        depth = STATE_ALL;
     if (run->confined) {
-        check_properties(run, function, false);
+        check_properties(run, function, depth < STATE_ALL ? depth : STATE_CALL);
         return;
     }
     check_severed(run);
     check_output(run, function);
-    check_properties(run, function, all);
+    check_properties(run, function, depth);
     if (depth == STATE_OUTPUT)
         return;
     check_threads(run, function);
     int free_before = last.lowest_free;
     last.lowest_free = lowest_free();
-    if (all || last.lowest_free != free_before)
+    if (depth == STATE_ALL || last.lowest_free != free_before)
         check_descriptors(run, function);
-    if (all)
+    if (depth == STATE_ALL)
         check_handlers(run, function);
 }

@@ -137,6 +137,7 @@ void watch_services(struct run *run) {
 #define REPLACED(check, type, field, parameters, arguments) table.field = watch_##field;
     SERVICES(REPLACED)
     table.format = watch_format;
+    asked_services(run, &table);
     services_replace(&table);
 }
 
