@@ -146,11 +146,15 @@ struct cost {
     long waits; // how often the thread gave the processor away
 };
 
-static struct cost cost_now(const struct run *run) {
+static long count_waits(const struct run *run) {
     struct rusage usage = {.ru_nvcsw = 0};
     if (!run->confined)
         getrusage(RUSAGE_THREAD, &usage);
-    return (struct cost){clock_processor(), clock_ticks(), usage.ru_nvcsw};
+    return usage.ru_nvcsw;
+}
+
+static struct cost cost_now(const struct run *run) {
+    return (struct cost){clock_processor(), clock_ticks(), count_waits(run)};
 }
 
 static struct cost cost_since(const struct run *run, const struct cost *start) {
