@@ -162,7 +162,6 @@ struct run {
     bool confined;          // by the sandbox: no system calls but those for memory
     bool state_known;       // state_note is over
     size_t logged;          // log lines of the call
-    long waits;             // of the thread, at the last look
     wharf_result answered;  // the result of the last step_status
     enum function measured; // with `quiet`: the only function to call
     bool quiet;             // a repeated call that measures memory alone

@@ -258,7 +258,8 @@ static void check_repeat(const struct adapter_invocation *in, struct json *befor
 }
 
 static bool is_slow(const struct run *run, const struct cost *took) {
-    return took->processor_ns > (run->ordinary ? LIMIT_NS : HEAVY_NS) || took->wall_ns - took->processor_ns > WAIT_NS;
+    return took->processor_ns > (run->ordinary ? LIMIT_NS : HEAVY_NS) ||
+           (took->waits > 0 && took->wall_ns - took->processor_ns > WAIT_NS);
 }
 
 static wharf_result probe_call(const struct adapter_invocation *in) {
@@ -272,9 +273,9 @@ static wharf_result probe_call(const struct adapter_invocation *in) {
         return (wharf_result)invoke(in, out, in->phase);
     AUTO_JSON before = json_copy(out);
     wharf_phase none = {.size = 0}, phase_before = in->phase ? *in->phase : none;
-    struct cost start = {clock_processor(), clock_ticks(), 0};
+    struct cost start = cost_now(run);
     int result = invoke(in, out, in->phase);
-    struct cost took = {clock_processor() - start.processor_ns, clock_ticks() - start.wall_ns, 0};
+    struct cost took = cost_since(run, &start);
     uint64_t hash = probe_hash(&probe->call.answer, result, run->ordinary ? out : NULL, in->phase);
     check_restart(run, function, hash);
     answer_check(in, result, before);
