@@ -111,8 +111,9 @@ wharf_result owed_status(struct adapter_call *call, const struct json *workload,
     wharf_phase phase;
     if (!kind->suspended_status && !kind->resumed_status)
         return WHARF_OK;
-    if (adapter_phase(call, workload, &phase) != WHARF_OK || phase_is_final(phase.phase))
-        return WHARF_OK;
+    wharf_result result = adapter_phase(call, workload, &phase);
+    if (result != WHARF_OK || phase_is_final(phase.phase))
+        return result;
     if (phase_suspend_asked(kind, workload))
         change = kind->suspended_status;
     else if (phase_says_suspended(kind, workload))

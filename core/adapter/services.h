@@ -19,6 +19,16 @@ enum call_trouble {
 
 #define CALL_TROUBLE_MAX 160
 
+enum adapter_function {
+    FUNCTION_PHASE,
+    FUNCTION_ACCEPT,
+    FUNCTION_MIRROR,
+    FUNCTION_UPDATE,
+    FUNCTION_STATUS,
+    FUNCTION_POD_SETS,
+    ADAPTER_FUNCTIONS
+};
+
 // One call into an adapter: begin, call, end. The end frees all values that the adapter created, replaced or removed,
 // and the texts of the answer.
 struct adapter_call {
@@ -29,11 +39,13 @@ struct adapter_call {
     const char *adapter;         // name, for log lines; or NULL
     const char *object;          // "namespace/name", for log lines; or NULL
     const struct json *workload; // of the call, or NULL; the conditions already have times
+    const struct json *mirror;   // of the last function, or NULL
     wharf_result failure;        // of the first service that failed; WHARF_OK: none
     const char *failed;          // with WHARF_REFUSED: the message
     int64_t (*ticks)(void);      // NULL: calls are not measured
     struct call_time *times;
-    bool part_given; // for change: its depth in the whole value is unknown
+    bool part_given;                     // for change: its depth in the whole value is unknown
+    enum adapter_function function;      // the last one
     enum call_trouble trouble;           // of the last function
     char trouble_text[CALL_TROUBLE_MAX]; // with CALL_BROKEN: "signal 11 (Segmentation fault)"
     bool aside;
@@ -45,16 +57,6 @@ struct adapter_call {
     size_t n_texts, cap_texts;
 };
 
-enum adapter_function {
-    FUNCTION_PHASE,
-    FUNCTION_ACCEPT,
-    FUNCTION_MIRROR,
-    FUNCTION_UPDATE,
-    FUNCTION_STATUS,
-    FUNCTION_POD_SETS,
-    ADAPTER_FUNCTIONS
-};
-
 // One invocation of a function of an adapter; members that the function has no argument for are NULL.
 struct adapter_invocation {
     enum adapter_function function;
@@ -64,6 +66,7 @@ struct adapter_invocation {
     wharf_phase *phase;
 };
 
+const char *adapter_function_name(enum adapter_function function); // "pod_sets"
 bool adapter_has(const wharf_kind *kind, enum adapter_function function);
 // Calls the function, which must exist, without the rules of the ABI.
 wharf_result adapter_invoke(const wharf_kind *kind, const struct adapter_invocation *invocation);

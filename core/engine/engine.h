@@ -97,11 +97,15 @@ struct stats_cluster {
     uint64_t quarantined;   // mirrors: neither adopted nor deleted until proven
 };
 
+enum adapter_failure { ADAPTER_CRASHED, ADAPTER_LIMIT, ADAPTER_ANSWER, ADAPTER_FAILURES };
+
 struct stats_kind {
-    uint64_t phases[STATS_PHASES]; // workloads by phase
-    uint64_t adapter_errors;       // calls that did not return WHARF_OK
-    uint64_t also_run;             // workloads that a controller in the management cluster runs too, see status.h
-    uint64_t refused;              // workloads beyond maxWorkloads
+    uint64_t phases[STATS_PHASES];       // workloads by phase
+    uint64_t adapter_errors;             // calls that did not return WHARF_OK
+    uint64_t failures[ADAPTER_FAILURES]; // calls that broke the adapter's process, see aside.h
+    uint64_t aside;                      // workloads that such calls have set aside
+    uint64_t also_run;                   // workloads that a controller in the management cluster runs too, see status.h
+    uint64_t refused;                    // workloads beyond maxWorkloads
     struct call_time calls[ADAPTER_FUNCTIONS];
 };
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/base/text.h"
+#include "core/engine/aside/aside.h"
 #include "core/engine/engine.h"
 #include "core/engine/fence/fence.h"
 #include "core/engine/shard/shard_hash.h"
@@ -118,6 +119,13 @@ struct engine {
         size_t seen_kinds; // kinds when `until_ns` was set
         int64_t until_ns;  // end for the others
     } startup_grace;
+    struct { // see aside/
+        struct aside_adapter *adapters;
+        struct aside_marks {
+            struct aside_mark *list[ASIDE_MARKS];
+            size_t count;
+        } marks;
+    } aside;
     struct capacity *capacity; // NULL: free capacity is unlimited everywhere
     struct changes *history;
     struct {

@@ -102,5 +102,7 @@ struct action facts_decide(struct engine *engine, struct entry *entry) {
         placed->facts.proven = true;
     struct decide_facts facts = facts_of(engine, entry);
     report_quarantined(engine, entry, &facts);
-    return decide_with_view(engine, entry, facts);
+    struct action action = decide_with_view(engine, entry, facts);
+    // The choice of a worker may have asked the adapter for the pods.
+    return !facts.adapter_waits && aside_waits(entry) ? action_blocked(WAITING_ADAPTER, 0) : action;
 }

@@ -5,6 +5,18 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 
+bool adapter_is_bundled(const struct adapter_wanted *wanted) {
+    static const char *const bundled[] = {WHARF_ADAPTERS};
+    const char *file = strrchr(wanted->file, '/');
+    for (size_t i = 0; i < sizeof bundled / sizeof *bundled; i++) {
+        size_t len = strlen(bundled[i]);
+        if (!wanted->file_given && file && strncmp(file + 1, bundled[i], len) == 0 &&
+            strcmp(file + 1 + len, ".so") == 0)
+            return true;
+    }
+    return false;
+}
+
 // A table in the making.
 struct building {
     struct adapters *table;

@@ -2,6 +2,7 @@
 #include "core/adapter/services.h"
 
 #include "core/adapter/phase.h"
+#include "core/adapter/services/net.h"
 #include "core/adapter/services/services_memory.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
@@ -181,6 +182,11 @@ wharf_result services_conclude(struct adapter_call *call, wharf_result result) {
     return result == WHARF_OK || result == WHARF_REFUSED ? result : WHARF_RETRY;
 }
 
+const char *adapter_function_name(enum adapter_function function) {
+    static const char *const names[ADAPTER_FUNCTIONS] = {"phase", "accept", "mirror", "update", "status", "pod_sets"};
+    return names[function];
+}
+
 bool adapter_has(const wharf_kind *kind, enum adapter_function function) {
     const bool has[ADAPTER_FUNCTIONS] = {
         [FUNCTION_PHASE] = kind->phase,   [FUNCTION_ACCEPT] = kind->accept, [FUNCTION_MIRROR] = kind->mirror,
@@ -225,12 +231,16 @@ static wharf_result run(struct adapter_call *call, enum adapter_function functio
     services_prepare(call, workload);
     if (!adapter_has(call->kind, function))
         return WHARF_OK;
+    call->function = function;
+    call->mirror = mirror;
     if (call->aside) {
         call->trouble = CALL_ASIDE;
         return conclude_trouble(call);
     }
     int64_t begun_ns = call->ticks ? call->ticks() : 0;
+    net_enter(call);
     wharf_result result = adapter_invoke(call->kind, &in);
+    net_leave();
     if (call->ticks) {
         call->times[function].count++;
         call->times[function].sum_ns += call->ticks() - begun_ns;

@@ -195,6 +195,7 @@ static struct error *read_config(struct reload *reload, struct problems *problem
     struct error *error = NULL;
     if (config && are_none(problems)) { // another name of the controller takes effect after a restart
         struct adapters_options options = config_adapters_of(config, first->controller_name);
+        options.patient = false;
         error = adapters_extend(former, &options, problems, &good->later, &good->adapters);
     }
     if (!error && are_none(problems))

@@ -98,6 +98,7 @@ struct mirror {
     uint32_t created_reported;         // the last attempt reported as created
     uint32_t namespace_retry_s;        // last retry after a change of the namespace, in monotonic seconds
     uint16_t failures, refusals, denials;
+    uint8_t phase;                    // wharf_phase_kind, the last one read
     uint8_t orphan;                   // enum orphan_state, see orphans.c
     uint8_t carry;                    // enum carry_state, since either side changed
     bool released : 1;                // an operator annotated the mirror for deletion
@@ -143,6 +144,8 @@ struct workload {
     bool listed_older : 1;           // the last list had an older version, see stale_version_must_read
     bool stub : 1;                   // doc is one (object.h)
     bool unsealed_reported : 1;      // an unsealed object with the host's marks was reported
+    bool phase_read : 1;             // of some version; `phase` is the last one
+    struct aside *aside;             // NULL: all calls had results, see aside/; owned
     struct capacity_claim *capacity; // NULL: none
     struct {
         struct attempt_history attempts;
@@ -264,6 +267,9 @@ struct mirror *entry_mirror(const struct entry *entry, size_t cluster); // or NU
 struct mirror *entry_make_mirror(struct entry *entry, size_t cluster);  // NULL when out of memory
 void entry_remove_mirror(struct store *store, struct entry *entry, struct mirror *mirror);
 const char *entry_name(const struct entry *entry);
+static inline struct entry *entry_of_key(const char *key) {
+    return (struct entry *)(void *)(key - offsetof(struct entry, key));
+}
 // The namespace, "" if there is none, into `out` (254 bytes).
 void entry_namespace(const struct entry *entry, char out[254]);
 

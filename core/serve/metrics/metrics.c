@@ -11,11 +11,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static const char *const function_labels[ADAPTER_FUNCTIONS] = {
-    [FUNCTION_PHASE] = "phase",   [FUNCTION_ACCEPT] = "accept", [FUNCTION_MIRROR] = "mirror",
-    [FUNCTION_UPDATE] = "update", [FUNCTION_STATUS] = "status", [FUNCTION_POD_SETS] = "pod_sets",
-};
-
 static const char *const meter_labels[] = {
     [METER_GET] = "get",       [METER_CREATE] = "create",
     [METER_PATCH] = "patch",   [METER_PATCH_STATUS] = "patch_status",
@@ -30,7 +25,8 @@ static void print_calls(const struct host_snapshot *s, struct buffer *out) {
     for (size_t k = 0; k < s->stats.n_kinds; k++)
         for (size_t f = 0; f < ADAPTER_FUNCTIONS; f++) {
             const struct call_time *time = &s->stats.kinds[k].calls[f];
-            const struct label *labels = LABELS({"kind", s->kinds[k]->plural_group}, {"function", function_labels[f]});
+            const struct label *labels =
+                LABELS({"kind", s->kinds[k]->plural_group}, {"function", adapter_function_name(f)});
             if (time->count == 0)
                 continue;
             metrics_sample_seconds(out, "wharf_adapter_call_duration_seconds_sum", labels, time->sum_ns);
