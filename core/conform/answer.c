@@ -151,13 +151,13 @@ static void check_status(struct run *run, const struct json *before, const struc
             run_report(run, RULE_STATUS_ONLY, CALL_STATUS, json_key(member), "/%s is in the result", json_key(member));
 }
 
-struct kept {
+struct whole_check {
     struct run *run;
     const struct json *out;
 };
 
 static bool report_dropped(void *ctx, const char *pointer, struct json *value) {
-    const struct kept *check = ctx;
+    const struct whole_check *check = ctx;
     const struct json *now = pointer_find(check->out, pointer);
     const struct json *containers = json_path(value, "spec", "containers", NULL);
     if (json_is(value, JSON_OBJECT) && !json_is(now, JSON_OBJECT))
@@ -168,7 +168,7 @@ static bool report_dropped(void *ctx, const char *pointer, struct json *value) {
 }
 
 static void check_whole(struct run *run, const struct json *before, const struct json *out) {
-    struct kept check = {run, out};
+    struct whole_check check = {run, out};
     if (json_get(before, "spec") && !json_get(out, "spec"))
         run_report(run, RULE_WHOLE, CALL_MIRROR, "/spec", "/spec is not in the mirror");
     for (const wharf_pods *pods = run->now->kind.abi.pods; pods && pods->templates; pods++)

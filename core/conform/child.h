@@ -83,6 +83,7 @@ struct board {
     struct board_places places[BOARD_KINDS];
     uint32_t slow[BOARD_KINDS][N_FUNCTIONS]; // calls that took too long
     volatile bool severed;                   // the child's descriptors are closed or others, and it cannot report
+    char forbidden[64];                      // the system call that ended the child; or ""
     // Also written by the kit, while there is no child.
     bool given_up[BOARD_KINDS][N_FUNCTIONS];
     struct board_skip skips[BOARD_SKIPS];

@@ -227,46 +227,78 @@ static void last_words(const struct child *child, char out[LAST_WORDS + 1]) {
             *c = ' ';
 }
 
-// Reports the cause of a death: in a call, or after one, when the host used memory that the adapter had damaged.
-static void report_death(struct crew *crew, const struct child *child) {
+// What a death is a sign of, in words.
+struct death {
+    enum rule rule;
+    char *found;
+};
+
+static struct death describe_end(const struct crew *crew, const struct child *child) {
     char words[LAST_WORDS + 1];
     last_words(child, words);
+    const struct board *board = crew->board;
+    const char *name = function_name(board->function), *before = words[0] != '\0' ? "; last output: " : "";
+    int number = WTERMSIG(child->status);
+    if (board->severed)
+        return (struct death){RULE_IO, text_format("%s closed or replaced descriptors of the host", name)};
+    if (board->forbidden[0] != '\0')
+        return (struct death){RULE_FORBIDDEN,
+                              text_format("%s makes the system call %s, at which the host's sandbox ends the process",
+                                          name, board->forbidden)};
+    if (WIFEXITED(child->status))
+        return (struct death){RULE_EXIT, text_format("%s ended the process with exit code %d%s%s", name,
+                                                     WEXITSTATUS(child->status), before, words)};
+    if (board->wrote_input)
+        return (struct death){RULE_INPUT,
+                              text_format("%s wrote to a read-only object (all inputs are in read-only memory)", name)};
+    const char *how = board->stage == STAGE_CALL ? " died" : " returned, and then the process died";
+    return (struct death){
+        RULE_CRASH, text_format("%s%s of signal %d (%s)%s%s", name, how, number, strsignal(number), before, words)};
+}
+
+// In a call, or after one, when the host used memory that the adapter had damaged.
+static struct death describe_death(const struct crew *crew, const struct child *child) {
+    const char *name = function_name(crew->board->function);
+    if (child->swollen > 0)
+        return (struct death){RULE_MEMORY,
+                              text_format("%s took more than %zu MB of memory", name, child->swollen >> 20)};
+    if (child->waits)
+        return (struct death){RULE_HANG, text_format("%s waited for %d seconds and did not return", name,
+                                                     (int)(HANG_WAIT_NS / CLOCK_SECOND))};
+    if (child->hung)
+        return (struct death){RULE_HANG,
+                              text_format("%s did not return in %d seconds", name, (int)(HANG_CPU_NS / CLOCK_SECOND))};
+    return describe_end(crew, child);
+}
+
+// Whether the first pass found what makes the function call the system.
+static bool is_explained(const struct crew *crew, enum rule rule) {
+    static const enum rule causes[] = {RULE_IO, RULE_THREADS, RULE_STATE, RULE_CLOCK, RULE_TIME, RULE_EXIT, RULE_HANG};
+    const struct board *board = crew->board;
+    bool any = false;
+    for (size_t i = 0; i < crew->report->count && rule == RULE_FORBIDDEN; i++)
+        for (size_t c = 0; c < sizeof(causes) / sizeof(causes[0]); c++)
+            any |= crew->report->list[i]->rule == causes[c] && crew->report->list[i]->function == board->function &&
+                   strcmp(crew->report->list[i]->kind, board->kind) == 0;
+    return any;
+}
+
+// False: nothing new.
+static bool report_death(struct crew *crew, const struct child *child) {
     struct board *board = crew->board;
-    const char *name = function_name(board->function);
-    const char *before = words[0] != '\0' ? "; last output: " : "";
-    bool in_call = board->stage == STAGE_CALL;
-    AUTO_TEXT found = NULL;
-    enum rule rule = RULE_CRASH;
-    if (child->swollen > 0) {
-        rule = RULE_MEMORY;
-        found = text_format("%s took more than %zu MB of memory", name, child->swollen >> 20);
-    } else if (child->waits) {
-        rule = RULE_HANG;
-        found = text_format("%s waited for %d seconds and did not return", name, (int)(HANG_WAIT_NS / CLOCK_SECOND));
-    } else if (board->severed) {
-        rule = RULE_IO;
-        found = text_format("%s closed or replaced descriptors of the host", name);
-    } else if (child->hung) {
-        rule = RULE_HANG;
-        found = text_format("%s did not return in %d seconds", name, (int)(HANG_CPU_NS / CLOCK_SECOND));
-    } else if (WIFEXITED(child->status)) {
-        rule = RULE_EXIT;
-        found =
-            text_format("%s ended the process with exit code %d%s%s", name, WEXITSTATUS(child->status), before, words);
-    } else if (board->wrote_input) {
-        rule = RULE_INPUT;
-        found = text_format("%s wrote to a read-only object (all inputs are in read-only memory)", name);
-    } else {
-        int number = WTERMSIG(child->status);
-        found =
-            text_format("%s%s of signal %d (%s)%s%s", name, in_call ? " died" : " returned, and then the process died",
-                        number, strsignal(number), before, words);
-    }
-    struct finding finding = {.rule = rule, .function = board->function, .kind = board->kind, .cause = ""};
+    struct death death = describe_death(crew, child);
+    struct finding finding = {.rule = death.rule, .function = board->function, .kind = board->kind};
+    finding.cause = death.rule == RULE_FORBIDDEN ? board->forbidden : "";
     finding.object = board->object;
-    finding.found = found ? found : "";
-    size_t index = report_add(crew->report, &finding);
-    crew->pending = board->function == CALL_LOAD ? SIZE_MAX : index;
+    finding.found = death.found ? death.found : "";
+    crew->pending = SIZE_MAX;
+    bool new = !is_explained(crew, death.rule);
+    if (new) {
+        size_t index = report_add(crew->report, &finding);
+        crew->pending = board->function == CALL_LOAD ? SIZE_MAX : index;
+    }
+    free(death.found);
+    return new;
 }
 
 // Ends the run. Always false.
@@ -282,7 +314,7 @@ static bool stop(struct crew *crew, const char *reason) {
 }
 
 // Skips the call in the next child, or the whole function after CRASHES_MAX.
-static bool leave_out(struct crew *crew, bool hung) {
+static bool leave_out(struct crew *crew, bool hung, bool told) {
     struct board *board = crew->board;
     size_t kind = board->kind_index % BOARD_KINDS;
     enum function function = board->function;
@@ -293,8 +325,9 @@ static bool leave_out(struct crew *crew, bool hung) {
     crew->hung[kind][function] += hung;
     if (++crew->ended[kind][function] >= CRASHES_MAX || crew->hung[kind][function] >= HANGS_MAX) {
         board->given_up[kind][function] = true;
-        printf("%s of %s is skipped from now on: %zu calls did not return\n", function_name(function), board->kind,
-               crew->ended[kind][function]);
+        if (told)
+            printf("%s of %s is skipped from now on: %zu calls did not return\n", function_name(function), board->kind,
+                   crew->ended[kind][function]);
     }
     // Drop the skips of finished trials.
     board->skips[board->n_skips % BOARD_SKIPS] = (struct board_skip){board->trial, board->ordinal};
@@ -311,6 +344,7 @@ struct error *process_trials(const struct child_task *task, struct board *board,
             .lines = -1, .words = memfd_create("words", MFD_CLOEXEC), .text.max = TEXT_MAX};
         board->stage = STAGE_HOST;
         board->wrote_input = board->severed = false;
+        board->forbidden[0] = '\0';
         TRY(start(&crew, &child));
         attend(&crew, &child);
         if (board->stage == STAGE_ERROR)
@@ -321,8 +355,8 @@ struct error *process_trials(const struct child_task *task, struct board *board,
             stop(&crew, "the time is over (--timeout)");
             break;
         }
-        report_death(&crew, &child);
-        more = leave_out(&crew, child.hung || child.swollen > 0);
+        bool told = report_death(&crew, &child);
+        more = leave_out(&crew, child.hung || child.swollen > 0, told);
         crew.task.from = task->again ? board->n_trials - 1 - board->trial : board->trial;
     }
     return NULL;
