@@ -91,9 +91,9 @@ $(B)/isolate.a: $(filter-out $(B)/core/isolate/main.o,$(ISOLATE_OBJ))
 $(B)/conform.a: $(filter-out $(B)/core/conform/main.o,$(CONFORM_OBJ))
 	$(archive)
 
-$(B)/wharf-conformance: private LIBS := $(shell pkg-config --libs libcjson yaml-0.1 libcrypto) -ldl
+$(B)/wharf-conformance: private LIBS := $(shell pkg-config --libs libcjson yaml-0.1 libcrypto) $(SECCOMP_LIBS) -ldl -lm
 $(B)/wharf-conformance: private LDFLAGS_ALL += -rdynamic
-$(B)/wharf-conformance: $(B)/core/conform/main.o $(B)/conform.a $(B)/core.a
+$(B)/wharf-conformance: $(B)/core/conform/main.o $(B)/conform.a $(B)/isolate.a $(B)/core.a
 	$(link)
 
 # The program that runs an isolated adapter.
