@@ -38,8 +38,9 @@ $(call unit_bin,world/recordings): $(FIXTURE) $(RECORDING)
 $(call unit_bin,world/%): private LIBS += $(WORLD_LIBS)
 $(call unit_bin,fault/files): $(call unit_obj,kube/pki)
 $(call unit_bin,plugins/kinds): $(call unit_obj,plugins/kinds_compare plugins/kinds_host plugins/kinds_recorded plugins/kinds_story) $(FIXTURE) $(RECORDING) $(SHIPPED)
-$(call unit_bin,adapter/adapters adapter/adapter_file adapter/process): $(call unit_obj,adapter/adapters_stage) | $(BAD_ADAPTERS)
-$(call unit_bin,adapter/process engine/recordings plugins/kinds): | $(B)/wharf-adapter
+$(call unit_bin,adapter/adapters adapter/adapter_file adapter/process adapter/process_life adapter/process_load): $(call unit_obj,adapter/adapters_stage) | $(BAD_ADAPTERS)
+$(call unit_bin,adapter/process adapter/process_life adapter/process_load): $(call unit_obj,adapter/process_stage)
+$(call unit_bin,adapter/process adapter/process_life adapter/process_load engine/recordings plugins/kinds): | $(B)/wharf-adapter
 
 # Certificates and a server, for what goes over the network.
 $(call unit_bin,$(addprefix kube/,$(addprefix transport/,curl_transport curl_cancel curl_limits curl_trust loop tunnel gate) $(addprefix kubeconfig/,kubeconfig endpoint) $(addprefix credentials/,exec_plugin curl_exec))): \
