@@ -96,7 +96,7 @@ static void what_was_counted_is_printed_under_its_labels(void **state) {
         "wharf_worker_leaving{cluster=\"w2\"} 1",
         "wharf_in_sync 1",
         // NOLINTNEXTLINE(bugprone-suspicious-missing-comma)
-        "wharf_build_info{version=\"" WHARF_VERSION "\",abi=\"1.1\"} 1",
+        "wharf_build_info{version=\"" WHARF_VERSION "\",abi=\"1.2\"} 1",
         "process_resident_memory_bytes 4096",
         "process_cpu_seconds_total 1.5",
         "process_start_time_seconds 1767323045.25",
