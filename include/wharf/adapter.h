@@ -16,11 +16,10 @@
 // Threads
 //   The host may call functions of an adapter from any thread, and several at once, also for the same object. Only
 //   loading is alone: the host calls `start` once, before any other function of the adapter, and none of these runs
-//   during `start`. Functions of other adapters may run, since a running host can load further adapters. If the
-//   configuration adds kinds to an adapter in use, the host loads another instance, which has its own variables. The
-//   only mutable state of an adapter is the state that `start` sets up, so an adapter needs no lock. An adapter starts
-//   no thread, forks no process, installs no signal handler and does no I/O. A call delays every workload of the host:
-//   a function should return within microseconds.
+//   during `start`. If the configuration adds kinds to an adapter in use, the host loads another instance, which has
+//   its own variables. The only mutable state is the one that `start` sets up, so an adapter needs no lock. An adapter
+//   starts no thread, forks no process, installs no signal handler and does no I/O. A call delays every workload of the
+//   host: a function should return within microseconds.
 //
 // Memory
 //   All values and strings that an adapter receives or makes during a call live until that call returns, including the
@@ -43,17 +42,13 @@
 //
 // Compatibility
 //   The major version is in the symbol's name. Within major version 1:
-//     - structs grow only at their end. A struct begins with its size; the struct that holds a list has the size of the
-//       list's elements. A reader compares the writer's size before access to a field, and takes a missing field as
-//       zero;
-//     - the meaning, type and offset of a field, the number of an enumerator and the signature of a function never
-//       change;
-//     - new functions come at the end of struct wharf_host. An adapter that works without a new function checks that
-//       `host->size` covers the function (WHARF_HAS); any other adapter requires the host's minor version
-//       (wharf_module.abi_minor);
+//     - structs grow only at their end. A struct begins with its size, or the struct that holds a list has the size of
+//       its elements. A reader compares the writer's size, and takes a missing field as zero;
+//     - meanings, types, offsets, numbers and signatures never change;
+//     - an adapter that works without a new function of wharf_host checks WHARF_HAS; any other adapter requires the
+//       host's minor version (wharf_module.abi_minor);
 //     - the host passes a new enumerator to an adapter only where the comment says "unknown values: ...".
-//   So an adapter built against 1.0 runs on every host 1.x, and an adapter built against 1.x states the version that it
-//   needs.
+//   So an adapter built against 1.0 runs on every host 1.x. One built against 1.x states the version that it needs.
 
 #ifndef WHARF_ADAPTER_H
 #define WHARF_ADAPTER_H
@@ -91,9 +86,7 @@ extern "C" {
 
 // Enumerations are 32-bit integers: the size of an enum depends on the compiler.
 
-// ---------------------------------------------------------------------------------------------------------------------
-// Values
-// ---------------------------------------------------------------------------------------------------------------------
+// Values --------------------------------------------------------------------------------------------------------------
 
 // A JSON value, opaque: only the services read and change values. A `const wharf_value *` must not be changed. Numbers
 // keep their digits, and members their order.
@@ -158,9 +151,7 @@ typedef struct wharf_call {
     wharf_mirror_state mirror_state; // for `status`; WHARF_MIRROR_PRESENT in `update`, WHARF_MIRROR_NONE in the others
 } wharf_call;
 
-// ---------------------------------------------------------------------------------------------------------------------
-// Services of the host
-// ---------------------------------------------------------------------------------------------------------------------
+// Services of the host ------------------------------------------------------------------------------------------------
 
 // The host stores a pointer to this table in wharf_module.host; the table is valid until the process ends. A service
 // with a parameter `call` works only during that call, on the thread of the call, with the pointer that the host
@@ -257,9 +248,7 @@ typedef struct wharf_host {
     void (*log)(const wharf_call *call, wharf_log_level level, const char *message);
 } wharf_host;
 
-// ---------------------------------------------------------------------------------------------------------------------
-// A kind
-// ---------------------------------------------------------------------------------------------------------------------
+// A kind --------------------------------------------------------------------------------------------------------------
 
 // The phase of a workload. Unknown values (a newer adapter on an older host): as WHARF_ACTIVE.
 typedef uint32_t wharf_phase_kind;
@@ -290,17 +279,14 @@ typedef struct wharf_phase {
 //   {"/status/endedAt", .phase = WHARF_SUCCEEDED, .flags = WHARF_RULE_EXISTS}: the field exists
 typedef struct wharf_phase_rule {
     const char *pointer WHARF_0; // to an array of conditions or to a scalar, below /status; NULL ends the list
-    const char *value WHARF_0;   // type of a condition, or the scalar as text. Required without `values`, except with
-                                 // WHARF_RULE_EXISTS
+    const char *value WHARF_0;   // type of a condition, or the scalar as text; WHARF_RULE_EXISTS or `values` need none
     const char *status WHARF_0;  // of the condition; NULL: "True"
     const char *reason WHARF_0;  // of the condition; NULL: any
     wharf_phase_kind phase WHARF_0;
     uint32_t flags WHARF_0; // WHARF_RULE_...
     // Since 1.2.
-    const char *const *values WHARF_0; // more values, ends with NULL: the rule matches for `value` and for each of
-                                       // these. NULL: none
-    const char *key WHARF_0; // the member of a condition that `value` is compared with; NULL: "type". "status"
-                             // requires WHARF_RULE_EXISTS
+    const char *const *values WHARF_0; // more values, each of which matches as `value` does; ends with NULL
+    const char *key WHARF_0; // a condition's member that has its type; NULL: "type". "status" needs WHARF_RULE_EXISTS
 } wharf_phase_rule;
 
 // The rule applies only while the kind's `suspend` field suspends the object. A controller that reports "suspended" for
@@ -333,8 +319,7 @@ typedef struct wharf_carried {
 } wharf_carried;
 
 // Elements of a list of carried fields: the fields of a PodTemplateSpec that affect scheduling and may change while the
-// pods do not run. `pattern` and `item_key` are string literals (`item_key` may be NULL), see `pointer` and `key`
-// above.
+// pods do not run. `pattern` and `item_key` are string literals for `pointer` and `key`; `item_key` may be NULL.
 #define WHARF_CARRIED_POD_TEMPLATE(pattern, item_key)                                                                  \
     {pattern "/metadata/labels", item_key, WHARF_CARRY_WHILE_SUSPENDED},                                               \
         {pattern "/metadata/annotations", item_key, WHARF_CARRY_WHILE_SUSPENDED},                                      \
@@ -345,10 +330,10 @@ typedef struct wharf_carried {
 
 // The location of pod templates, and the number of their pods.
 typedef struct wharf_pods {
-    const char *templates WHARF_0;     // a pattern; each match is a PodTemplateSpec. NULL ends the list
-    const char *const *counts WHARF_0; // pointers to integers, ends with NULL: the number of pods is their product.
-                                       // A "*" is the same item as at this place of `templates`. An absent field
-                                       // counts as 1. NULL: one pod
+    const char *templates WHARF_0; // a pattern; each match is a PodTemplateSpec. NULL ends the list
+    // Pointers to integers, ends with NULL: the number of pods is their product. A "*" is the same item as at this
+    // place of `templates`. An absent field counts as 1. NULL: one pod.
+    const char *const *counts WHARF_0;
     // Since 1.2.
     const char *fallback WHARF_0; // a pattern for the templates of pods that have none at `templates`, with the same
                                   // path up to the last "*". NULL: without a template, there are no pods
@@ -356,9 +341,8 @@ typedef struct wharf_pods {
     uint32_t flags WHARF_0;       // WHARF_PODS_...
 } wharf_pods;
 
-// Bits of wharf_pods.flags, since 1.2. A host refuses an adapter with unknown bits.
-//
-// Each match is a PodSpec, or an object with the fields of one, and not a PodTemplateSpec.
+// A bit of wharf_pods.flags, since 1.2: each match is a PodSpec, or an object with the fields of one, instead of a
+// PodTemplateSpec. A host refuses an adapter with unknown bits.
 #define WHARF_PODS_ARE_SPECS UINT32_C(1)
 
 // The action of a status change. The members `name` and `value` of struct wharf_status_change depend on it:
@@ -429,9 +413,9 @@ typedef struct wharf_kind {
     uint32_t flags WHARF_0;     // WHARF_KIND_...
 
     // -- managedBy (required) --
-    const char *managed_by WHARF_0;         // pointer to the field, "/spec/managedBy"; a string
-    const char *managed_by_builtin WHARF_0; // the value for the kind's own controller, which the host never manages.
-                                            // NULL: the kind has none
+    const char *managed_by WHARF_0; // pointer to the field, "/spec/managedBy"; a string
+    const char *managed_by_builtin
+        WHARF_0; // the value for the kind's own controller, never managed by the host, or NULL
     const char *const *managed_by_allowed WHARF_0; // the closed set that the API accepts besides the built-in value.
                                                    // NULL: any domain-prefixed path of at most 63 characters; then
                                                    // the host's own name (controllerName) is the default
@@ -457,9 +441,9 @@ typedef struct wharf_kind {
     // cluster
     // ("/status/uncountedTerminatedPods").
     const char *const *status_removed WHARF_0;
-    const char *observed_generation WHARF_0; // pointer to the field with the generation that the status describes
-                                             // ("/status/observedGeneration"); the host writes the workload's own
-                                             // generation. NULL: none
+    // Pointer to the field with the generation that the status describes ("/status/observedGeneration"); the host
+    // writes the workload's own generation. NULL: none.
+    const char *observed_generation WHARF_0;
     const char *condition_time WHARF_0; // a member of conditions besides lastTransitionTime that set_condition sets
                                         // to the same time: "lastUpdateTime", "lastProbeTime". NULL: none
     // The changes that the kind's own controller makes to the status of an object that is suspended, and of one that is
@@ -536,9 +520,8 @@ typedef struct wharf_kind {
     // More values of the `suspend` field that mean suspended, besides suspend_value; ends with NULL. The host itself
     // writes suspend_value. NULL: none.
     const char *const *suspend_values WHARF_0;
-    // The reason why the adapter cannot offer this kind, a sentence like the result of `start`: the host refuses the
-    // kind, looks at none of its other fields but `kind`, and uses the adapter's other kinds. For kinds that `start`
-    // makes of settings. NULL: none.
+    // The reason why `start` cannot make this kind of the settings, a sentence like its result: the host refuses the
+    // kind, and uses the adapter's other kinds. It reads no other field but `kind`. NULL: none.
     const char *refused WHARF_0;
     // The type in which the host writes suspend_value: WHARF_BOOL, WHARF_NUMBER or WHARF_STRING. WHARF_ABSENT: the type
     // of the value that the object has; if it has none, boolean or number if suspend_value is the text of one, else
@@ -552,9 +535,7 @@ typedef struct wharf_kind {
     .pods_size = (uint32_t)sizeof(wharf_pods), .phase_rule_size = (uint32_t)sizeof(wharf_phase_rule),                  \
     .status_change_size = (uint32_t)sizeof(wharf_status_change)
 
-// ---------------------------------------------------------------------------------------------------------------------
-// The module
-// ---------------------------------------------------------------------------------------------------------------------
+// The module ----------------------------------------------------------------------------------------------------------
 
 // The contents of one shared object.
 typedef struct wharf_module {
@@ -632,20 +613,11 @@ WHARF_EXPORT extern const wharf_module wharf_module_v1;
 // For C++17, which has no designated initializers for the macros above: a kind with the sizes and a module with the
 // versions, to be filled field by field.
 inline constexpr wharf_kind wharf_new_kind() {
-    wharf_kind kind{};
-    kind.size = sizeof(wharf_kind);
-    kind.carried_size = static_cast<uint32_t>(sizeof(wharf_carried));
-    kind.pods_size = static_cast<uint32_t>(sizeof(wharf_pods));
-    kind.phase_rule_size = static_cast<uint32_t>(sizeof(wharf_phase_rule));
-    kind.status_change_size = static_cast<uint32_t>(sizeof(wharf_status_change));
-    return kind;
+    return {sizeof(wharf_kind), sizeof(wharf_carried), sizeof(wharf_pods), sizeof(wharf_phase_rule),
+            sizeof(wharf_status_change)};
 }
 inline constexpr wharf_module wharf_new_module() {
-    wharf_module module{};
-    module.size = sizeof(wharf_module);
-    module.abi_major = WHARF_ABI_MAJOR;
-    module.abi_minor = WHARF_NEEDS_MINOR;
-    return module;
+    return {sizeof(wharf_module), WHARF_ABI_MAJOR, WHARF_NEEDS_MINOR};
 }
 #endif
 

@@ -199,6 +199,8 @@ static struct error *add_new(struct building *to, struct loading *loading) {
         return NULL;
     }
     TRY(append_own(to->table, loading, adapter));
+    if (adapter->n_kinds == 0 && !adapter->scorer.score) // each was refused
+        return NULL;
     TRY(append(&to->table->list, &to->table->count, &adapter));
     adapter = NULL;
     to->changed = true;

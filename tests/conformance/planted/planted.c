@@ -26,7 +26,8 @@ static const wharf_phase_rule phases[] = {
     {"/status/conditions", "Suspended", .phase = WHARF_SUSPENDED, .flags = WHARF_RULE_WHILE_SUSPENDED},
     {.pointer = NULL},
 };
-static const wharf_pods pods[] = {{.templates = "/spec/template", .counts = LIST("/spec/size/replicas")}, {.templates = NULL}};
+static const wharf_pods pods[] = {{.templates = "/spec/template", .counts = LIST("/spec/size/replicas")},
+                                  {.templates = NULL}};
 static const wharf_status_change suspended[] = {
     {.change = WHARF_SET_CONDITION, .name = "Suspended", .value = "True", .reason = "Suspended", .message = "it waits"},
     {.name = NULL},

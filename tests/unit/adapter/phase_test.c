@@ -140,7 +140,7 @@ static void a_rule_has_more_words_than_one_value(void **state) {
             phase.since_ns != cases[i].since_s * CLOCK_SECOND)
             fail_msg("%s: found phase %d, reason %s, since %lld", cases[i].object, (int)phase.phase,
                      phase.reason ? phase.reason : "none", (long long)phase.since_ns);
-        assert_int_equal(phase_says_suspended(&kind, object), pointer_find(object, "/status/held") != NULL);
+        assert_int_equal(phase_says_suspended(&kind, object), !!pointer_find(object, "/status/held"));
     }
 }
 
