@@ -16,7 +16,7 @@
 // -- versions --
 
 static bool has_manager(const struct description *d, const struct json *version) {
-    const struct row *row = description_row(d, MANAGED_BY);
+    const struct guess_row *row = description_row(d, MANAGED_BY);
     return !row || !text_has_prefix(row->text, "/spec/") || crd_has(version, row->text);
 }
 
@@ -51,7 +51,7 @@ static void guess_names(struct description *d) {
 // -- the manager --
 
 // Values for `managedBy` in a text, quoted: domain-prefixed paths. Adds those that are new to `values`.
-static void find_values(struct description *d, const char *text, struct rows *values) {
+static void find_values(struct description *d, const char *text, struct guess_rows *values) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_/";
     for (const char *at = strpbrk(text, "'\"`"); at; at = strpbrk(at + 1, "'\"`")) {
         size_t len = strspn(at + 1, letters);
@@ -61,7 +61,7 @@ static void find_values(struct description *d, const char *text, struct rows *va
         bool known = false;
         for (size_t i = 0; i < values->count; i++)
             known |= strcmp(values->list[i].text, value) == 0;
-        struct row *row = known ? NULL : array_next(&values->list, values->count, sizeof(*row));
+        struct guess_row *row = known ? NULL : array_next(&values->list, values->count, sizeof(*row));
         if (row) {
             row->text = description_text(d, "%s", value);
             values->count++;
@@ -71,7 +71,7 @@ static void find_values(struct description *d, const char *text, struct rows *va
 
 // The closed set of an enum or a rule ("self in ['a/b', 'c/d']"), or of a description that says so. Where the words
 // are.
-static const char *find_closed(struct description *d, const struct json *schema, struct rows *values) {
+static const char *find_closed(struct description *d, const struct json *schema, struct guess_rows *values) {
     const struct json *rules = json_get(schema, "x-kubernetes-validations");
     AUTO_BUFFER(words, 65536);
     for (const struct json *e = json_first(json_get(schema, "enum")); e; e = json_next(e))
@@ -90,7 +90,7 @@ static const char *find_closed(struct description *d, const struct json *schema,
                : NULL;
 }
 
-static const char *find_builtin(const struct json *schema, const struct rows *values) {
+static const char *find_builtin(const struct json *schema, const struct guess_rows *values) {
     const char *builtin = json_string(json_get(schema, "default"));
     for (size_t i = 0; i < values->count && !builtin; i++)
         builtin = strcmp(values->list[i].text, MULTIKUEUE) != 0 ? values->list[i].text : NULL;
@@ -98,15 +98,15 @@ static const char *find_builtin(const struct json *schema, const struct rows *va
 }
 
 const char *guess_builtin(struct description *d, const struct json *schema) {
-    struct rows values = {.list = NULL};
+    struct guess_rows values = {.list = NULL};
     find_closed(d, schema, &values);
     const char *builtin = find_builtin(schema, &values);
     free(values.list);
     return builtin;
 }
 
-static void guess_values(struct description *d, const struct place *place) {
-    struct rows values = {.list = NULL};
+static void guess_values(struct description *d, const struct schema_place *place) {
+    struct guess_rows values = {.list = NULL};
     const char *closed = find_closed(d, place->schema, &values), *builtin = find_builtin(place->schema, &values);
     const char *why = json_get(place->schema, "default") ? "the default" : closed ? closed : "the description";
     if (builtin)
@@ -128,9 +128,9 @@ static void use_label(struct description *d) {
 }
 
 static void guess_manager(struct description *d) {
-    const struct place *own = NULL;
+    const struct schema_place *own = NULL;
     for (size_t i = 0; i < d->spec.count && !own; i++) {
-        const struct place *place = d->spec.list[i];
+        const struct schema_place *place = d->spec.list[i];
         if (strcasecmp(place->name, "managedBy") == 0 && schema_is(place->schema, "string") && !place->in_list)
             own = place;
     }
@@ -154,7 +154,7 @@ static const char *const suspend_values[] = {"Suspended", "Suspend", "Paused", "
                                              "Stop",      "Halted",  "Halt",   NULL};
 
 // The value that suspends: "true" of a boolean; NULL: the field does not suspend.
-static const char *suspending_value(const struct place *place) {
+static const char *suspending_value(const struct schema_place *place) {
     if (place->in_list || place->depth == 0 || place->depth > SETTING_DEPTH || place->fixed)
         return NULL;
     if (schema_is(place->schema, "boolean"))
@@ -167,7 +167,7 @@ static const char *suspending_value(const struct place *place) {
 
 static void guess_suspend(struct description *d) {
     for (size_t i = 0; i < d->spec.count; i++) {
-        const struct place *place = d->spec.list[i];
+        const struct schema_place *place = d->spec.list[i];
         const char *value = suspending_value(place);
         if (!value)
             continue;
@@ -184,7 +184,7 @@ static void guess_suspend(struct description *d) {
 
 // -- fields that a mirror must not have --
 
-static bool is_below_removed(const struct description *d, const struct place *place) {
+static bool is_below_removed(const struct description *d, const struct schema_place *place) {
     for (size_t i = 0; i < d->members[REMOVED].count; i++) {
         const char *removed = d->members[REMOVED].list[i].text;
         if (text_has_prefix(place->pointer, removed) && place->pointer[strlen(removed)] == '/')
@@ -193,7 +193,7 @@ static bool is_below_removed(const struct description *d, const struct place *pl
     return false;
 }
 
-static bool deletes_itself(const struct place *place) {
+static bool deletes_itself(const struct schema_place *place) {
     const char *name = place->name;
     return !place->in_list && place->depth > 0 && place->depth <= SETTING_DEPTH &&
            (strncasecmp(name, "ttl", 3) == 0 || strstr(name, "TTL") || strcasestr(name, "timeToLive") ||
@@ -204,7 +204,7 @@ static bool deletes_itself(const struct place *place) {
 static void guess_removed(struct description *d) {
     const char *own = description_row(d, MANAGED_BY)->text;
     for (size_t i = 0; i < d->spec.count; i++) {
-        const struct place *place = d->spec.list[i];
+        const struct schema_place *place = d->spec.list[i];
         if (is_below_removed(d, place))
             continue;
         if (deletes_itself(place))

@@ -14,7 +14,7 @@
 // The layout of a list's item.
 enum cell { CELL_END, CELL_TEXT, CELL_TEXTS, CELL_NUMBER };
 
-struct item {
+struct list_item {
     const char *type;      // of C
     const char *rust_type; // of Rust
     const char *helper;    // the function that makes one, in C++ and Rust
@@ -30,38 +30,39 @@ struct item {
 #define NUMBER_CELL(name)                                                                                              \
     { name, CELL_NUMBER, "u32" }
 
-const struct item item_carried = {
+const struct list_item item_carried = {
     "wharf_carried", "Carried", "carry", {TEXT_CELL("pointer"), TEXT_CELL("key"), NUMBER_CELL("when")}};
-const struct item item_pods = {
+const struct list_item item_pods = {
     "wharf_pods", "Pods", "pods_at", {TEXT_CELL("templates"), {"counts", CELL_TEXTS, "*const Text"}}};
-const struct item item_rule = {
+const struct list_item item_rule = {
     "wharf_phase_rule",
     "PhaseRule",
     "rule",
     {TEXT_CELL("pointer"), TEXT_CELL("value"), TEXT_CELL("status"), NUMBER_CELL("phase"), NUMBER_CELL("flags")}};
-const struct item item_change = {"wharf_status_change",
-                                 "StatusChange",
-                                 "condition",
-                                 {TEXT_CELL("name"), TEXT_CELL("value"), TEXT_CELL("reason"), TEXT_CELL("message")}};
+const struct list_item item_change = {
+    "wharf_status_change",
+    "StatusChange",
+    "condition",
+    {TEXT_CELL("name"), TEXT_CELL("value"), TEXT_CELL("reason"), TEXT_CELL("message")}};
 
-bool is_rust(const struct writer *w) {
+bool is_rust(const struct code_writer *w) {
     return w->language == LANGUAGE_RUST;
 }
 
-void write_name(const struct writer *w, const char *name, size_t number) {
+void write_name(const struct code_writer *w, const char *name, size_t number) {
     for (const char *c = name; *c; c++)
         buffer_char(w->out, is_rust(w) ? (char)toupper((unsigned char)*c) : *c);
     if (number > 0)
         buffer_printf(w->out, "_%zu", number);
 }
 
-static void write_null(const struct writer *w) {
+static void write_null(const struct code_writer *w) {
     static const char *const nulls[] = {"NULL", "nullptr", "null()"};
     buffer_text(w->out, nulls[w->language]);
 }
 
 // JSON's form of a string without control characters is that of all three languages.
-void write_literal(const struct writer *w, const char *text) {
+void write_literal(const struct code_writer *w, const char *text) {
     if (!text) {
         write_null(w);
         return;
@@ -71,11 +72,11 @@ void write_literal(const struct writer *w, const char *text) {
     buffer_text(w->out, is_rust(w) ? ")" : "");
 }
 
-void write_enum(const struct writer *w, const char *name) {
+void write_enum(const struct code_writer *w, const char *name) {
     buffer_printf(w->out, "%s%s", is_rust(w) ? "" : "WHARF_", name);
 }
 
-static void begin_texts(const struct writer *w, const char *name, size_t number, size_t count) {
+static void begin_texts(const struct code_writer *w, const char *name, size_t number, size_t count) {
     static const char *const before[] = {"static const char *const ", "constexpr const char *", "static "};
     buffer_text(w->out, before[w->language]);
     write_name(w, name, number);
@@ -85,12 +86,12 @@ static void begin_texts(const struct writer *w, const char *name, size_t number,
         buffer_text(w->out, "[] = {");
 }
 
-static void end_texts(const struct writer *w) {
+static void end_texts(const struct code_writer *w) {
     write_null(w);
     buffer_text(w->out, is_rust(w) ? "]);\n" : "};\n");
 }
 
-void write_texts(const struct writer *w, const char *name, size_t number, const char *const *texts) {
+void write_texts(const struct code_writer *w, const char *name, size_t number, const char *const *texts) {
     size_t count = 0, len = 0;
     for (; texts[count]; count++)
         len += strlen(texts[count]);
@@ -105,7 +106,7 @@ void write_texts(const struct writer *w, const char *name, size_t number, const 
     end_texts(w);
 }
 
-void write_text_rows(const struct writer *w, const char *name, const struct rows *rows) {
+void write_text_rows(const struct code_writer *w, const char *name, const struct guess_rows *rows) {
     const char *last = NULL;
     bool has_reason = false;
     for (size_t i = 0; i < rows->count; i++)
@@ -124,7 +125,7 @@ void write_text_rows(const struct writer *w, const char *name, const struct rows
 
 // -- items --
 
-void write_helper(const struct writer *w, const struct item *item) {
+void write_helper(const struct code_writer *w, const struct list_item *item) {
     if (is_rust(w))
         buffer_printf(w->out, "const fn %s(", item->helper);
     else
@@ -163,14 +164,14 @@ struct cells {
     size_t list;                   // number of the array of CELL_TEXTS; 0: none
 };
 
-static bool is_unset(const struct item *item, const struct cells *cells, size_t i) {
+static bool is_unset(const struct list_item *item, const struct cells *cells, size_t i) {
     return item->cells[i].cell == CELL_TEXT ? !cells->text[i]
            : item->cells[i].cell == CELL_TEXTS
                ? cells->list == 0
                : strcmp(cells->number[i], "0") == 0 || strcmp(cells->number[i], "CARRY_ALWAYS") == 0;
 }
 
-static void write_cell(const struct writer *w, const struct item *item, const struct cells *cells, size_t i) {
+static void write_cell(const struct code_writer *w, const struct list_item *item, const struct cells *cells, size_t i) {
     if (is_unset(item, cells, i) && item->cells[i].cell != CELL_NUMBER)
         write_null(w);
     else if (item->cells[i].cell == CELL_TEXT)
@@ -184,7 +185,7 @@ static void write_cell(const struct writer *w, const struct item *item, const st
         write_enum(w, cells->number[i]);
 }
 
-static void write_item(const struct writer *w, const struct item *item, const struct cells *cells) {
+static void write_item(const struct code_writer *w, const struct list_item *item, const struct cells *cells) {
     bool is_c = w->language == LANGUAGE_C;
     buffer_text(w->out, "    ");
     buffer_text(w->out, is_c ? "" : item->helper);
@@ -206,7 +207,7 @@ static const char *when_name(uint32_t when) {
     return when == WHARF_CARRY_WHILE_SUSPENDED ? "CARRY_WHILE_SUSPENDED" : "CARRY_ALWAYS";
 }
 
-static void write_template_row(const struct writer *w, const struct row *row) {
+static void write_template_row(const struct code_writer *w, const struct guess_row *row) {
     static const char *const fields[] = {"/metadata/labels", "/metadata/annotations", "/spec/nodeSelector",
                                          "/spec/tolerations", "/spec/schedulingGates"};
     if (w->language == LANGUAGE_C) {
@@ -225,7 +226,8 @@ static void write_template_row(const struct writer *w, const struct row *row) {
     }
 }
 
-static void write_row(const struct writer *w, const struct item *item, const struct row *row, size_t *n_lists) {
+static void write_row(const struct code_writer *w, const struct list_item *item, const struct guess_row *row,
+                      size_t *n_lists) {
     static const char *const phases[] = {"PENDING", "SUSPENDED", "ACTIVE", "SUCCEEDED", "FAILED"};
     struct cells cells = {.text = {row->text}};
     if (item == &item_carried && row->is_template) {
@@ -245,7 +247,7 @@ static void write_row(const struct writer *w, const struct item *item, const str
     write_item(w, item, &cells);
 }
 
-static void write_list_end(const struct writer *w, const struct item *item) {
+static void write_list_end(const struct code_writer *w, const struct list_item *item) {
     if (is_rust(w))
         buffer_printf(w->out, "    zero!(%s),\n]);\n", item->rust_type);
     else if (w->language == LANGUAGE_CPP)
@@ -254,20 +256,21 @@ static void write_list_end(const struct writer *w, const struct item *item) {
         buffer_printf(w->out, "    {.%s = NULL},\n};\n", item->cells[0].field);
 }
 
-static size_t rows_written(const struct rows *rows) {
+static size_t rows_written(const struct guess_rows *rows) {
     size_t count = 0;
     for (size_t i = 0; i < rows->count; i++)
         count += rows->list[i].is_template ? 5 : 1;
     return count;
 }
 
-void write_reason(const struct writer *w, size_t indent, const char *why, const char **last) {
+void write_reason(const struct code_writer *w, size_t indent, const char *why, const char **last) {
     if (why && (!*last || strcmp(*last, why) != 0))
         write_comment(w->out, indent, "//", why);
     *last = why;
 }
 
-void write_items(const struct writer *w, const char *name, const struct item *item, const struct rows *rows) {
+void write_items(const struct code_writer *w, const char *name, const struct list_item *item,
+                 const struct guess_rows *rows) {
     const char *last = NULL;
     size_t n_lists = 0;
     for (size_t i = 0; item == &item_pods && i < rows->count; i++)

@@ -28,7 +28,7 @@ void write_missing(struct buffer *out, size_t indent, const char *mark, const ch
 
 // "/spec/managedBy: wharf.dev/host".
 static void write_managed(const struct description *d, struct buffer *out) {
-    const struct row *field = description_row(d, MANAGED_BY), *allowed = description_row(d, MANAGED_BY_ALLOWED);
+    const struct guess_row *field = description_row(d, MANAGED_BY), *allowed = description_row(d, MANAGED_BY_ALLOWED);
     buffer_printf(out, "`%s: %s`", field->text, allowed ? allowed->text : "wharf.dev/host");
 }
 

@@ -29,7 +29,7 @@ static void guess(const char *path, const char *kind, struct description *out) {
 }
 
 static const char *text_of(const struct description *d, enum member member) {
-    const struct row *row = description_row(d, member);
+    const struct guess_row *row = description_row(d, member);
     return row ? row->text : NULL;
 }
 
@@ -88,15 +88,15 @@ static void check_texts(const wharf_kind *kind, const struct description *d, enu
 // The fields of a template are one row.
 static bool is_carried(const struct description *d, const wharf_carried *carried) {
     for (size_t i = 0; i < d->members[CARRIED].count; i++) {
-        const struct row *row = &d->members[CARRIED].list[i];
-        if (row->is_template ? text_has_prefix(carried->pointer, row->text) : !strcmp(carried->pointer, row->text))
+        const struct guess_row *row = &d->members[CARRIED].list[i];
+        if (row->is_template ? text_has_prefix(carried->pointer, row->text) : strcmp(carried->pointer, row->text) == 0)
             return row->number == carried->when && text_equal(row->value, carried->key);
     }
     return false;
 }
 
 static void check_pods(const wharf_kind *kind, const struct description *d) {
-    const struct rows *rows = &d->members[PODS];
+    const struct guess_rows *rows = &d->members[PODS];
     size_t count = 0;
     for (const wharf_pods *pods = kind->pods; pods && pods->templates; pods++, count++) {
         size_t i = 0, j = 0;
@@ -115,7 +115,7 @@ static void check_phases(const wharf_kind *kind, const struct description *d) {
     for (const wharf_phase_rule *rule = kind->phases; rule && rule->pointer; rule++) {
         bool found = false;
         for (size_t i = 0; i < d->members[PHASES].count; i++) {
-            const struct row *row = &d->members[PHASES].list[i];
+            const struct guess_row *row = &d->members[PHASES].list[i];
             found |= strcmp(row->text, rule->pointer) == 0 && strcmp(row->value, rule->value) == 0 &&
                      row->number == rule->phase;
         }
