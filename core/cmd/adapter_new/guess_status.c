@@ -15,9 +15,9 @@ const struct json *conditions_items(const struct schema_place *conditions) {
 }
 
 static void guess_finished_at(struct description *d) {
-    static const char *const names[] = {"completionTime", "endTime",         "finishedAt",
-                                        "finishTime",     "finishedTime",    "completedAt",
-                                        "completedTime",  "terminationTime", NULL};
+    static const char *const names[] = {"completionTime", "endTime",     "finishedAt",    "finishTime",
+                                        "finishedTime",   "completedAt", "completedTime", "terminationTime",
+                                        "finished",       NULL};
     for (size_t i = 0; i < d->status.count; i++) {
         const struct schema_place *place = d->status.list[i];
         if (place->in_list || place->depth == 0 || !schema_is(place->schema, "string") ||

@@ -81,8 +81,9 @@ static bool add(struct description *d, struct schema_places *places, const struc
     bool is_star = json_is(schema, JSON_OBJECT) && strcmp(name, "*") == 0 && json_key(schema) &&
                    (strcmp(json_key(schema), "items") == 0 || strcmp(json_key(schema), "additionalProperties") == 0);
     AUTO_BUFFER(segment, 65536);
-    // A pointer appears in source text: names that no source text can have are left out.
-    if (!json_is(schema, JSON_OBJECT) || text_visible(name, strlen(name)) != strlen(name))
+    // Pointers and patterns appear in source text: names that neither can have are left out.
+    bool is_odd = text_visible(name, strlen(name)) != strlen(name) || (strcmp(name, "*") == 0 && !is_star);
+    if (!json_is(schema, JSON_OBJECT) || is_odd)
         return true;
     struct schema_place **slot = array_next(&places->list, places->count, sizeof(struct schema_place *));
     struct schema_place *place = slot ? calloc(1, sizeof(*place)) : NULL;
