@@ -33,7 +33,7 @@ struct adapter_call {
     const char *failed;          // with WHARF_REFUSED: the message
     int64_t (*ticks)(void);      // NULL: calls are not measured
     struct call_time *times;
-    bool part_given; // for change: its depth in the whole value is unknown
+    bool part_given;                     // for change: its depth in the whole value is unknown
     enum call_trouble trouble;           // of the last function
     char trouble_text[CALL_TROUBLE_MAX]; // with CALL_BROKEN: "signal 11 (Segmentation fault)"
     bool aside;

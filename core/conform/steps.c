@@ -303,7 +303,8 @@ static bool is_deadline_name(const char *name) {
 static bool is_template(const wharf_kind *kind, const char *pointer) {
     bool any = false;
     for (const wharf_pods *pods = kind->pods; pods && pods->templates; pods++)
-        any |= pointer_matches(pods->templates, pointer);
+        any |=
+            pointer_matches(pods->templates, pointer) || (pods->fallback && pointer_matches(pods->fallback, pointer));
     return any;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// wharf/adapter.h - the adapter ABI, version 1.1. The one public header of wharf, and all that an adapter needs.
+// wharf/adapter.h - the adapter ABI, version 1.2. The one public header of wharf, and all that an adapter needs.
 //
 // An adapter teaches the wharf host one or more Kubernetes workload kinds. The host watches the management cluster,
 // finds the objects ("workloads") that are delegated to it through the kind's managedBy field, creates a copy
@@ -16,11 +16,10 @@
 // Threads
 //   The host may call functions of an adapter from any thread, and several at once, also for the same object. Only
 //   loading is alone: the host calls `start` once, before any other function of the adapter, and none of these runs
-//   during `start`. Functions of other adapters may run, since a running host can load further adapters. If the
-//   configuration adds kinds to an adapter in use, the host loads another instance, which has its own variables. The
-//   only mutable state of an adapter is the state that `start` sets up, so an adapter needs no lock. An adapter starts
-//   no thread, forks no process, installs no signal handler and does no I/O. A call delays every workload of the host:
-//   a function should return within microseconds.
+//   during `start`. If the configuration adds kinds to an adapter in use, the host loads another instance, which has
+//   its own variables. The only mutable state is the one that `start` sets up, so an adapter needs no lock. An adapter
+//   starts no thread, forks no process, installs no signal handler and does no I/O. A call delays every workload of the
+//   host: a function should return within microseconds.
 //
 // Memory
 //   All values and strings that an adapter receives or makes during a call live until that call returns, including the
@@ -43,17 +42,13 @@
 //
 // Compatibility
 //   The major version is in the symbol's name. Within major version 1:
-//     - structs grow only at their end. A struct begins with its size; the struct that holds a list has the size of the
-//       list's elements. A reader compares the writer's size before access to a field, and takes a missing field as
-//       zero;
-//     - the meaning, type and offset of a field, the number of an enumerator and the signature of a function never
-//       change;
-//     - new functions come at the end of struct wharf_host. An adapter that works without a new function checks that
-//       `host->size` covers the function (WHARF_HAS); any other adapter requires the host's minor version
-//       (wharf_module.abi_minor);
+//     - structs grow only at their end. A struct begins with its size, or the struct that holds a list has the size of
+//       its elements. A reader compares the writer's size, and takes a missing field as zero;
+//     - meanings, types, offsets, numbers and signatures never change;
+//     - an adapter that works without a new function of wharf_host checks WHARF_HAS; any other adapter requires the
+//       host's minor version (wharf_module.abi_minor);
 //     - the host passes a new enumerator to an adapter only where the comment says "unknown values: ...".
-//   So an adapter built against 1.0 runs on every host 1.x, and an adapter built against 1.x states the version that it
-//   needs.
+//   So an adapter built against 1.0 runs on every host 1.x. One built against 1.x states the version that it needs.
 
 #ifndef WHARF_ADAPTER_H
 #define WHARF_ADAPTER_H
@@ -66,7 +61,7 @@ extern "C" {
 #endif
 
 #define WHARF_ABI_MAJOR 1
-#define WHARF_ABI_MINOR 1
+#define WHARF_ABI_MINOR 2
 
 // Keeps wharf_module_v1 visible under -fvisibility=hidden.
 #if defined(__GNUC__)
@@ -77,14 +72,21 @@ extern "C" {
 #define WHARF_PRINTF(format_at, first_at)
 #endif
 
+// Ends the fields that an adapter fills. A field that its initializer leaves out is zero; in C++ compilers warn about
+// it without this.
+#ifdef __cplusplus
+#define WHARF_0                                                                                                        \
+    {}
+#else
+#define WHARF_0
+#endif
+
 // True if the struct that `pointer` points to, as its writer built it, has `field`.
 #define WHARF_HAS(type, pointer, field) ((pointer)->size >= offsetof(type, field) + sizeof((pointer)->field))
 
 // Enumerations are 32-bit integers: the size of an enum depends on the compiler.
 
-// ---------------------------------------------------------------------------------------------------------------------
-// Values
-// ---------------------------------------------------------------------------------------------------------------------
+// Values --------------------------------------------------------------------------------------------------------------
 
 // A JSON value, opaque: only the services read and change values. A `const wharf_value *` must not be changed. Numbers
 // keep their digits, and members their order.
@@ -148,9 +150,7 @@ typedef struct wharf_call {
     wharf_mirror_state mirror_state; // for `status`; WHARF_MIRROR_PRESENT in `update`, WHARF_MIRROR_NONE in the others
 } wharf_call;
 
-// ---------------------------------------------------------------------------------------------------------------------
-// Services of the host
-// ---------------------------------------------------------------------------------------------------------------------
+// Services of the host ------------------------------------------------------------------------------------------------
 
 // The host stores a pointer to this table in wharf_module.host; the table is valid until the process ends. A service
 // with a parameter `call` works only during that call, on the thread of the call, with the pointer that the host
@@ -247,9 +247,7 @@ typedef struct wharf_host {
     void (*log)(const wharf_call *call, wharf_log_level level, const char *message);
 } wharf_host;
 
-// ---------------------------------------------------------------------------------------------------------------------
-// A kind
-// ---------------------------------------------------------------------------------------------------------------------
+// A kind --------------------------------------------------------------------------------------------------------------
 
 // The phase of a workload. Unknown values (a newer adapter on an older host): as WHARF_ACTIVE.
 typedef uint32_t wharf_phase_kind;
@@ -277,18 +275,28 @@ typedef struct wharf_phase {
 //   {"/status/conditions", "Complete", .phase = WHARF_SUCCEEDED}: the array has a condition of this type that is True
 //   {"/status/conditions", "Succeeded", "False", .phase = WHARF_FAILED}: ... that is False
 //   {"/status/state", "ready", .phase = WHARF_ACTIVE}: a string, boolean or number is this one (see wharf_host.is)
+//   {"/status/endedAt", .phase = WHARF_SUCCEEDED, .flags = WHARF_RULE_EXISTS}: the field exists
 typedef struct wharf_phase_rule {
-    const char *pointer; // to an array of conditions or to a scalar, below /status; NULL ends the list
-    const char *value;   // type of a condition, or the scalar as text; required
-    const char *status;  // of the condition; NULL: "True"
-    const char *reason;  // of the condition; NULL: any
-    wharf_phase_kind phase;
-    uint32_t flags; // WHARF_RULE_...
+    const char *pointer WHARF_0; // to an array of conditions or to a scalar, below /status; NULL ends the list
+    const char *value WHARF_0;   // type of a condition, or the scalar as text; WHARF_RULE_EXISTS or `values` need none
+    const char *status WHARF_0;  // of the condition; NULL: "True"
+    const char *reason WHARF_0;  // of the condition; NULL: any
+    wharf_phase_kind phase WHARF_0;
+    uint32_t flags WHARF_0; // WHARF_RULE_...
+    // Since 1.2.
+    const char *const *values WHARF_0; // more values, each of which matches as `value` does; ends with NULL
+    const char *key WHARF_0; // a condition's member that has its type; NULL: "type". "status" needs WHARF_RULE_EXISTS
 } wharf_phase_rule;
 
 // The rule applies only while the kind's `suspend` field suspends the object. A controller that reports "suspended" for
 // a while after the object was resumed needs two rules: one with this flag, and one for WHARF_PENDING.
 #define WHARF_RULE_WHILE_SUSPENDED UINT32_C(1)
+// Since 1.2. With `value` or `values`: the array has such a condition, with any status. Without both: the field exists,
+// with any value but null, and `pointer` may be that of any field.
+#define WHARF_RULE_EXISTS UINT32_C(2)
+// Since 1.2. The rule matches only if the next one matches as well, so several rules in a row are one. The phase is
+// that of the last one, which has no such flag; reason, message and time are those of the first one.
+#define WHARF_RULE_AND UINT32_C(4)
 
 // The condition for carrying a spec field from the workload to an existing mirror.
 enum {
@@ -302,16 +310,15 @@ enum {
 // carried before once the workload no longer has it. The host does not carry a change of any other field of the spec,
 // and reports such a change in an Event on the workload.
 typedef struct wharf_carried {
-    const char *pointer; // a pattern, "/spec/replicatedJobs/*/replicas". Items of two arrays correspond if they have
-                         // the same member `key`; items without that member, if they have the same index and both
-                         // arrays have the same length. NULL ends the list
-    const char *key;     // "groupName"; NULL: "name"
-    uint32_t when;       // WHARF_CARRY_...
+    const char *pointer WHARF_0; // a pattern, "/spec/replicatedJobs/*/replicas". Items of two arrays correspond if
+                                 // they have the same member `key`; items without that member, if they have the same
+                                 // index and both arrays have the same length. NULL ends the list
+    const char *key WHARF_0;     // "groupName"; NULL: "name"
+    uint32_t when WHARF_0;       // WHARF_CARRY_...
 } wharf_carried;
 
 // Elements of a list of carried fields: the fields of a PodTemplateSpec that affect scheduling and may change while the
-// pods do not run. `pattern` and `item_key` are string literals (`item_key` may be NULL), see `pointer` and `key`
-// above.
+// pods do not run. `pattern` and `item_key` are string literals for `pointer` and `key`; `item_key` may be NULL.
 #define WHARF_CARRIED_POD_TEMPLATE(pattern, item_key)                                                                  \
     {pattern "/metadata/labels", item_key, WHARF_CARRY_WHILE_SUSPENDED},                                               \
         {pattern "/metadata/annotations", item_key, WHARF_CARRY_WHILE_SUSPENDED},                                      \
@@ -322,11 +329,20 @@ typedef struct wharf_carried {
 
 // The location of pod templates, and the number of their pods.
 typedef struct wharf_pods {
-    const char *templates;     // a pattern; each match is a PodTemplateSpec. NULL ends the list
-    const char *const *counts; // pointers to integers, ends with NULL: the number of pods is their product. A "*" is
-                               // the same item as at this place of `templates`. An absent field counts as 1. NULL: one
-                               // pod
+    const char *templates WHARF_0; // a pattern; each match is a PodTemplateSpec. NULL ends the list
+    // Pointers to integers, ends with NULL: the number of pods is their product. A "*" is the same item as at this
+    // place of `templates`. An absent field counts as 1. NULL: one pod.
+    const char *const *counts WHARF_0;
+    // Since 1.2.
+    const char *fallback WHARF_0; // a pattern for the templates of pods that have none at `templates`, with the same
+                                  // path up to the last "*". NULL: without a template, there are no pods
+    int32_t offset WHARF_0;       // added to the last of `counts`: -1 for a size that includes a leader with other pods
+    uint32_t flags WHARF_0;       // WHARF_PODS_...
 } wharf_pods;
+
+// A bit of wharf_pods.flags, since 1.2: each match is a PodSpec, or an object with the fields of one, instead of a
+// PodTemplateSpec. A host refuses an adapter with unknown bits.
+#define WHARF_PODS_ARE_SPECS UINT32_C(1)
 
 // The action of a status change. The members `name` and `value` of struct wharf_status_change depend on it:
 //
@@ -351,14 +367,14 @@ enum {
 
 // A change of the status of a workload that has no mirror. The WHARF_CHANGE_... macros below make one.
 typedef struct wharf_status_change {
-    uint32_t change;   // WHARF_SET_..., WHARF_REMOVE
-    uint32_t when;     // WHARF_ALWAYS, WHARF_IF_...
-    const char *name;  // see above; NULL ends the list
-    const char *value; // see above
+    uint32_t change WHARF_0;   // WHARF_SET_..., WHARF_REMOVE
+    uint32_t when WHARF_0;     // WHARF_ALWAYS, WHARF_IF_...
+    const char *name WHARF_0;  // see above; NULL ends the list
+    const char *value WHARF_0; // see above
     // Of a condition, else NULL. The host replaces "{kind}", "{namespace}" and "{name}" by those of the workload. In
     // gave_up_status the host also replaces "{message}" by a sentence that says why no cluster accepts the workload,
     // and "{now}" by the present time, both also in `value` of WHARF_SET_TEXT.
-    const char *reason, *message;
+    const char *reason WHARF_0, *message WHARF_0;
 } wharf_status_change;
 
 // Elements of a list of status changes, in C and C++.
@@ -382,59 +398,64 @@ typedef struct wharf_status_change {
 // One workload kind. Lists end with NULL (strings) or with an element whose first pointer is NULL (structs); a list
 // that is NULL is empty. Strings are UTF-8. The initializer begins with WHARF_KIND_SIZES.
 typedef struct wharf_kind {
-    size_t size; // sizeof(wharf_kind)
+    size_t size WHARF_0; // sizeof(wharf_kind)
     // sizeof of the elements of the lists: carried; pods; phases; suspended_status, resumed_status and gave_up_status
-    uint32_t carried_size, pods_size, phase_rule_size, status_change_size;
+    uint32_t carried_size WHARF_0, pods_size WHARF_0, phase_rule_size WHARF_0, status_change_size WHARF_0;
 
     // -- Names (required) --
-    const char *group;           // "batch"; "" for the core group
-    const char *const *versions; // API versions that this adapter understands, best first: the first one that a cluster
-                                 // serves is used there. Management and worker cluster of a workload use the same one
-    const char *kind;            // "Job"
-    const char *plural;          // "jobs", the resource's name in URLs
-    uint32_t flags;              // WHARF_KIND_...
+    const char *group WHARF_0; // "batch"; "" for the core group
+    // API versions that this adapter understands, best first: the first one that a cluster serves is used there.
+    // Management and worker cluster of a workload use the same one.
+    const char *const *versions WHARF_0;
+    const char *kind WHARF_0;   // "Job"
+    const char *plural WHARF_0; // "jobs", the resource's name in URLs
+    uint32_t flags WHARF_0;     // WHARF_KIND_...
 
     // -- managedBy (required) --
-    const char *managed_by;         // pointer to the field, "/spec/managedBy"; a string
-    const char *managed_by_builtin; // the value for the kind's own controller, which the host never manages. NULL: the
-                                    // kind has none
-    const char *const *managed_by_allowed; // the closed set that the API accepts besides the built-in value. NULL: any
-                                           // domain-prefixed path of at most 63 characters; then the host's own name
-                                           // (controllerName) is the default
-    const char *managed_by_default; // the value that the host manages if the configuration names none; NULL: the first
-                                    // of managed_by_allowed, or else controllerName
+    const char *managed_by WHARF_0; // pointer to the field, "/spec/managedBy"; a string
+    const char *managed_by_builtin
+        WHARF_0; // the value for the kind's own controller, never managed by the host, or NULL
+    const char *const *managed_by_allowed WHARF_0; // the closed set that the API accepts besides the built-in value.
+                                                   // NULL: any domain-prefixed path of at most 63 characters; then
+                                                   // the host's own name (controllerName) is the default
+    const char *managed_by_default WHARF_0; // the value that the host manages if the configuration names none; NULL:
+                                            // the first of managed_by_allowed, or else controllerName
 
     // -- Suspending --
-    const char *suspend;       // pointer to the field that suspends; NULL: the kind cannot be suspended
-    const char *suspend_value; // the value that means suspended, see wharf_host.is; NULL: "true"
+    const char *suspend WHARF_0; // pointer to the field that suspends; NULL: the kind cannot be suspended. Since 1.2
+                                 // it may be a label or an annotation, which the host always carries
+    const char *suspend_value WHARF_0; // the value that means suspended, see wharf_host.is; NULL: "true"
 
     // -- The mirror --
-    const wharf_carried *carried; // spec fields that may change after creation and are carried to an existing mirror;
-                                  // `suspend` must be among them
-    const char *const *removed; // patterns of fields that a mirror must not have: self-deletion (TTLs), inner managedBy
-                                // fields, fields that the worker's API server sets. Later updates do not carry these
-                                // fields either. The host always removes managedBy, and all metadata except name,
-                                // namespace, labels and annotations
-    const wharf_pods *pods;     // see also the function pod_sets
+    const wharf_carried *carried WHARF_0; // spec fields that may change after creation and are carried to an existing
+                                          // mirror; `suspend` must be among them, unless it is a label or an annotation
+    const char *const *removed WHARF_0;   // patterns of fields that a mirror must not have: self-deletion (TTLs),
+                                          // inner managedBy fields, fields that the worker's API server sets. Later
+                                          // updates do not carry these fields either. The host always removes
+                                          // managedBy, and all metadata except name, namespace, labels and annotations
+    const wharf_pods *pods WHARF_0;       // see also the function pod_sets
 
     // -- The status --
-    const char *const *status_removed; // patterns of fields below /status that the host does not copy, since they have
-                                       // a meaning only in the worker cluster ("/status/uncountedTerminatedPods")
-    const char *observed_generation;   // pointer to the field with the generation that the status describes
-                                       // ("/status/observedGeneration"); the host writes the workload's own generation.
-                                       // NULL: none
-    const char *condition_time;        // a member of conditions besides lastTransitionTime that set_condition sets to
-                                       // the same time: "lastUpdateTime", "lastProbeTime". NULL: none
+    // Patterns of fields below /status that the host does not copy, since they have a meaning only in the worker
+    // cluster
+    // ("/status/uncountedTerminatedPods").
+    const char *const *status_removed WHARF_0;
+    // Pointer to the field with the generation that the status describes ("/status/observedGeneration"); the host
+    // writes the workload's own generation. NULL: none.
+    const char *observed_generation WHARF_0;
+    const char *condition_time WHARF_0; // a member of conditions besides lastTransitionTime that set_condition sets
+                                        // to the same time: "lastUpdateTime", "lastProbeTime". NULL: none
     // The changes that the kind's own controller makes to the status of an object that is suspended, and of one that is
     // resumed. The host makes these changes to a workload that has no mirror and has not finished: suspended_status
     // while the `suspend` field suspends the workload; resumed_status while the field does not, but the first of
     // `phases` that matches the status is for WHARF_SUSPENDED (with or without WHARF_RULE_WHILE_SUSPENDED).
-    const wharf_status_change *suspended_status, *resumed_status;
+    const wharf_status_change *suspended_status WHARF_0, *resumed_status WHARF_0;
 
-    const wharf_phase_rule *phases; // the phase by the status. Without a matching rule: SUSPENDED if the `suspend`
-                                    // field suspends the object, else ACTIVE if there is a status, else PENDING
-    const char *finished_at; // pointer to the time of the end ("/status/completionTime"). NULL, or an absent field:
-                             // lastTransitionTime of the condition of the matching rule
+    // The phase by the status. Without a matching rule: SUSPENDED if the `suspend` field suspends the object, else
+    // ACTIVE if there is a status, else PENDING.
+    const wharf_phase_rule *phases WHARF_0;
+    const char *finished_at WHARF_0; // pointer to the time of the end ("/status/completionTime"). NULL, or an absent
+                                     // field: lastTransitionTime of the condition of the matching rule
 
     // -- Functions: from any thread, several at once; `call` and all values end with the call --
 
@@ -444,12 +465,12 @@ typedef struct wharf_kind {
     // `out`. Must return WHARF_OK for any object. Finished must stay finished: after SUCCEEDED or FAILED, the function
     // reports the same for every later state that the kind's API allows. NULL: the data is sufficient. Required without
     // `phases`, except for a kind that never finishes.
-    wharf_result (*phase)(const wharf_call *call, const wharf_value *object, wharf_phase *out);
+    wharf_result (*phase)(const wharf_call *call, const wharf_value *object, wharf_phase *out) WHARF_0;
 
     // Decides whether a workload can run in another cluster at all. Called before the first placement; after a refusal,
     // again when the workload has changed, and after growing waits. After WHARF_REFUSED the host writes nothing but an
     // Event. NULL: every workload can.
-    wharf_result (*accept)(const wharf_call *call, const wharf_value *workload);
+    wharf_result (*accept)(const wharf_call *call, const wharf_value *workload) WHARF_0;
 
     // Completes a mirror before its creation, after the host has applied the data above. `mirror` is the whole object
     // to be created; the function may change spec, labels and annotations. Name, namespace and the marks that begin
@@ -457,7 +478,7 @@ typedef struct wharf_kind {
     // with a prefix that ends in .wharf.dev or that the workload does not use: these stay with the mirror, and `status`
     // can read them. So an annotation can record the workload's state at the creation of the mirror. NULL: nothing to
     // add.
-    wharf_result (*mirror)(const wharf_call *call, const wharf_value *workload, wharf_value *mirror);
+    wharf_result (*mirror)(const wharf_call *call, const wharf_value *workload, wharf_value *mirror) WHARF_0;
 
     // Completes a change of an existing mirror. `mirror` is the mirror as last seen; `desired` is a copy with the
     // carried fields, labels and annotations of the workload, and may be changed. The host sends the smallest merge
@@ -465,7 +486,7 @@ typedef struct wharf_kind {
     // carried, and the host sends nothing. Called when spec, labels or annotations of workload or mirror changed, and
     // whenever a suspended mirror changed, so that postponed changes can follow. NULL: nothing to add.
     wharf_result (*update)(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
-                           wharf_value *desired);
+                           wharf_value *desired) WHARF_0;
 
     // Determines the workload's status. `mirror` is the present mirror, or NULL when there is none (not placed yet,
     // suspended before placement, lost). `object` has /status alone, as a draft that the function may change; the host
@@ -477,12 +498,12 @@ typedef struct wharf_kind {
     // resulting status, calling again must change nothing: write each field as the server stores it (a Go field with
     // omitempty that is zero is absent). NULL: nothing to add.
     wharf_result (*status)(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
-                           wharf_value *object);
+                           wharf_value *object) WHARF_0;
 
     // Lists the pods of an object where `pods` is not sufficient. `sets` is an array with the pods of `pods`, each item
     // {"template": <PodTemplateSpec>, "count": <integer>}, and may be changed. Called for any object of the kind. NULL:
     // `pods` is sufficient.
-    wharf_result (*pod_sets)(const wharf_call *call, const wharf_value *workload, wharf_value *sets);
+    wharf_result (*pod_sets)(const wharf_call *call, const wharf_value *workload, wharf_value *sets) WHARF_0;
 
     // -- Since 1.1 --
 
@@ -491,7 +512,20 @@ typedef struct wharf_kind {
     // mirror, and then calls `status` without a mirror. The phase that follows must be FAILED; otherwise the host
     // writes nothing. NULL: the kind has no such status; the host reports an Event, and the workload waits for the
     // annotation wharf.dev/retry.
-    const wharf_status_change *gave_up_status;
+    const wharf_status_change *gave_up_status WHARF_0;
+
+    // -- Since 1.2 --
+
+    // More values of the `suspend` field that mean suspended, besides suspend_value; ends with NULL. The host itself
+    // writes suspend_value. NULL: none.
+    const char *const *suspend_values WHARF_0;
+    // The reason why `start` cannot make this kind of the settings, a sentence like its result: the host refuses the
+    // kind, and uses the adapter's other kinds. It reads no other field but `kind`. NULL: none.
+    const char *refused WHARF_0;
+    // The type in which the host writes suspend_value: WHARF_BOOL, WHARF_NUMBER or WHARF_STRING. WHARF_ABSENT: the type
+    // of the value that the object has; if it has none, boolean or number if suspend_value is the text of one, else
+    // string. A label or annotation is a string.
+    wharf_type suspend_type WHARF_0;
 } wharf_kind;
 
 // The first initializer of a wharf_kind.
@@ -500,31 +534,29 @@ typedef struct wharf_kind {
     .pods_size = (uint32_t)sizeof(wharf_pods), .phase_rule_size = (uint32_t)sizeof(wharf_phase_rule),                  \
     .status_change_size = (uint32_t)sizeof(wharf_status_change)
 
-// ---------------------------------------------------------------------------------------------------------------------
-// The module
-// ---------------------------------------------------------------------------------------------------------------------
+// The module ----------------------------------------------------------------------------------------------------------
 
 // The contents of one shared object.
 typedef struct wharf_module {
-    size_t size;                    // sizeof(wharf_module)
-    uint32_t abi_major;             // WHARF_ABI_MAJOR that it was built against
-    uint32_t abi_minor;             // the least minor version of a host that the adapter needs
-    const char *name;               // short name, RFC 1123 label: "job"
-    const char *version;            // of the adapter: "1.2.0"
-    const wharf_kind *const *kinds; // ends with NULL. NULL or empty only if `start` sets the kinds
+    size_t size WHARF_0;                    // sizeof(wharf_module)
+    uint32_t abi_major WHARF_0;             // WHARF_ABI_MAJOR that it was built against
+    uint32_t abi_minor WHARF_0;             // the least minor version of a host that the adapter needs
+    const char *name WHARF_0;               // short name, RFC 1123 label: "job"
+    const char *version WHARF_0;            // of the adapter: "1.2.0"
+    const wharf_kind *const *kinds WHARF_0; // ends with NULL. NULL or empty only if `start` sets the kinds
     // A variable of the adapter in which the host stores the pointer to its services, before the first call. NULL: the
     // adapter uses no services.
-    const wharf_host **host;
+    const wharf_host **host WHARF_0;
     // Names of the adapter's settings, ends with NULL; NULL: none. The host rejects a configuration with other settings
     // before the first call.
-    const char *const *settings;
+    const char *const *settings WHARF_0;
     // Called once in each instance, before any other function. `settings` is the adapter's `settings` from the
     // configuration file (an object, empty if there is none) and lives as long as the process. `*kinds` is the module's
     // `kinds`; the function may replace the list, for kinds that depend on settings. Returns NULL, or a sentence with
     // the reason why the adapter cannot work (static, or made with host->format and a NULL call): then the host does
     // not load the adapter. A sentence about a setting begins with a pointer to the setting in `settings` and a colon,
     // "/kinds/0/plural: found 7, expected a string"; the host adds file and line. NULL: no setup is needed.
-    const char *(*start)(const wharf_host *host, const wharf_value *settings, const wharf_kind *const **kinds);
+    const char *(*start)(const wharf_host *host, const wharf_value *settings, const wharf_kind *const **kinds)WHARF_0;
 } wharf_module;
 
 // The one symbol.
@@ -548,6 +580,16 @@ WHARF_EXPORT extern const wharf_module wharf_module_v1;
     }
 
 #ifdef __cplusplus
+}
+
+// For C++17, which has no designated initializers for the macros above: a kind with the sizes and a module with the
+// versions, to be filled field by field.
+inline constexpr wharf_kind wharf_new_kind() {
+    return {sizeof(wharf_kind), sizeof(wharf_carried), sizeof(wharf_pods), sizeof(wharf_phase_rule),
+            sizeof(wharf_status_change)};
+}
+inline constexpr wharf_module wharf_new_module() {
+    return {sizeof(wharf_module), WHARF_ABI_MAJOR, WHARF_NEEDS_MINOR};
 }
 #endif
 

@@ -134,7 +134,7 @@ def page_names_everything(author):
     with open(f"{author.tree}/share/man/man3/wharf-adapter.3", encoding="utf-8") as file:
         page = file.read()
     with open("include/wharf/adapter.h", encoding="utf-8") as file:
-        header = re.sub(r"//[^\n]*", "", file.read())
+        header = re.sub(r"//[^\n]*| WHARF_0\b", "", file.read())
     host = re.search(r"typedef struct wharf_host \{(.*?)\} wharf_host;", header, re.DOTALL)[1]
     kind = re.search(r"typedef struct wharf_kind \{(.*?)\} wharf_kind;", header, re.DOTALL)[1]
     names = re.findall(r"\(\*(\w+)\)\(", host + kind) + re.findall(r"[ *](\w+);", kind)

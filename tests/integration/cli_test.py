@@ -404,7 +404,7 @@ class Adapters(Case):
         code, out, err = wharf("adapters", "--config", self.config)
         rows = [re.split(r"\s{2,}", line) for line in out.splitlines()]
         self.assertEqual(rows[0], ["NAME", "VERSION", "ABI", "KIND", "FIELD", "VALUE", "FILE", "SHA256"])
-        self.assertEqual(rows[1][:7], ["thing", "1.2.3", "1.1", "things.example.com/v1,v1beta1", "/spec/managedBy",
+        self.assertEqual(rows[1][:7], ["thing", "1.2.3", "1.2", "things.example.com/v1,v1beta1", "/spec/managedBy",
                                        "wharf.dev/host", os.path.join(ADAPTERS, "good.so")])
         self.assertRegex(rows[1][7], "^[0-9a-f]{64}$")
         self.assertEqual(rows[2][3:6], ["widgets/v1", "/spec/managedBy", "wharf.dev/host"])
@@ -482,7 +482,7 @@ class Directory(Case):
                                            "FOLDER/wharf.yaml: 1 problem\n"))
         code, _, err = wharf("run", "--config", self.config)
         self.assertEqual(code, 1)
-        self.assert_says(err, "adapter not loaded", "/nowhere: No such file or directory")
+        self.assert_says(err, "adapter or kind not loaded", "/nowhere: No such file or directory")
 
     def test_a_tilde_is_not_expanded(self):
         for flag in ("--adapters", "--config"):

@@ -26,7 +26,8 @@ static const wharf_phase_rule phases[] = {
     {"/status/conditions", "Suspended", .phase = WHARF_SUSPENDED, .flags = WHARF_RULE_WHILE_SUSPENDED},
     {.pointer = NULL},
 };
-static const wharf_pods pods[] = {{"/spec/template", LIST("/spec/size/replicas")}, {.templates = NULL}};
+static const wharf_pods pods[] = {{.templates = "/spec/template", .counts = LIST("/spec/size/replicas")},
+                                  {.templates = NULL}};
 static const wharf_status_change suspended[] = {
     {.change = WHARF_SET_CONDITION, .name = "Suspended", .value = "True", .reason = "Suspended", .message = "it waits"},
     {.name = NULL},
@@ -227,7 +228,7 @@ PLANT(accept_refuses_next_time) {
 // finds: nothing
 // says: pods.templates: /spec/workers/*/template is in none of the
 PLANT(pods_are_nowhere) {
-    static const wharf_pods list[] = {{"/spec/workers/*/template", NULL}, {.templates = NULL}};
+    static const wharf_pods list[] = {{.templates = "/spec/workers/*/template"}, {.templates = NULL}};
     kind.pods = list;
 }
 
@@ -291,7 +292,7 @@ PLANT(typo_in_removed) {
 // finds: nothing
 // says: pods.templates: /spec/templat is in none of the 4 objects given; did you mean "/spec/template"?
 PLANT(typo_in_pods) {
-    static const wharf_pods list[] = {{"/spec/templat", NULL}, {.templates = NULL}};
+    static const wharf_pods list[] = {{.templates = "/spec/templat"}, {.templates = NULL}};
     kind.pods = list;
 }
 
