@@ -95,6 +95,7 @@ static void reverse(const char **list) {
 static void guess_one(struct description *d, const struct schema_place *place) {
     static const char *const whys[] = {
         [POD_TEMPLATE] = "From the schema: a PodTemplateSpec.",
+        [POD_SPEC] = "From the schema: a PodSpec.",
         [TEMPLATE_BY_NAME] = "By its name a PodTemplateSpec: the schema leaves its content open.",
     };
     bool shared;
@@ -109,18 +110,7 @@ static void guess_one(struct description *d, const struct schema_place *place) {
         free((void *)(uintptr_t)counts);
     else
         row->counts = counts;
-}
-
-static const char *pod_specs(struct description *d) {
-    AUTO_BUFFER(list, 65536);
-    for (size_t i = 0; i < d->spec.count; i++)
-        if (d->spec.list[i]->pods == POD_SPEC)
-            buffer_printf(&list, "%s%s", list.len > 0 ? ", " : "", d->spec.list[i]->pointer);
-    return list.len == 0 ? NULL
-                         : description_text(d,
-                                            "From the schema: a PodSpec that is in no PodTemplateSpec, which only "
-                                            "the function pod_sets can report: %s.",
-                                            list.data);
+    row->flags = place->pods == POD_SPEC ? WHARF_PODS_ARE_SPECS : 0;
 }
 
 // -- carried fields --
@@ -188,7 +178,7 @@ static void carry_templates(struct description *d) {
     for (size_t i = 0; description_row(d, SUSPEND) && i < d->members[PODS].count; i++) {
         const char *pointer = d->members[PODS].list[i].text;
         const struct schema_place *place = places_at(&d->spec, pointer);
-        if (!place || place->fixed)
+        if (!place || place->fixed || place->pods == POD_SPEC)
             continue;
         struct guess_row *row =
             description_add(d, CARRIED, pointer,
@@ -202,12 +192,9 @@ static void carry_templates(struct description *d) {
 
 void guess_pods(struct description *d) {
     for (size_t i = 0; i < d->spec.count; i++)
-        if (d->spec.list[i]->pods == POD_TEMPLATE || d->spec.list[i]->pods == TEMPLATE_BY_NAME)
+        if (d->spec.list[i]->pods != NOT_PODS)
             guess_one(d, d->spec.list[i]);
-    const char *others = pod_specs(d);
-    if (others)
-        description_note(d, PODS, others);
-    else if (d->members[PODS].count == 0)
+    if (d->members[PODS].count == 0)
         description_note(d, PODS,
                          "No pod template was found: wharf cannot compare the object's requests with the free "
                          "capacity of workers. The function pod_sets can report pods.");

@@ -40,17 +40,6 @@ const char *write_member_name(enum member member) {
     return members[i].name;
 }
 
-static void write_helpers(const struct code_writer *w) {
-    const struct list_item *done = NULL;
-    for (size_t i = 0; i < COUNT(members); i++) {
-        const struct list_item *item = members[i].item;
-        if (!item || item == done || w->d->members[members[i].member].count == 0)
-            continue;
-        write_helper(w, item);
-        done = item;
-    }
-}
-
 static void write_lists(const struct code_writer *w) {
     for (size_t i = 0; i < COUNT(members); i++) {
         const struct guess_rows *rows = &w->d->members[members[i].member];
@@ -123,8 +112,6 @@ bool write_code(const struct description *d, enum language language, struct buff
                                            {adapter_part_rust_begin, adapter_part_rust_kind, adapter_part_rust_end}};
     struct code_writer writer = {d, language, out};
     write_template(d, "", parts[language][0], out);
-    if (language != LANGUAGE_C)
-        write_helpers(&writer);
     write_lists(&writer);
     write_template(d, "", parts[language][1], out);
     for (size_t i = 0; i < COUNT(members); i++)

@@ -24,8 +24,6 @@ void write_texts(const struct code_writer *writer, const char *name, size_t numb
 void write_text_rows(const struct code_writer *writer, const char *name, const struct guess_rows *rows);
 // The reason as a comment, unless it is that of the row before.
 void write_reason(const struct code_writer *writer, size_t indent, const char *why, const char **last);
-// The function that makes an item, in C++ and Rust.
-void write_helper(const struct code_writer *writer, const struct list_item *item);
 // An array of the items.
 void write_items(const struct code_writer *writer, const char *name, const struct list_item *item,
                  const struct guess_rows *rows);

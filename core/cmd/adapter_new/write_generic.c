@@ -111,6 +111,7 @@ static void add_pattern(struct buffer *out, const struct guess_row *row) {
 static void add_pods(struct buffer *out, const struct guess_row *row) {
     buffer_printf(out, "%*s- {template: ", AT, "");
     add_text(out, row->text);
+    buffer_text(out, row->flags ? ", podSpec: true" : "");
     if (row->counts) {
         buffer_text(out, ", count: ");
         add_texts(out, row->counts);

@@ -188,10 +188,12 @@ static void a_service_without_a_manager(void **state) {
     assert_string_equal(text_of(&d, SUSPEND_VALUE), "Halted");
     assert_int_equal(description_row(&d, FLAGS)->number, WHARF_KIND_NO_STATUS_SUBRESOURCE | WHARF_KIND_NEVER_FINISHES);
     assert_int_equal(d.members[PHASES].count, 0);
-    assert_int_equal(d.members[PODS].count, 2);
+    assert_int_equal(d.members[PODS].count, 3);
     assert_string_equal(d.members[PODS].list[0].counts[0], "/spec/serverReplicas");
     assert_string_equal(d.members[PODS].list[1].counts[0], "/spec/size");
-    assert_non_null(strstr(d.members[PODS].note, "/spec/migration/pod"));
+    assert_string_equal(d.members[PODS].list[2].text, "/spec/migration/pod");
+    assert_int_equal(d.members[PODS].list[2].flags, WHARF_PODS_ARE_SPECS);
+    assert_int_equal(d.members[PODS].list[1].flags, 0);
     assert_true(has_row(&d, STATUS_REMOVED, "/status/podIP") && has_row(&d, STATUS_REMOVED, "/status/uid"));
     description_cleanup(&d);
 }
