@@ -103,7 +103,7 @@ class AdapterNew(unittest.TestCase):
             self.assertIn(f"\n  {member}", out)
         with open(f"{self.folder}/one/one.c", encoding="utf-8") as file:
             source = file.read()
-        self.assertIn("// No field that names the manager was found: a label does.", source)
+        self.assertIn("// No field for the manager was found: a label names the manager.", source)
         self.assertIn("// suspend: No field for suspension was found", source)
 
     def test_texts_of_the_schema_cannot_leave_their_place(self):

@@ -15,24 +15,32 @@
 
 // -- versions --
 
-static bool has_manager(const struct description *d, const struct json *version) {
-    const struct guess_row *row = description_row(d, MANAGED_BY);
-    return !row || !text_has_prefix(row->text, "/spec/") || crd_has(version, row->text);
+// A pointer of the description that the version's schema lacks; NULL: none.
+static const char *missing_in(const struct description *d, const struct json *version) {
+    static const enum member pointers[] = {MANAGED_BY, SUSPEND};
+    for (size_t i = 0; i < COUNT(pointers); i++) {
+        const struct guess_row *row = description_row(d, pointers[i]);
+        if (row && text_has_prefix(row->text, "/spec/") && !crd_has(version, row->text))
+            return row->text;
+    }
+    return NULL;
 }
 
 static void guess_versions(struct description *d) {
     AUTO_BUFFER(left_out, 4096);
     const struct json *versions = json_path(d->document, "spec", "versions", NULL);
     description_add(d, VERSIONS, d->main_version, NULL);
-    for (const struct json *v = json_first(versions); v; v = json_next(v))
-        if (v != d->version && crd_is_served(v) && has_manager(d, v))
+    for (const struct json *v = json_first(versions); v; v = json_next(v)) {
+        const char *missing = v != d->version ? missing_in(d, v) : NULL;
+        if (v == d->version || !crd_is_served(v))
+            continue;
+        if (missing)
+            buffer_printf(&left_out, "%s%s, without %s", left_out.len > 0 ? "; " : "", crd_version_name(v), missing);
+        else
             description_add(d, VERSIONS, crd_version_name(v), NULL);
-        else if (v != d->version && crd_is_served(v))
-            buffer_printf(&left_out, "%s%s", left_out.len > 0 ? ", " : "", crd_version_name(v));
+    }
     if (left_out.len > 0)
-        description_note(d, VERSIONS,
-                         description_text(d, "Also served, and left out: %s, without %s.", left_out.data,
-                                          description_row(d, MANAGED_BY)->text));
+        description_note(d, VERSIONS, description_text(d, "Also served, and left out: %s.", left_out.data));
     else if (d->members[VERSIONS].count > 1)
         description_note(d, VERSIONS, "The served versions, the stored one first: each pointer must be valid in all.");
 }
@@ -42,10 +50,12 @@ static void guess_names(struct description *d) {
     description_add(d, KIND, d->kind, NULL);
     description_add(d, PLURAL, d->plural, NULL);
     guess_versions(d);
-    if (d->has_subresource)
-        return;
-    description_add(d, FLAGS, NULL, "From the schema: the version has no status subresource.")->number |=
-        WHARF_KIND_NO_STATUS_SUBRESOURCE;
+}
+
+static void guess_flags(struct description *d) {
+    if (!d->has_subresource)
+        description_add(d, FLAGS, NULL, "From the schema: the version has no status subresource.")->number |=
+            WHARF_KIND_NO_STATUS_SUBRESOURCE;
 }
 
 // -- the manager --
@@ -69,8 +79,8 @@ static void find_values(struct description *d, const char *text, struct guess_ro
     }
 }
 
-// The closed set of an enum or a rule ("self in ['a/b', 'c/d']"), or of a description that says so. Where the words
-// are.
+// Finds values in an enum, in a rule like "self in ['a/b', 'c/d']", or in the description. Returns the source of a
+// closed set, for a comment; NULL: the set is open.
 static const char *find_closed(struct description *d, const struct json *schema, struct guess_rows *values) {
     const struct json *rules = json_get(schema, "x-kubernetes-validations");
     AUTO_BUFFER(words, 65536);
@@ -122,8 +132,8 @@ static void guess_values(struct description *d, const struct schema_place *place
 
 static void use_label(struct description *d) {
     description_add(d, MANAGED_BY, description_text(d, "/metadata/labels/%s~1managed-by", d->group),
-                    "No field that names the manager was found: a label does. The kind's controller does not know the "
-                    "label, so it must not run in the management cluster, or only for objects without the label.");
+                    "No field for the manager was found: a label names the manager. The kind's controller ignores "
+                    "labels, so the management cluster must not run one, or one that skips objects with this label.");
     description_add(d, MANAGED_BY_ALLOWED, LABEL_VALUE, "The value of a label cannot have a slash.");
 }
 
@@ -143,8 +153,6 @@ static void guess_manager(struct description *d) {
         guess_values(d, own);
     } else
         use_label(d);
-    if (!d->failed)
-        guess_names(d);
 }
 
 // -- suspending --
@@ -210,8 +218,8 @@ static void guess_removed(struct description *d) {
         if (deletes_itself(place))
             description_add(d, REMOVED, place->pointer,
                             description_text(d,
-                                             "Its name says that the object deletes itself; the host deletes "
-                                             "mirrors. From the schema: %s",
+                                             "By its name the object deletes itself after the end: the host "
+                                             "deletes mirrors. From the schema: %s",
                                              schema_says(d, place)));
         else if (strcasecmp(place->name, "managedBy") == 0 && strcmp(place->pointer, own) != 0)
             description_add(d, REMOVED, place->pointer,
@@ -229,7 +237,8 @@ static void guess_mirror(struct description *d) {
 }
 
 struct error *guess_kind(const char *path, const char *kind, struct description *out) {
-    void (*const guesses[])(struct description *) = {guess_manager, guess_mirror, guess_pods, guess_status};
+    void (*const guesses[])(struct description *) = {guess_flags, guess_manager, guess_mirror,
+                                                     guess_pods,  guess_status,  guess_names};
     TRY(crd_read(path, kind, out));
     for (size_t i = 0; i < COUNT(guesses) && !out->failed; i++)
         guesses[i](out);

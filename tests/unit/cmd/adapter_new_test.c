@@ -232,6 +232,9 @@ static void an_enum_gives_the_phases_in_its_own_spelling(void **state) {
         assert_int_equal(d.members[PHASES].list[i].number, expected[i].phase);
     }
     assert_non_null(strstr(d.members[PHASES].note, "cutting"));
+    assert_int_equal(d.members[VERSIONS].count, 2);
+    assert_string_equal(d.members[VERSIONS].list[1].text, "v1beta1");
+    assert_string_equal(d.members[VERSIONS].note, "Also served, and left out: v1alpha1, without /spec/paused.");
     assert_string_equal(text_of(&d, MANAGED_BY_BUILTIN), "example.com/own");
     assert_string_equal(text_of(&d, MANAGED_BY_ALLOWED), "example.com/other");
     assert_string_equal(text_of(&d, FINISHED_AT), "/status/finishTime");
