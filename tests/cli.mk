@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 ## make cli-test  the command line: bad input, exit codes, and check --online against API servers that the test plays
 TEST_TARGETS += cli-test
-CLI_TESTS := cli-test-cli cli-test-online cli-test-completion cli-test-local cli-test-operate cli-test-status
+CLI_TESTS := cli-test-cli cli-test-online cli-test-completion cli-test-adapter_new cli-test-local cli-test-operate cli-test-status
 .PHONY: cli-test $(CLI_TESTS)
 # They mostly wait, so they run side by side.
-cli-test: $(B)/wharf bad-adapters $(B)/adapters/job.so
+cli-test: $(B)/wharf $(B)/wharf-conformance bad-adapters $(B)/adapters/job.so
 	+@$(MAKE) --no-print-directory -k -Otarget $(if $(filter --jobserver%,$(MAKEFLAGS)),,-j4) $(CLI_TESTS)
 $(CLI_TESTS): cli-test-%:
 	python3 -B tests/integration/$*_test.py $(B)

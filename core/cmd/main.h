@@ -78,8 +78,8 @@ struct subcommand {
     const char *name; // "adapter new" of a command below another one
     struct error *(*run)(struct call *call);
     const struct subcommand *const *below; // commands of this one, ends with NULL; instead of `run`. NULL: none
-    const char *operand;              // "[COMMAND]", in brackets if optional; NULL: none is allowed
-    const char *const *operand_words; // the allowed operands, as `words` of a flag
+    const char *operand;                   // "[COMMAND]", in brackets if optional; NULL: none is allowed
+    const char *const *operand_words;      // the allowed operands, as `words` of a flag
     const struct flag *flags;
     size_t n_flags;
     bool asks_host; // has remote_flags too, by which call->remote is opened before `run`

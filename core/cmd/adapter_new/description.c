@@ -33,10 +33,11 @@ const char *description_text(struct description *description, const char *format
     return text;
 }
 
-struct row *description_add(struct description *description, enum member member, const char *text, const char *why) {
-    static struct row lost;
-    struct rows *rows = &description->members[member];
-    struct row *row = array_next(&rows->list, rows->count, sizeof(*row));
+struct guess_row *description_add(struct description *description, enum member member, const char *text,
+                                  const char *why) {
+    static struct guess_row lost;
+    struct guess_rows *rows = &description->members[member];
+    struct guess_row *row = array_next(&rows->list, rows->count, sizeof(*row));
     if (!row) {
         description->failed = true;
         return &lost;
@@ -51,6 +52,6 @@ void description_note(struct description *description, enum member member, const
     description->members[member].note = note;
 }
 
-const struct row *description_row(const struct description *description, enum member member) {
+const struct guess_row *description_row(const struct description *description, enum member member) {
     return description->members[member].count > 0 ? &description->members[member].list[0] : NULL;
 }

@@ -10,8 +10,8 @@
 #include <wharf/adapter.h>
 
 // A place in the schema of the kind. "*" stands for the items of a list and for the members of a map.
-struct place {
-    const struct place *up; // NULL: the spec or the status itself
+struct schema_place {
+    const struct schema_place *up; // NULL: the spec or the status itself
     const struct json *schema;
     const char *name;    // "suspend", or "*"
     const char *pointer; // "/spec/groups/*/replicas"
@@ -22,8 +22,8 @@ struct place {
     bool fixed;    // a rule of the schema forbids changes, of the field or of a parent
 };
 
-struct places {
-    struct place **list; // parents before children
+struct schema_places {
+    struct schema_place **list; // parents before children
     size_t count;
 };
 
@@ -53,7 +53,7 @@ enum member {
 };
 
 // A value of a member, or an item of its list. NULL or 0: unused.
-struct row {
+struct guess_row {
     const char *text;                      // the value; of an item its pointer, of a status change the type
     const char *value;                     // of a phase rule; `key` of a carried field; of a status change the status
     const char *status, *reason, *message; // of a phase rule; of a status change
@@ -65,8 +65,8 @@ struct row {
     const char *why;                       // a comment; NULL: none
 };
 
-struct rows {
-    struct row *list;
+struct guess_rows {
+    struct guess_row *list;
     size_t count;
     const char *note; // a sentence about the whole member, also without rows; NULL: none
 };
@@ -78,10 +78,10 @@ struct description {
     const char *group, *kind, *plural, *singular, *main_version;
     bool has_subresource;
     const struct json *schema;
-    struct places spec, status;
+    struct schema_places spec, status;
 
     const char *name; // of the adapter
-    struct rows members[N_MEMBERS];
+    struct guess_rows members[N_MEMBERS];
 
     char **kept; // all texts made by description_text
     size_t n_kept;
@@ -102,23 +102,24 @@ void description_cleanup(struct description *description);
 const char *description_text(struct description *description, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 // Appends a row; never NULL: when out of memory a row that is lost.
-struct row *description_add(struct description *description, enum member member, const char *text, const char *why);
+struct guess_row *description_add(struct description *description, enum member member, const char *text,
+                                  const char *why);
 void description_note(struct description *description, enum member member, const char *note);
 // The only row of a member; NULL: none.
-const struct row *description_row(const struct description *description, enum member member);
+const struct guess_row *description_row(const struct description *description, enum member member);
 
 // schema.c
-struct error *places_find(struct description *description, const char *root, struct places *out);
-void places_free(struct places *places);
+struct error *places_find(struct description *description, const char *root, struct schema_places *out);
+void places_free(struct schema_places *places);
 const struct json *schema_property(const struct json *schema, const char *name);
 bool schema_is(const struct json *schema, const char *type);
 const char *schema_text(const struct json *schema); // the description, or ""
 bool schema_is_open(const struct json *schema);     // accepts any object, and names no member
 bool schema_is_pod_spec(const struct json *schema);
 // The place of this pointer; NULL: none.
-const struct place *places_at(const struct places *places, const char *pointer);
+const struct schema_place *places_at(const struct schema_places *places, const char *pointer);
 // "a boolean, \"suspend suspends all Jobs.\"": what the schema says.
-const char *schema_says(struct description *description, const struct place *place);
+const char *schema_says(struct description *description, const struct schema_place *place);
 // Whether the text has the word, not as a part of another one.
 bool text_has_word(const char *text, const char *word);
 // Whether the text is in a list that ends with NULL, in any case of letters.
@@ -127,9 +128,9 @@ bool text_is_one_of(const char *text, const char *const *list);
 // sample.c. An object that is valid by the schema as far as a schema without its rules (CEL) says, with each field of
 // the description. NULL when out of memory. json_free()
 struct json *sample_object(struct description *description);
-// The steps in which an object gets to the phase of a rule, or without a pointer to any status: an array of documents
-// as in wharf adapter test.
-struct json *sample_life(struct description *description, const struct row *rule);
+// The steps in which an object gets to the phase of a rule, or without a pointer to any status, or is suspended: an
+// array of documents as in wharf adapter test.
+struct json *sample_life(struct description *description, const struct guess_row *rule);
 
 // sample_value.c
 // The smallest value that the schema accepts (NULL: an object); NULL when out of memory.
@@ -151,7 +152,7 @@ void guess_pods(struct description *description);   // guess_pods.c
 void guess_status(struct description *description); // guess_status.c
 
 // guess_phases.c, for guess_status.
-void guess_phases(struct description *description, const struct place *conditions);
+void guess_phases(struct description *description, const struct schema_place *conditions);
 // A text of the status named like a state, and one with an enum if wanted; NULL: none.
-const struct place *guess_state(const struct description *description, bool with_enum);
-const struct json *conditions_items(const struct place *conditions); // the schema of a condition; NULL for NULL
+const struct schema_place *guess_state(const struct description *description, bool with_enum);
+const struct json *conditions_items(const struct schema_place *conditions); // the schema of a condition; NULL for NULL

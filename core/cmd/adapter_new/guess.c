@@ -15,24 +15,32 @@
 
 // -- versions --
 
-static bool has_manager(const struct description *d, const struct json *version) {
-    const struct row *row = description_row(d, MANAGED_BY);
-    return !row || !text_has_prefix(row->text, "/spec/") || crd_has(version, row->text);
+// A pointer of the description that the version's schema lacks; NULL: none.
+static const char *missing_in(const struct description *d, const struct json *version) {
+    static const enum member pointers[] = {MANAGED_BY, SUSPEND};
+    for (size_t i = 0; i < COUNT(pointers); i++) {
+        const struct guess_row *row = description_row(d, pointers[i]);
+        if (row && text_has_prefix(row->text, "/spec/") && !crd_has(version, row->text))
+            return row->text;
+    }
+    return NULL;
 }
 
 static void guess_versions(struct description *d) {
     AUTO_BUFFER(left_out, 4096);
     const struct json *versions = json_path(d->document, "spec", "versions", NULL);
     description_add(d, VERSIONS, d->main_version, NULL);
-    for (const struct json *v = json_first(versions); v; v = json_next(v))
-        if (v != d->version && crd_is_served(v) && has_manager(d, v))
+    for (const struct json *v = json_first(versions); v; v = json_next(v)) {
+        const char *missing = v != d->version ? missing_in(d, v) : NULL;
+        if (v == d->version || !crd_is_served(v))
+            continue;
+        if (missing)
+            buffer_printf(&left_out, "%s%s, without %s", left_out.len > 0 ? "; " : "", crd_version_name(v), missing);
+        else
             description_add(d, VERSIONS, crd_version_name(v), NULL);
-        else if (v != d->version && crd_is_served(v))
-            buffer_printf(&left_out, "%s%s", left_out.len > 0 ? ", " : "", crd_version_name(v));
+    }
     if (left_out.len > 0)
-        description_note(d, VERSIONS,
-                         description_text(d, "Also served, and left out: %s, without %s.", left_out.data,
-                                          description_row(d, MANAGED_BY)->text));
+        description_note(d, VERSIONS, description_text(d, "Also served, and left out: %s.", left_out.data));
     else if (d->members[VERSIONS].count > 1)
         description_note(d, VERSIONS, "The served versions, the stored one first: each pointer must be valid in all.");
 }
@@ -42,16 +50,18 @@ static void guess_names(struct description *d) {
     description_add(d, KIND, d->kind, NULL);
     description_add(d, PLURAL, d->plural, NULL);
     guess_versions(d);
-    if (d->has_subresource)
-        return;
-    description_add(d, FLAGS, NULL, "From the schema: the version has no status subresource.")->number |=
-        WHARF_KIND_NO_STATUS_SUBRESOURCE;
+}
+
+static void guess_flags(struct description *d) {
+    if (!d->has_subresource)
+        description_add(d, FLAGS, NULL, "From the schema: the version has no status subresource.")->number |=
+            WHARF_KIND_NO_STATUS_SUBRESOURCE;
 }
 
 // -- the manager --
 
 // Values for `managedBy` in a text, quoted: domain-prefixed paths. Adds those that are new to `values`.
-static void find_values(struct description *d, const char *text, struct rows *values) {
+static void find_values(struct description *d, const char *text, struct guess_rows *values) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_/";
     for (const char *at = strpbrk(text, "'\"`"); at; at = strpbrk(at + 1, "'\"`")) {
         size_t len = strspn(at + 1, letters);
@@ -61,7 +71,7 @@ static void find_values(struct description *d, const char *text, struct rows *va
         bool known = false;
         for (size_t i = 0; i < values->count; i++)
             known |= strcmp(values->list[i].text, value) == 0;
-        struct row *row = known ? NULL : array_next(&values->list, values->count, sizeof(*row));
+        struct guess_row *row = known ? NULL : array_next(&values->list, values->count, sizeof(*row));
         if (row) {
             row->text = description_text(d, "%s", value);
             values->count++;
@@ -69,9 +79,9 @@ static void find_values(struct description *d, const char *text, struct rows *va
     }
 }
 
-// The closed set of an enum or a rule ("self in ['a/b', 'c/d']"), or of a description that says so. Where the words
-// are.
-static const char *find_closed(struct description *d, const struct json *schema, struct rows *values) {
+// Finds values in an enum, in a rule like "self in ['a/b', 'c/d']", or in the description. Returns the source of a
+// closed set, for a comment; NULL: the set is open.
+static const char *find_closed(struct description *d, const struct json *schema, struct guess_rows *values) {
     const struct json *rules = json_get(schema, "x-kubernetes-validations");
     AUTO_BUFFER(words, 65536);
     for (const struct json *e = json_first(json_get(schema, "enum")); e; e = json_next(e))
@@ -90,7 +100,7 @@ static const char *find_closed(struct description *d, const struct json *schema,
                : NULL;
 }
 
-static const char *find_builtin(const struct json *schema, const struct rows *values) {
+static const char *find_builtin(const struct json *schema, const struct guess_rows *values) {
     const char *builtin = json_string(json_get(schema, "default"));
     for (size_t i = 0; i < values->count && !builtin; i++)
         builtin = strcmp(values->list[i].text, MULTIKUEUE) != 0 ? values->list[i].text : NULL;
@@ -98,15 +108,15 @@ static const char *find_builtin(const struct json *schema, const struct rows *va
 }
 
 const char *guess_builtin(struct description *d, const struct json *schema) {
-    struct rows values = {.list = NULL};
+    struct guess_rows values = {.list = NULL};
     find_closed(d, schema, &values);
     const char *builtin = find_builtin(schema, &values);
     free(values.list);
     return builtin;
 }
 
-static void guess_values(struct description *d, const struct place *place) {
-    struct rows values = {.list = NULL};
+static void guess_values(struct description *d, const struct schema_place *place) {
+    struct guess_rows values = {.list = NULL};
     const char *closed = find_closed(d, place->schema, &values), *builtin = find_builtin(place->schema, &values);
     const char *why = json_get(place->schema, "default") ? "the default" : closed ? closed : "the description";
     if (builtin)
@@ -122,15 +132,15 @@ static void guess_values(struct description *d, const struct place *place) {
 
 static void use_label(struct description *d) {
     description_add(d, MANAGED_BY, description_text(d, "/metadata/labels/%s~1managed-by", d->group),
-                    "No field that names the manager was found: a label does. The kind's controller does not know the "
-                    "label, so it must not run in the management cluster, or only for objects without the label.");
+                    "No field for the manager was found: a label names the manager. The kind's controller ignores "
+                    "labels, so the management cluster must not run one, or one that skips objects with this label.");
     description_add(d, MANAGED_BY_ALLOWED, LABEL_VALUE, "The value of a label cannot have a slash.");
 }
 
 static void guess_manager(struct description *d) {
-    const struct place *own = NULL;
+    const struct schema_place *own = NULL;
     for (size_t i = 0; i < d->spec.count && !own; i++) {
-        const struct place *place = d->spec.list[i];
+        const struct schema_place *place = d->spec.list[i];
         if (strcasecmp(place->name, "managedBy") == 0 && schema_is(place->schema, "string") && !place->in_list)
             own = place;
     }
@@ -143,8 +153,6 @@ static void guess_manager(struct description *d) {
         guess_values(d, own);
     } else
         use_label(d);
-    if (!d->failed)
-        guess_names(d);
 }
 
 // -- suspending --
@@ -154,7 +162,7 @@ static const char *const suspend_values[] = {"Suspended", "Suspend", "Paused", "
                                              "Stop",      "Halted",  "Halt",   NULL};
 
 // The value that suspends: "true" of a boolean; NULL: the field does not suspend.
-static const char *suspending_value(const struct place *place) {
+static const char *suspending_value(const struct schema_place *place) {
     if (place->in_list || place->depth == 0 || place->depth > SETTING_DEPTH || place->fixed)
         return NULL;
     if (schema_is(place->schema, "boolean"))
@@ -167,7 +175,7 @@ static const char *suspending_value(const struct place *place) {
 
 static void guess_suspend(struct description *d) {
     for (size_t i = 0; i < d->spec.count; i++) {
-        const struct place *place = d->spec.list[i];
+        const struct schema_place *place = d->spec.list[i];
         const char *value = suspending_value(place);
         if (!value)
             continue;
@@ -184,7 +192,7 @@ static void guess_suspend(struct description *d) {
 
 // -- fields that a mirror must not have --
 
-static bool is_below_removed(const struct description *d, const struct place *place) {
+static bool is_below_removed(const struct description *d, const struct schema_place *place) {
     for (size_t i = 0; i < d->members[REMOVED].count; i++) {
         const char *removed = d->members[REMOVED].list[i].text;
         if (text_has_prefix(place->pointer, removed) && place->pointer[strlen(removed)] == '/')
@@ -193,7 +201,7 @@ static bool is_below_removed(const struct description *d, const struct place *pl
     return false;
 }
 
-static bool deletes_itself(const struct place *place) {
+static bool deletes_itself(const struct schema_place *place) {
     const char *name = place->name;
     return !place->in_list && place->depth > 0 && place->depth <= SETTING_DEPTH &&
            (strncasecmp(name, "ttl", 3) == 0 || strstr(name, "TTL") || strcasestr(name, "timeToLive") ||
@@ -204,14 +212,14 @@ static bool deletes_itself(const struct place *place) {
 static void guess_removed(struct description *d) {
     const char *own = description_row(d, MANAGED_BY)->text;
     for (size_t i = 0; i < d->spec.count; i++) {
-        const struct place *place = d->spec.list[i];
+        const struct schema_place *place = d->spec.list[i];
         if (is_below_removed(d, place))
             continue;
         if (deletes_itself(place))
             description_add(d, REMOVED, place->pointer,
                             description_text(d,
-                                             "Its name says that the object deletes itself; the host deletes "
-                                             "mirrors. From the schema: %s",
+                                             "By its name the object deletes itself after the end: the host "
+                                             "deletes mirrors. From the schema: %s",
                                              schema_says(d, place)));
         else if (strcasecmp(place->name, "managedBy") == 0 && strcmp(place->pointer, own) != 0)
             description_add(d, REMOVED, place->pointer,
@@ -229,7 +237,8 @@ static void guess_mirror(struct description *d) {
 }
 
 struct error *guess_kind(const char *path, const char *kind, struct description *out) {
-    void (*const guesses[])(struct description *) = {guess_manager, guess_mirror, guess_pods, guess_status};
+    void (*const guesses[])(struct description *) = {guess_flags, guess_manager, guess_mirror,
+                                                     guess_pods,  guess_status,  guess_names};
     TRY(crd_read(path, kind, out));
     for (size_t i = 0; i < COUNT(guesses) && !out->failed; i++)
         guesses[i](out);

@@ -52,11 +52,11 @@ static void add_rule(struct description *d, const char *pointer, const char *wor
                      const char *why) {
     if (phase == WHARF_SUSPENDED && !description_row(d, SUSPEND))
         return;
-    struct row *row = description_add(d, PHASES, pointer, why);
+    struct guess_row *row = description_add(d, PHASES, pointer, why);
     row->value = word;
     row->number = phase;
     row->is_known = why && strcmp(why, USUAL) != 0;
-    const struct place *place = places_at(&d->status, pointer);
+    const struct schema_place *place = places_at(&d->status, pointer);
     row->is_condition = place ? schema_is(place->schema, "array") : strcmp(pointer, CONDITIONS) == 0;
     row->flags = phase == WHARF_SUSPENDED ? WHARF_RULE_WHILE_SUSPENDED : 0;
 }
@@ -107,7 +107,7 @@ static size_t add_enum(struct description *d, const char *pointer, const struct 
 }
 
 // Descriptions of the conditions, and of the texts beside them: "terminalState: Completed or Failed".
-static char *words_of_status(const struct description *d, const struct place *conditions) {
+static char *words_of_status(const struct description *d, const struct schema_place *conditions) {
     AUTO_BUFFER(text, (size_t)1 << 20);
     const struct json *items = conditions_items(conditions);
     buffer_printf(&text, "%s\n%s\n%s\n", conditions ? schema_text(conditions->schema) : "",
@@ -118,7 +118,7 @@ static char *words_of_status(const struct description *d, const struct place *co
     return buffer_take(&text, NULL);
 }
 
-static bool is_state(const struct place *place) {
+static bool is_state(const struct schema_place *place) {
     static const char *const ends[] = {"phase", "state", "status"};
     if (place->depth == 0 || place->in_list || !schema_is(place->schema, "string"))
         return false;
@@ -130,7 +130,7 @@ static bool is_state(const struct place *place) {
     return false;
 }
 
-const struct place *guess_state(const struct description *d, bool with_enum) {
+const struct schema_place *guess_state(const struct description *d, bool with_enum) {
     for (size_t i = 0; i < d->status.count; i++)
         if (is_state(d->status.list[i]) && (!with_enum || json_get(d->status.list[i]->schema, "enum")))
             return d->status.list[i];
@@ -138,12 +138,12 @@ const struct place *guess_state(const struct description *d, bool with_enum) {
 }
 
 // From what the schema says to what is usual; true once rules are found.
-static bool guess_from_words(struct description *d, const struct place *conditions) {
+static bool guess_from_words(struct description *d, const struct schema_place *conditions) {
     const struct json *types = json_get(schema_property(conditions_items(conditions), "type"), "enum");
     if (types && add_enum(d, conditions->pointer, types) > 0)
         return true;
     d->members[PHASES].count = 0;
-    const struct place *state = guess_state(d, true);
+    const struct schema_place *state = guess_state(d, true);
     if (state && add_enum(d, state->pointer, json_get(state->schema, "enum")) > 0)
         return true;
     d->members[PHASES].count = 0;
@@ -172,12 +172,12 @@ static bool is_service(const struct description *d) {
     return counts && !description_row(d, FINISHED_AT);
 }
 
-void guess_phases(struct description *d, const struct place *conditions) {
-    const struct place *state = guess_state(d, false);
+void guess_phases(struct description *d, const struct schema_place *conditions) {
+    const struct schema_place *state = guess_state(d, false);
     if (guess_from_words(d, conditions))
         return;
     if (is_service(d)) {
-        struct row *flags =
+        struct guess_row *flags =
             d->members[FLAGS].count > 0 ? d->members[FLAGS].list : description_add(d, FLAGS, NULL, NULL);
         flags->number |= WHARF_KIND_NEVER_FINISHES;
         flags->why = description_text(d,

@@ -20,7 +20,8 @@ struct counts {
     size_t count;
 };
 
-static void add_count(struct description *d, struct counts *counts, const struct place *parent, const char *name) {
+static void add_count(struct description *d, struct counts *counts, const struct schema_place *parent,
+                      const char *name) {
     const char **slot = array_next(&counts->list, counts->count, sizeof(*slot));
     if (slot && name)
         *slot = description_text(d, "%s/%s", parent->pointer, name);
@@ -28,11 +29,11 @@ static void add_count(struct description *d, struct counts *counts, const struct
     d->failed |= !slot;
 }
 
-static bool has_number(const struct place *parent, const char *name) {
+static bool has_number(const struct schema_place *parent, const char *name) {
     return schema_is(schema_property(parent->schema, name), "integer");
 }
 
-static const char *first_number(const struct place *parent, const char *const *names) {
+static const char *first_number(const struct schema_place *parent, const char *const *names) {
     while (*names && !has_number(parent, *names))
         names++;
     return *names;
@@ -48,7 +49,7 @@ static size_t prefix_length(const char *name) {
 }
 
 // A number that is named after the template: workerReplicas or numWorkers of workerTemplate. NULL: none.
-static const char *number_named_after(const struct place *parent, const char *template_) {
+static const char *number_named_after(const struct schema_place *parent, const char *template_) {
     static const char *const ends[] = {"Replicas", "Count", "s", "Parallelism", "Instances", NULL};
     size_t len = prefix_length(template_);
     const struct json *properties = json_get(parent->schema, "properties");
@@ -61,11 +62,11 @@ static const char *number_named_after(const struct place *parent, const char *te
 }
 
 // Each object on the way to the template may have a number of copies of its content.
-static const char *const *find_counts(struct description *d, const struct place *template_, bool *shared) {
+static const char *const *find_counts(struct description *d, const struct schema_place *template_, bool *shared) {
     struct counts counts = {.list = NULL};
     const char *child = template_->name;
     *shared = false;
-    for (const struct place *p = template_->up; p; child = p->name, p = p->up) {
+    for (const struct schema_place *p = template_->up; p; child = p->name, p = p->up) {
         const char *named = number_named_after(p, child), *plain = first_number(p, count_names);
         const char *factor = first_number(p, factor_names);
         if (factor) // the list is reversed at the end
@@ -91,9 +92,10 @@ static void reverse(const char **list) {
     }
 }
 
-static void guess_one(struct description *d, const struct place *place) {
+static void guess_one(struct description *d, const struct schema_place *place) {
     static const char *const whys[] = {
         [POD_TEMPLATE] = "From the schema: a PodTemplateSpec.",
+        [POD_SPEC] = "From the schema: a PodSpec.",
         [TEMPLATE_BY_NAME] = "By its name a PodTemplateSpec: the schema leaves its content open.",
     };
     bool shared;
@@ -102,30 +104,19 @@ static void guess_one(struct description *d, const struct place *place) {
     const char *sentence = !counts  ? " No number of pods was found beside it: one pod."
                            : shared ? " Do all templates beside it have this number of pods?"
                                     : "";
-    struct row *row =
+    struct guess_row *row =
         description_add(d, PODS, place->pointer, description_text(d, "%s%s", whys[place->pods], sentence));
     if (d->failed)
         free((void *)(uintptr_t)counts);
     else
         row->counts = counts;
-}
-
-static const char *pod_specs(struct description *d) {
-    AUTO_BUFFER(list, 65536);
-    for (size_t i = 0; i < d->spec.count; i++)
-        if (d->spec.list[i]->pods == POD_SPEC)
-            buffer_printf(&list, "%s%s", list.len > 0 ? ", " : "", d->spec.list[i]->pointer);
-    return list.len == 0 ? NULL
-                         : description_text(d,
-                                            "From the schema: a PodSpec that is in no PodTemplateSpec, which only "
-                                            "the function pod_sets can report: %s.",
-                                            list.data);
+    row->flags = place->pods == POD_SPEC ? WHARF_PODS_ARE_SPECS : 0;
 }
 
 // -- carried fields --
 
 // The member that identifies the items of the last list in the pointer; NULL: name.
-static const char *list_key(const struct place *place) {
+static const char *list_key(const struct schema_place *place) {
     while (place && strcmp(place->name, "*") != 0)
         place = place->up;
     if (!place || !schema_is(place->up->schema, "array") || schema_property(place->schema, "name"))
@@ -154,7 +145,7 @@ static bool is_carried(const struct description *d, const char *pointer) {
 }
 
 static void carry(struct description *d, const char *pointer, const char *why) {
-    const struct place *place = places_at(&d->spec, pointer);
+    const struct schema_place *place = places_at(&d->spec, pointer);
     if (place && !place->fixed && !is_carried(d, pointer))
         description_add(d, CARRIED, pointer, why)->value = list_key(place);
 }
@@ -175,7 +166,7 @@ static void carry_counts(struct description *d) {
 static void carry_settings(struct description *d) {
     static const char *const names[] = {"activeDeadlineSeconds", "backoffLimit", "maxParallelism", NULL};
     for (size_t i = 0; i < d->spec.count; i++) {
-        const struct place *place = d->spec.list[i];
+        const struct schema_place *place = d->spec.list[i];
         bool whole = place->depth == 1 || (place->depth == 2 && strcasestr(place->up->name, "policy"));
         if (!place->in_list && whole && text_is_one_of(place->name, names))
             carry(d, place->pointer, "By its name: may it change during a run?");
@@ -186,12 +177,13 @@ static void carry_settings(struct description *d) {
 static void carry_templates(struct description *d) {
     for (size_t i = 0; description_row(d, SUSPEND) && i < d->members[PODS].count; i++) {
         const char *pointer = d->members[PODS].list[i].text;
-        const struct place *place = places_at(&d->spec, pointer);
-        if (!place || place->fixed)
+        const struct schema_place *place = places_at(&d->spec, pointer);
+        if (!place || place->fixed || place->pods == POD_SPEC)
             continue;
-        struct row *row = description_add(d, CARRIED, pointer,
-                                          "The fields that decide where pods run: may they change while the object is "
-                                          "suspended? Kueue changes them then.");
+        struct guess_row *row =
+            description_add(d, CARRIED, pointer,
+                            "The fields that decide where pods run: may they change while the object is "
+                            "suspended? Kueue changes them then.");
         row->is_template = true;
         row->number = WHARF_CARRY_WHILE_SUSPENDED;
         row->value = list_key(place);
@@ -200,12 +192,9 @@ static void carry_templates(struct description *d) {
 
 void guess_pods(struct description *d) {
     for (size_t i = 0; i < d->spec.count; i++)
-        if (d->spec.list[i]->pods == POD_TEMPLATE || d->spec.list[i]->pods == TEMPLATE_BY_NAME)
+        if (d->spec.list[i]->pods != NOT_PODS)
             guess_one(d, d->spec.list[i]);
-    const char *others = pod_specs(d);
-    if (others)
-        description_note(d, PODS, others);
-    else if (d->members[PODS].count == 0)
+    if (d->members[PODS].count == 0)
         description_note(d, PODS,
                          "No pod template was found: wharf cannot compare the object's requests with the free "
                          "capacity of workers. The function pod_sets can report pods.");

@@ -10,16 +10,16 @@
 #define CONDITIONS "/status/conditions"
 #define OWN_DEPTH 3 // deeper fields are those of contained objects
 
-const struct json *conditions_items(const struct place *conditions) {
+const struct json *conditions_items(const struct schema_place *conditions) {
     return conditions ? json_get(conditions->schema, "items") : NULL;
 }
 
 static void guess_finished_at(struct description *d) {
-    static const char *const names[] = {"completionTime", "endTime",         "finishedAt",
-                                        "finishTime",     "finishedTime",    "completedAt",
-                                        "completedTime",  "terminationTime", NULL};
+    static const char *const names[] = {"completionTime", "endTime",     "finishedAt",    "finishTime",
+                                        "finishedTime",   "completedAt", "completedTime", "terminationTime",
+                                        "finished",       NULL};
     for (size_t i = 0; i < d->status.count; i++) {
-        const struct place *place = d->status.list[i];
+        const struct schema_place *place = d->status.list[i];
         if (place->in_list || place->depth == 0 || !schema_is(place->schema, "string") ||
             !text_is_one_of(place->name, names))
             continue;
@@ -31,19 +31,19 @@ static void guess_finished_at(struct description *d) {
 }
 
 static void guess_generation(struct description *d) {
-    const struct place *place = places_at(&d->status, "/status/observedGeneration");
+    const struct schema_place *place = places_at(&d->status, "/status/observedGeneration");
     if (place && d->has_subresource)
         description_add(d, OBSERVED_GENERATION, place->pointer, "The host writes the workload's own generation.");
 }
 
 // A copy of a spec in a status.
-static bool is_in_spec(const struct place *place) {
+static bool is_in_spec(const struct schema_place *place) {
     while (place && strcasecmp(place->name, "spec") != 0 && !text_has_suffix(place->name, "Spec"))
         place = place->up;
     return place;
 }
 
-static bool is_of_worker(const struct place *place) {
+static bool is_of_worker(const struct schema_place *place) {
     static const char *const names[] = {"node",      "nodeName", "nodeNames",     "nodes",  "podIP",   "podIPs",
                                         "hostIP",    "hostIPs",  "uid",           "podUID", "podUIDs", "address",
                                         "addresses", "selector", "labelSelector", NULL};
@@ -56,7 +56,7 @@ static bool is_of_worker(const struct place *place) {
            text_is_one_of(place->name, (const char *const[]){"addresses", NULL});
 }
 
-static void guess_status_removed(struct description *d, const struct place *conditions) {
+static void guess_status_removed(struct description *d, const struct schema_place *conditions) {
     if (conditions && schema_property(conditions_items(conditions), "observedGeneration"))
         description_add(d, STATUS_REMOVED, description_text(d, "%s/*/observedGeneration", conditions->pointer),
                         "The generation of the mirror.");
@@ -66,7 +66,7 @@ static void guess_status_removed(struct description *d, const struct place *cond
                             "By its name it has a meaning only in the worker.");
 }
 
-static void guess_condition_time(struct description *d, const struct place *conditions) {
+static void guess_condition_time(struct description *d, const struct schema_place *conditions) {
     static const char *const names[] = {"lastUpdateTime", "lastProbeTime"};
     for (size_t i = 0; i < COUNT(names); i++)
         if (schema_property(conditions_items(conditions), names[i])) {
@@ -76,17 +76,18 @@ static void guess_condition_time(struct description *d, const struct place *cond
 }
 
 // If the schema names the condition, the kind's controller writes it.
-static void guess_suspension(struct description *d, const struct place *conditions) {
-    const struct rows *rules = &d->members[PHASES];
+static void guess_suspension(struct description *d, const struct schema_place *conditions) {
+    const struct guess_rows *rules = &d->members[PHASES];
     for (size_t i = 0; conditions && i < rules->count; i++) {
-        const struct row *rule = &rules->list[i];
+        const struct guess_row *rule = &rules->list[i];
         if (rule->number != WHARF_SUSPENDED || !rule->is_known || strcmp(rule->text, CONDITIONS) != 0)
             continue;
-        struct row *on = description_add(d, SUSPENDED_STATUS, rule->value, "The host writes this without a mirror.");
+        struct guess_row *on =
+            description_add(d, SUSPENDED_STATUS, rule->value, "The host writes this without a mirror.");
         on->status = "True";
         on->reason = "Suspended";
         on->message = "{kind} {name} is suspended";
-        struct row *off = description_add(d, RESUMED_STATUS, rule->value, NULL);
+        struct guess_row *off = description_add(d, RESUMED_STATUS, rule->value, NULL);
         off->status = "False";
         off->reason = "Resumed";
         off->message = "{kind} {name} is resumed";
@@ -99,9 +100,9 @@ static void guess_suspension(struct description *d, const struct place *conditio
             "host would write the same for an object that is not placed yet.");
 }
 
-static const struct place *find_conditions(const struct description *d) {
+static const struct schema_place *find_conditions(const struct description *d) {
     for (size_t i = 0; i < d->status.count; i++) {
-        const struct place *place = d->status.list[i];
+        const struct schema_place *place = d->status.list[i];
         const struct json *items = json_get(place->schema, "items");
         if (strcmp(place->name, "conditions") == 0 && !place->in_list && schema_property(items, "type") &&
             schema_property(items, "status"))
@@ -111,7 +112,7 @@ static const struct place *find_conditions(const struct description *d) {
 }
 
 void guess_status(struct description *d) {
-    const struct place *conditions = find_conditions(d), *state = guess_state(d, false);
+    const struct schema_place *conditions = find_conditions(d), *state = guess_state(d, false);
     if (conditions && state && state->depth < conditions->depth)
         conditions = NULL; // those of an inner object
     guess_finished_at(d);
@@ -122,5 +123,5 @@ void guess_status(struct description *d) {
     guess_suspension(d, conditions);
     if (!description_row(d, FLAGS) || !(description_row(d, FLAGS)->number & WHARF_KIND_NEVER_FINISHES))
         return;
-    d->members[FINISHED_AT] = (struct rows){.list = d->members[FINISHED_AT].list};
+    d->members[FINISHED_AT] = (struct guess_rows){.list = d->members[FINISHED_AT].list};
 }

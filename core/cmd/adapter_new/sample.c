@@ -12,7 +12,7 @@
 #define MANAGER "wharf.dev/host" // the default of controllerName
 
 static const char *manager(const struct description *d) {
-    const struct row *allowed = description_row(d, MANAGED_BY_ALLOWED);
+    const struct guess_row *allowed = description_row(d, MANAGED_BY_ALLOWED);
     return allowed ? allowed->text : MANAGER;
 }
 
@@ -22,8 +22,8 @@ static bool is_manager(const char *pointer) {
 }
 
 // The field of an inner manager gets the value that the inner kind accepts; without one the field stays out.
-static bool add_removed(struct description *d, struct json *object, const struct row *row) {
-    const struct place *place = places_at(&d->spec, row->text);
+static bool add_removed(struct description *d, struct json *object, const struct guess_row *row) {
+    const struct schema_place *place = places_at(&d->spec, row->text);
     const char *value = is_manager(row->text) && place ? guess_builtin(d, place->schema) : NULL;
     if (is_manager(row->text) && !value)
         return true;
@@ -41,7 +41,7 @@ static bool add_removed(struct description *d, struct json *object, const struct
 
 static bool add_pods(struct description *d, struct json *object) {
     for (size_t i = 0; i < d->members[PODS].count; i++) {
-        const struct row *row = &d->members[PODS].list[i];
+        const struct guess_row *row = &d->members[PODS].list[i];
         struct json *at = sample_reach(object, d->schema, row->text);
         if (at && json_size(at) == 0) {
             struct json *template_ = sample_pod_template();
@@ -58,7 +58,7 @@ static bool add_pods(struct description *d, struct json *object) {
 
 // Another value of the enum, or none, where the first one suspends the object.
 static bool not_suspended(struct description *d, struct json *object) {
-    const struct row *suspend = description_row(d, SUSPEND), *value = description_row(d, SUSPEND_VALUE);
+    const struct guess_row *suspend = description_row(d, SUSPEND), *value = description_row(d, SUSPEND_VALUE);
     if (!value || !json_is_scalar(pointer_find(object, suspend->text), value->text))
         return true;
     const struct json *other = json_first(json_get(places_at(&d->spec, suspend->text)->schema, "enum"));
@@ -87,10 +87,10 @@ struct json *sample_object(struct description *d) {
 
 // -- lives --
 
-static bool add_condition(struct description *d, struct json *status, const struct row *rule) {
+static bool add_condition(struct description *d, struct json *status, const struct guess_row *rule) {
     const struct json *items =
         json_get(places_at(&d->status, rule->text) ? places_at(&d->status, rule->text)->schema : NULL, "items");
-    const struct row *time = description_row(d, CONDITION_TIME);
+    const struct guess_row *time = description_row(d, CONDITION_TIME);
     const char *const members[][2] = {{"type", rule->value},        {"status", rule->status ? rule->status : "True"},
                                       {"reason", "Sample"},         {"message", "from the sample"},
                                       {"lastTransitionTime", TIME}, {time ? time->text : "lastTransitionTime", TIME}};
@@ -105,10 +105,11 @@ static bool add_condition(struct description *d, struct json *status, const stru
     return done && json_append(list, TAKE(condition)) && pointer_set(status, rule->text, TAKE(list));
 }
 
-static struct json *make_status(struct description *d, const struct row *rule) {
+static struct json *make_status(struct description *d, const struct guess_row *rule) {
     AUTO_JSON object = json_new_object();
     const struct json *schema = schema_property(d->schema, "status");
-    const struct row *finished = description_row(d, FINISHED_AT), *generation = description_row(d, OBSERVED_GENERATION);
+    const struct guess_row *finished = description_row(d, FINISHED_AT),
+                           *generation = description_row(d, OBSERVED_GENERATION);
     bool final = rule->number == WHARF_SUCCEEDED || rule->number == WHARF_FAILED;
     bool done = object && json_set(object, "status", schema ? sample_value(schema) : json_new_object());
     for (size_t i = 0; i < d->members[STATUS_REMOVED].count && done; i++)
@@ -128,7 +129,7 @@ static struct json *make_status(struct description *d, const struct row *rule) {
 
 // A user suspends the object.
 static bool add_suspension(const struct description *d, struct json *steps) {
-    const struct row *suspend = description_row(d, SUSPEND), *value = description_row(d, SUSPEND_VALUE);
+    const struct guess_row *suspend = description_row(d, SUSPEND), *value = description_row(d, SUSPEND_VALUE);
     AUTO_JSON patch = json_new_object();
     AUTO_JSON one = json_new_object();
     bool done = patch && one && suspend &&
@@ -136,13 +137,15 @@ static bool add_suspension(const struct description *d, struct json *steps) {
     return done && json_set(one, "patch", TAKE(patch)) && json_append(steps, TAKE(one));
 }
 
-struct json *sample_life(struct description *d, const struct row *rule) {
+struct json *sample_life(struct description *d, const struct guess_row *rule) {
     static const char *const phases[] = {"Pending", "Suspended", "Active", "Succeeded", "Failed"};
     AUTO_JSON steps = json_new_array();
     AUTO_JSON one = json_new_object();
-    bool done = steps && one && (rule->number != WHARF_SUSPENDED || add_suspension(d, steps)) &&
-                json_set(one, "status", make_status(d, rule)) &&
-                (!rule->text || json_set(one, "phase", json_new_string(phases[rule->number]))) &&
-                json_append(steps, TAKE(one));
+    bool done = steps && one && (rule->number != WHARF_SUSPENDED || add_suspension(d, steps));
+    if (done && (rule->text || rule->number != WHARF_SUSPENDED))
+        done = json_set(one, "status", make_status(d, rule)) && json_append(steps, TAKE(one));
+    struct json *last = json_at(steps, json_size(steps) - 1);
+    if (done && (rule->text || rule->number == WHARF_SUSPENDED))
+        done = json_set(last, "phase", json_new_string(phases[rule->number]));
     return done ? TAKE(steps) : NULL;
 }

@@ -55,7 +55,7 @@ static bool is_named_template(const char *name) {
     return true;
 }
 
-static void classify(struct place *place) {
+static void classify(struct schema_place *place) {
     const struct json *spec = schema_property(place->schema, "spec");
     if (schema_is_pod_spec(spec))
         place->pods = POD_TEMPLATE;
@@ -76,35 +76,36 @@ static bool is_fixed(const struct json *schema) {
     return false;
 }
 
-static bool add(struct description *d, struct places *places, const struct place *up, const char *name,
+static bool add(struct description *d, struct schema_places *places, const struct schema_place *up, const char *name,
                 const struct json *schema) {
     bool is_star = json_is(schema, JSON_OBJECT) && strcmp(name, "*") == 0 && json_key(schema) &&
                    (strcmp(json_key(schema), "items") == 0 || strcmp(json_key(schema), "additionalProperties") == 0);
     AUTO_BUFFER(segment, 65536);
-    // A pointer appears in source text: names that no source text can have are left out.
-    if (!json_is(schema, JSON_OBJECT) || text_visible(name, strlen(name)) != strlen(name))
+    // Pointers and patterns appear in source text: names that neither can have are left out.
+    bool is_odd = text_visible(name, strlen(name)) != strlen(name) || (strcmp(name, "*") == 0 && !is_star);
+    if (!json_is(schema, JSON_OBJECT) || is_odd)
         return true;
-    struct place **slot = array_next(&places->list, places->count, sizeof(struct place *));
-    struct place *place = slot ? calloc(1, sizeof(*place)) : NULL;
+    struct schema_place **slot = array_next(&places->list, places->count, sizeof(struct schema_place *));
+    struct schema_place *place = slot ? calloc(1, sizeof(*place)) : NULL;
     if (!place || !(is_star ? buffer_text(&segment, "/*") : pointer_append(&segment, name))) {
         free(place);
         return false;
     }
     *slot = place;
     places->count++;
-    *place = (struct place){.up = up,
-                            .schema = schema,
-                            .name = name,
-                            .pointer = description_text(d, "%s%s", up ? up->pointer : "", segment.data),
-                            .depth = up ? up->depth + 1 : 0,
-                            .in_list = is_star || (up && up->in_list),
-                            .required = up && !is_star && requires(up->schema, name),
-                            .fixed = is_fixed(schema) || (up && up->fixed)};
+    *place = (struct schema_place){.up = up,
+                                   .schema = schema,
+                                   .name = name,
+                                   .pointer = description_text(d, "%s%s", up ? up->pointer : "", segment.data),
+                                   .depth = up ? up->depth + 1 : 0,
+                                   .in_list = is_star || (up && up->in_list),
+                                   .required = up && !is_star && requires(up->schema, name),
+                                   .fixed = is_fixed(schema) || (up && up->fixed)};
     classify(place);
     return true;
 }
 
-static bool add_children(struct description *d, struct places *places, const struct place *up) {
+static bool add_children(struct description *d, struct schema_places *places, const struct schema_place *up) {
     bool done = true;
     if (up->pods != NOT_PODS)
         return true;
@@ -115,7 +116,7 @@ static bool add_children(struct description *d, struct places *places, const str
     return done && add(d, places, up, "*", items) && add(d, places, up, "*", members);
 }
 
-struct error *places_find(struct description *d, const char *root, struct places *out) {
+struct error *places_find(struct description *d, const char *root, struct schema_places *out) {
     const struct json *schema = schema_property(d->schema, root);
     bool done = !schema || add(d, out, NULL, root, schema);
     for (size_t i = 0; done && i < out->count; i++)
@@ -123,13 +124,13 @@ struct error *places_find(struct description *d, const char *root, struct places
     return done && !d->failed ? NULL : error_no_memory();
 }
 
-void places_free(struct places *places) {
+void places_free(struct schema_places *places) {
     for (size_t i = 0; i < places->count; i++)
         free(places->list[i]);
     free(places->list);
 }
 
-const struct place *places_at(const struct places *places, const char *pointer) {
+const struct schema_place *places_at(const struct schema_places *places, const char *pointer) {
     for (size_t i = 0; i < places->count; i++)
         if (strcmp(places->list[i]->pointer, pointer) == 0)
             return places->list[i];
@@ -157,7 +158,7 @@ static size_t sentence_length(const char *text) {
     return strlen(text);
 }
 
-const char *schema_says(struct description *d, const struct place *place) {
+const char *schema_says(struct description *d, const struct schema_place *place) {
     const char *text = schema_text(place->schema), *type = type_name(place->schema);
     AUTO_TEXT first = strndup(text, sentence_length(text));
     AUTO_BUFFER(shown, 65536);

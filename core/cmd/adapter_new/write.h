@@ -19,7 +19,8 @@ bool write_generic(const struct description *description, struct buffer *out);
 void write_comment(struct buffer *out, size_t indent, const char *mark, const char *text);
 // The same about a member without a value: "suspend: No field was found."
 void write_missing(struct buffer *out, size_t indent, const char *mark, const char *member, const char *text);
-// Appends a template; @NAME@, @KIND@, @GROUP@, @PLURAL@, @SOURCE@ and @MANAGED@ become those of the description.
+// Appends a template; @NAME@, @KIND@, @GROUP@, @PLURAL@, @SOURCE@ and @MANAGED@ become those of the description,
+// @MINOR@ the least minor version of the ABI.
 void write_template(const struct description *description, const char *source, const char *template_,
                     struct buffer *out);
 

@@ -9,7 +9,7 @@ static const struct {
     enum member member;
     const char *name;
     bool is_list;
-    const struct item *item;
+    const struct list_item *item;
 } members[] = {
     {GROUP, "group", false, NULL},
     {VERSIONS, "versions", true, NULL},
@@ -40,20 +40,9 @@ const char *write_member_name(enum member member) {
     return members[i].name;
 }
 
-static void write_helpers(const struct writer *w) {
-    const struct item *done = NULL;
+static void write_lists(const struct code_writer *w) {
     for (size_t i = 0; i < COUNT(members); i++) {
-        const struct item *item = members[i].item;
-        if (!item || item == done || w->d->members[members[i].member].count == 0)
-            continue;
-        write_helper(w, item);
-        done = item;
-    }
-}
-
-static void write_lists(const struct writer *w) {
-    for (size_t i = 0; i < COUNT(members); i++) {
-        const struct rows *rows = &w->d->members[members[i].member];
+        const struct guess_rows *rows = &w->d->members[members[i].member];
         if (!members[i].is_list || rows->count == 0)
             continue;
         if (rows->note)
@@ -66,7 +55,7 @@ static void write_lists(const struct writer *w) {
     }
 }
 
-static void write_flags(const struct writer *w, uint32_t flags) {
+static void write_flags(const struct code_writer *w, uint32_t flags) {
     static const char *const names[] = {"KIND_NO_STATUS_SUBRESOURCE", "KIND_NEVER_FINISHES"};
     for (size_t i = 0, n = 0; i < COUNT(names); i++)
         if (flags & (UINT32_C(1) << i)) {
@@ -75,8 +64,8 @@ static void write_flags(const struct writer *w, uint32_t flags) {
         }
 }
 
-static void write_member(const struct writer *w, size_t i) {
-    const struct rows *rows = &w->d->members[members[i].member];
+static void write_member(const struct code_writer *w, size_t i) {
+    const struct guess_rows *rows = &w->d->members[members[i].member];
     if (rows->note && rows->count == 0)
         write_missing(w->out, 4, "//", members[i].name, rows->note);
     else if (rows->note && !members[i].is_list)
@@ -121,10 +110,8 @@ bool write_code(const struct description *d, enum language language, struct buff
     static const char *const parts[][3] = {{adapter_part_c_begin, adapter_part_c_kind, adapter_part_c_end},
                                            {adapter_part_cpp_begin, adapter_part_cpp_kind, adapter_part_cpp_end},
                                            {adapter_part_rust_begin, adapter_part_rust_kind, adapter_part_rust_end}};
-    struct writer writer = {d, language, out};
+    struct code_writer writer = {d, language, out};
     write_template(d, "", parts[language][0], out);
-    if (language != LANGUAGE_C)
-        write_helpers(&writer);
     write_lists(&writer);
     write_template(d, "", parts[language][1], out);
     for (size_t i = 0; i < COUNT(members); i++)

@@ -84,8 +84,8 @@ static struct error *write_yaml(const char *directory, const char *name, const c
 
 // "complete.yaml" of a rule; other characters become "-", and a name that is taken gets a number.
 static const char *life_name(struct description *d, size_t index) {
-    const struct rows *rules = &d->members[PHASES];
-    const struct row *rule = &rules->list[index];
+    const struct guess_rows *rules = &d->members[PHASES];
+    const struct guess_row *rule = &rules->list[index];
     size_t number = 1;
     for (size_t i = 0; i < index; i++)
         number += strcasecmp(rules->list[i].value, rule->value) == 0;
@@ -100,7 +100,7 @@ static const char *life_name(struct description *d, size_t index) {
 }
 
 static struct error *write_life(struct description *d, const char *directory, const char *file,
-                                const struct row *rule) {
+                                const struct guess_row *rule) {
     AUTO_JSON steps = sample_life(d, rule);
     AUTO_BUFFER(text, TEXT_MAX);
     if (!steps)
@@ -123,9 +123,14 @@ static struct error *write_objects(struct description *d, const char *directory)
     TRY(write_yaml(folder, "sample.yaml",
                    "An object that the schema accepts, with each field of the adapter: replace it by real ones.",
                    sample));
-    for (size_t i = 0; i < d->members[PHASES].count; i++)
+    static const struct guess_row any = {.number = WHARF_ACTIVE}, suspended = {.number = WHARF_SUSPENDED};
+    bool has_suspension = !description_row(d, SUSPEND);
+    for (size_t i = 0; i < d->members[PHASES].count; i++) {
+        has_suspension |= d->members[PHASES].list[i].number == WHARF_SUSPENDED;
         TRY(write_life(d, folder, life_name(d, i), &d->members[PHASES].list[i]));
-    static const struct row any = {.number = WHARF_ACTIVE};
+    }
+    if (!has_suspension)
+        TRY(write_life(d, folder, "suspend.yaml", &suspended));
     return d->members[PHASES].count > 0 ? NULL : write_life(d, folder, "active.yaml", &any);
 }
 

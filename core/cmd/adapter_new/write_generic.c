@@ -45,7 +45,7 @@ static void add_missing(struct buffer *out, const struct description *d, enum me
 
 static void add_single(struct buffer *out, const struct description *d, enum member member, size_t indent,
                        const char *name) {
-    const struct row *row = description_row(d, member);
+    const struct guess_row *row = description_row(d, member);
     if (!row) {
         add_missing(out, d, member, indent, name);
         return;
@@ -57,7 +57,7 @@ static void add_single(struct buffer *out, const struct description *d, enum mem
 // `name: [a, b]`
 static void add_row_texts(struct buffer *out, const struct description *d, enum member member, size_t indent,
                           const char *name) {
-    const struct rows *rows = &d->members[member];
+    const struct guess_rows *rows = &d->members[member];
     if (rows->note)
         write_comment(out, indent, "#", rows->note);
     if (rows->count == 0)
@@ -80,9 +80,9 @@ static void add_field(struct buffer *out, const char *name, const char *text) {
 
 // -- items --
 
-typedef void add_item(struct buffer *out, const struct row *row);
+typedef void add_item(struct buffer *out, const struct guess_row *row);
 
-static void add_carried_one(struct buffer *out, const struct row *row, const char *end) {
+static void add_carried_one(struct buffer *out, const struct guess_row *row, const char *end) {
     AUTO_TEXT pointer = text_format("%s%s", row->text, end);
     bool is_long = row->value || row->number == WHARF_CARRY_WHILE_SUSPENDED;
     out->failed |= !pointer;
@@ -93,7 +93,7 @@ static void add_carried_one(struct buffer *out, const struct row *row, const cha
     buffer_text(out, is_long ? "}\n" : "\n");
 }
 
-static void add_carried(struct buffer *out, const struct row *row) {
+static void add_carried(struct buffer *out, const struct guess_row *row) {
     static const char *const fields[] = {"/metadata/labels", "/metadata/annotations", "/spec/nodeSelector",
                                          "/spec/tolerations", "/spec/schedulingGates"};
     for (size_t i = 0; row->is_template && i < COUNT(fields); i++)
@@ -102,15 +102,16 @@ static void add_carried(struct buffer *out, const struct row *row) {
         add_carried_one(out, row, "");
 }
 
-static void add_pattern(struct buffer *out, const struct row *row) {
+static void add_pattern(struct buffer *out, const struct guess_row *row) {
     buffer_printf(out, "%*s- ", AT, "");
     add_text(out, row->text);
     buffer_char(out, '\n');
 }
 
-static void add_pods(struct buffer *out, const struct row *row) {
+static void add_pods(struct buffer *out, const struct guess_row *row) {
     buffer_printf(out, "%*s- {template: ", AT, "");
     add_text(out, row->text);
+    buffer_text(out, row->flags ? ", podSpec: true" : "");
     if (row->counts) {
         buffer_text(out, ", count: ");
         add_texts(out, row->counts);
@@ -118,7 +119,7 @@ static void add_pods(struct buffer *out, const struct row *row) {
     buffer_text(out, "}\n");
 }
 
-static void add_rule(struct buffer *out, const struct row *row) {
+static void add_rule(struct buffer *out, const struct guess_row *row) {
     static const char *const phases[] = {"Pending", "Suspended", "Active", "Succeeded", "Failed"};
     bool is_usual = row->is_condition && strcmp(row->text, "/status/conditions") == 0;
     buffer_printf(out, "%*s- {%s: ", AT, "", row->is_condition ? "condition" : "value");
@@ -128,7 +129,7 @@ static void add_rule(struct buffer *out, const struct row *row) {
     buffer_printf(out, "%s, phase: %s}\n", row->flags ? ", whileSuspended: true" : "", phases[row->number]);
 }
 
-static void add_change(struct buffer *out, const struct row *row) {
+static void add_change(struct buffer *out, const struct guess_row *row) {
     buffer_printf(out, "%*s- {condition: ", AT, "");
     add_text(out, row->text);
     add_field(out, "status", row->status);
@@ -139,7 +140,7 @@ static void add_change(struct buffer *out, const struct row *row) {
 
 static void add_list(struct buffer *out, const struct description *d, enum member member, const char *name,
                      add_item *add) {
-    const struct rows *rows = &d->members[member];
+    const struct guess_rows *rows = &d->members[member];
     const char *last = NULL;
     if (rows->count == 0) {
         add_missing(out, d, member, AT, name);
@@ -155,7 +156,7 @@ static void add_list(struct buffer *out, const struct description *d, enum membe
 }
 
 static void add_flags(struct buffer *out, const struct description *d) {
-    const struct row *flags = description_row(d, FLAGS);
+    const struct guess_row *flags = description_row(d, FLAGS);
     if (!flags)
         return;
     add_mark(out, AT, flags->why, NULL);

@@ -28,13 +28,16 @@ void write_missing(struct buffer *out, size_t indent, const char *mark, const ch
 
 // "/spec/managedBy: wharf.dev/host".
 static void write_managed(const struct description *d, struct buffer *out) {
-    const struct row *field = description_row(d, MANAGED_BY), *allowed = description_row(d, MANAGED_BY_ALLOWED);
+    const struct guess_row *field = description_row(d, MANAGED_BY), *allowed = description_row(d, MANAGED_BY_ALLOWED);
     buffer_printf(out, "`%s: %s`", field->text, allowed ? allowed->text : "wharf.dev/host");
 }
 
 void write_template(const struct description *d, const char *source, const char *template_, struct buffer *out) {
-    const char *const words[][2] = {
-        {"@NAME@", d->name}, {"@KIND@", d->kind}, {"@GROUP@", d->group}, {"@PLURAL@", d->plural}, {"@SOURCE@", source}};
+    bool is_new = false; // has a flag of ABI 1.2
+    for (size_t i = 0; i < d->members[PODS].count; i++)
+        is_new |= d->members[PODS].list[i].flags != 0;
+    const char *const words[][2] = {{"@MINOR@", is_new ? "2" : "0"}, {"@NAME@", d->name},     {"@KIND@", d->kind},
+                                    {"@GROUP@", d->group},           {"@PLURAL@", d->plural}, {"@SOURCE@", source}};
     for (const char *at = template_; *at;) {
         size_t i = 0;
         while (i < sizeof words / sizeof *words && !text_has_prefix(at, words[i][0]))

@@ -165,10 +165,11 @@ int main_complete(char **words, bool for_kubectl) {
     completing.last = *last ? *last : "";
     call->command = *last && last != words ? main_find_command(words[0]) : NULL;
     *last = NULL;
-    if (call->command && call->command->below && *++words)
-        call->command = main_find_below(call->command, *words);
+    bool is_below = call->command && call->command->below && words[1];
+    if (is_below)
+        call->command = main_find_below(call->command, words[1]);
     if (call->command && !call->command->below)
-        error_free(flags_parse(call, words + 1));
+        error_free(flags_parse(call, words + (is_below ? 2 : 1)));
     if (!*words)
         offer_commands(&completing);
     else if (call->command && call->no_value)

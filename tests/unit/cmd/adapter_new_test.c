@@ -29,7 +29,7 @@ static void guess(const char *path, const char *kind, struct description *out) {
 }
 
 static const char *text_of(const struct description *d, enum member member) {
-    const struct row *row = description_row(d, member);
+    const struct guess_row *row = description_row(d, member);
     return row ? row->text : NULL;
 }
 
@@ -88,15 +88,15 @@ static void check_texts(const wharf_kind *kind, const struct description *d, enu
 // The fields of a template are one row.
 static bool is_carried(const struct description *d, const wharf_carried *carried) {
     for (size_t i = 0; i < d->members[CARRIED].count; i++) {
-        const struct row *row = &d->members[CARRIED].list[i];
-        if (row->is_template ? text_has_prefix(carried->pointer, row->text) : !strcmp(carried->pointer, row->text))
+        const struct guess_row *row = &d->members[CARRIED].list[i];
+        if (row->is_template ? text_has_prefix(carried->pointer, row->text) : strcmp(carried->pointer, row->text) == 0)
             return row->number == carried->when && text_equal(row->value, carried->key);
     }
     return false;
 }
 
 static void check_pods(const wharf_kind *kind, const struct description *d) {
-    const struct rows *rows = &d->members[PODS];
+    const struct guess_rows *rows = &d->members[PODS];
     size_t count = 0;
     for (const wharf_pods *pods = kind->pods; pods && pods->templates; pods++, count++) {
         size_t i = 0, j = 0;
@@ -115,7 +115,7 @@ static void check_phases(const wharf_kind *kind, const struct description *d) {
     for (const wharf_phase_rule *rule = kind->phases; rule && rule->pointer; rule++) {
         bool found = false;
         for (size_t i = 0; i < d->members[PHASES].count; i++) {
-            const struct row *row = &d->members[PHASES].list[i];
+            const struct guess_row *row = &d->members[PHASES].list[i];
             found |= strcmp(row->text, rule->pointer) == 0 && strcmp(row->value, rule->value) == 0 &&
                      row->number == rule->phase;
         }
@@ -188,10 +188,12 @@ static void a_service_without_a_manager(void **state) {
     assert_string_equal(text_of(&d, SUSPEND_VALUE), "Halted");
     assert_int_equal(description_row(&d, FLAGS)->number, WHARF_KIND_NO_STATUS_SUBRESOURCE | WHARF_KIND_NEVER_FINISHES);
     assert_int_equal(d.members[PHASES].count, 0);
-    assert_int_equal(d.members[PODS].count, 2);
+    assert_int_equal(d.members[PODS].count, 3);
     assert_string_equal(d.members[PODS].list[0].counts[0], "/spec/serverReplicas");
     assert_string_equal(d.members[PODS].list[1].counts[0], "/spec/size");
-    assert_non_null(strstr(d.members[PODS].note, "/spec/migration/pod"));
+    assert_string_equal(d.members[PODS].list[2].text, "/spec/migration/pod");
+    assert_int_equal(d.members[PODS].list[2].flags, WHARF_PODS_ARE_SPECS);
+    assert_int_equal(d.members[PODS].list[1].flags, 0);
     assert_true(has_row(&d, STATUS_REMOVED, "/status/podIP") && has_row(&d, STATUS_REMOVED, "/status/uid"));
     description_cleanup(&d);
 }
@@ -230,6 +232,9 @@ static void an_enum_gives_the_phases_in_its_own_spelling(void **state) {
         assert_int_equal(d.members[PHASES].list[i].number, expected[i].phase);
     }
     assert_non_null(strstr(d.members[PHASES].note, "cutting"));
+    assert_int_equal(d.members[VERSIONS].count, 2);
+    assert_string_equal(d.members[VERSIONS].list[1].text, "v1beta1");
+    assert_string_equal(d.members[VERSIONS].note, "Also served, and left out: v1alpha1, without /spec/paused.");
     assert_string_equal(text_of(&d, MANAGED_BY_BUILTIN), "example.com/own");
     assert_string_equal(text_of(&d, MANAGED_BY_ALLOWED), "example.com/other");
     assert_string_equal(text_of(&d, FINISHED_AT), "/status/finishTime");

@@ -90,7 +90,7 @@ static bool is_whole_c(const void *out) {
 }
 
 static bool is_whole_rust(const void *out) {
-    return strstr(out, "..zero!(Module)");
+    return strstr(out, "host: &HOST");
 }
 
 static bool is_whole(const void *out) {
