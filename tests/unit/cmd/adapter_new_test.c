@@ -156,7 +156,7 @@ static const char *const kinds[][2] = {{"jobsets", "jobset.x-k8s.io_jobsets.yaml
 static void guesses_are_the_data_of_the_shipped_adapters(void **state) {
     struct shipped shipped = {.folder = NULL};
     (void)state;
-    shipped_load(&shipped);
+    shipped_load(&shipped, false);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const struct kind *kind = shipped_kind(&shipped, kinds[i][0]);
         char own[128], real[128];
