@@ -111,9 +111,8 @@ wharf_result owed_status(struct adapter_call *call, const struct json *workload,
     wharf_phase phase;
     if (!kind->suspended_status && !kind->resumed_status)
         return WHARF_OK;
-    wharf_result result = adapter_phase(call, workload, &phase);
-    if (result != WHARF_OK || phase_is_final(phase.phase))
-        return result;
+    if (adapter_phase(call, workload, &phase) != WHARF_OK || phase_is_final(phase.phase))
+        return call->trouble == CALL_FINE ? WHARF_OK : WHARF_RETRY;
     if (phase_suspend_asked(kind, workload))
         change = kind->suspended_status;
     else if (phase_says_suspended(kind, workload))

@@ -251,8 +251,10 @@ void aside_adapters_step_ends(struct engine *engine) {
 
 int64_t aside_adapters_due_ns(struct engine *engine) {
     int64_t due_ns = CLOCK_NEVER;
-    for (const struct aside_adapter *adapter = engine->aside.adapters; adapter; adapter = adapter->next)
-        if (adapter->state == ASIDE_OPEN ? adapter->first != NULL : !adapter->trial)
+    for (const struct aside_adapter *adapter = engine->aside.adapters; adapter; adapter = adapter->next) {
+        bool open = adapter->state == ASIDE_OPEN;
+        if ((open && adapter->first) || (!open && !adapter->trial))
             due_ns = clock_earlier(due_ns, clock_later(adapter->until_ns, engine->now.mono_ns));
+    }
     return due_ns;
 }

@@ -344,7 +344,7 @@ static void on_update(struct engine *engine, struct entry *entry, struct mirror 
         bool sealed = observe_answer(engine, entry, mirror, response, &newest) == OWNERSHIP_SEAL;
         if (request->piece == PIECE_WHOLE)
             mirror->patched_source = repeat_fold(request->wanted);
-        if (request->marks && !mirror->facts.finished)
+        if (request->marks && !mirror->facts.finished && !mirror->facts.unread)
             refuse_marks(engine, entry, mirror, request->attempt, sealed && newest, mirror->refusals);
         mirror->facts.update_due = true; // compare once more: the server may have changed the fields
         mirror->noop_patch_hash = newest ? request->patch_hash : 0;
