@@ -15,11 +15,12 @@ TEST_TARGETS += plan-test
 plan-test: $(B)/wharf $(B)/adapters/job.so $(PLAN_ADAPTER) $(SCORER) $(B)/tests/world/world $(B)/tests/to_json
 	python3 -B tests/integration/plan $(B)
 
-## make generic-test  settings of the generic adapter: each thing that can be wrong is refused with its line
+## make generic-test  settings of the generic adapter: each thing that can be wrong is refused with its line; examples/generic
 TEST_TARGETS += generic-test
 .PHONY: generic-test
-generic-test: $(B)/wharf $(B)/adapters/generic.so
+generic-test: $(B)/wharf $(B)/adapters/generic.so $(B)/adapters/job.so
 	python3 -B tests/integration/generic_test.py $(B)
+	python3 -B tests/integration/generic_kinds_test.py $(B)
 
 ## make reference  writes docs/cli.md and docs/configuration.md from the program's tables; reference-test compares
 TEST_TARGETS += reference-test

@@ -79,11 +79,7 @@ static char *own_folder(void) {
 
 // Returns only if the kit cannot be run.
 static struct error *run_kit(struct call *call) {
-    char **argv = call->rest;
-    if (!argv[0])
-        return error_new(ERROR_USAGE, "a subcommand is required: wharf adapter test FILE.so");
-    if (strcmp(argv[0], "test") != 0)
-        return error_new(ERROR_USAGE, "unknown subcommand: %s", argv[0]);
+    char **argv = call->rest - 1; // the word before, which becomes the program's name
     AUTO_TEXT folder = own_folder();
     if (!folder)
         return error_new(ERROR_IO, "/proc/self/exe: %s; the conformance kit is expected beside it", strerror(errno));
@@ -102,10 +98,22 @@ static struct error *run_kit(struct call *call) {
                      folder, places[0], folder, places[1]);
 }
 
-SUBCOMMAND(adapter, run_kit, "test an adapter (for its author)",
-           "Loads an adapter in a separate process and calls its functions on the objects of a folder, on objects\n"
-           "generated from the declarations of its kinds, and on damaged variants of both. Reports which rules of\n"
-           "<wharf/adapter.h> the adapter violates, and where the header states them. With objects, also shows the\n"
-           "phase after each step of their lives and which changes were carried, and warns of rules and pointers\n"
-           "that match nothing. Exits with 0 if there are no findings, else with 1.\n",
-           .own_flags = true, .operand = "test FILE.so", FLAGS(test_flags));
+static const struct subcommand adapter_test = {
+    .name = "adapter test",
+    .run = run_kit,
+    .own_flags = true,
+    .operand = "FILE.so",
+    .summary = "test an adapter",
+    .text = "Loads an adapter in a separate process and calls its functions on the objects of a folder, on objects\n"
+            "generated from the declarations of its kinds, and on damaged variants of both. Reports which rules of\n"
+            "<wharf/adapter.h> the adapter violates, and where the header states them. With objects, also shows the\n"
+            "phase after each step of their lives and which changes were carried, and warns of rules and pointers\n"
+            "that match nothing. Exits with 0 if there are no findings, else with 1.\n",
+    FLAGS(test_flags),
+};
+
+static const struct subcommand *const below[] = {&subcommand_adapter_new, &adapter_test, NULL};
+
+SUBCOMMAND(adapter, NULL, "start or test an adapter (for its author)",
+           "For authors of adapters; docs/adapters.md leads through both commands.\n", .operand = "new or test",
+           .below = below);

@@ -29,11 +29,15 @@
 #ifndef PLURAL
 #define PLURAL "things"
 #endif
+#ifndef STATUS_REMOVED
+#define STATUS_REMOVED NULL
+#endif
 #ifndef CONSTANT
 #define CONSTANT const
 #endif
 
 static const char *const versions[] = {"v1", NULL};
+static const char *const status_removed[] = {STATUS_REMOVED, NULL};
 static const char *const removed[] = {"/spec/ttl", NULL};
 static const wharf_carried carried[] = {{.pointer = "/spec/replicas"}, {.pointer = "/spec/suspend"}, {.pointer = NULL}};
 static const wharf_pods pods[] = {
@@ -57,6 +61,7 @@ static CONSTANT wharf_kind kind = {
     .carried = carried,
     .removed = removed,
     .pods = pods,
+    .status_removed = status_removed,
     .observed_generation = "/status/observedGeneration",
     .phases = phases,
     .phase = PHASE,

@@ -8,8 +8,10 @@ import queue
 import threading
 import time
 
-RATE = 40   # workloads a second, of all kinds
+RATE = 40       # workloads a second, of all kinds
 STEP = "100ms"
+TICK = 0.005    # of the thread that measures how late a thread of this program runs
+STALL = 0.01    # what is a stall of this program or of the machine
 
 
 class Life:
@@ -22,6 +24,7 @@ class Load:
         self.stage, self.kinds, self.ending = stage, kinds, False
         self.lives = {}     # name: Life
         self.samples = []   # (when it began, seconds)
+        self.stalls = []    # (begin, end) of times in which this program did not run
         self.problems = []
         self.ended = 0
         self.left = queue.SimpleQueue()
@@ -31,6 +34,7 @@ class Load:
         for kind in self.kinds:
             for cluster, look in (("mgmt", self._in_management), ("w1", self._in_worker)):
                 self._thread(self._watch, kind, cluster, look)
+        self._thread(self._tick)
         self._thread(self._create)
         self._thread(self._delete)
 
@@ -101,9 +105,20 @@ class Load:
             kind, name = self.left.get()
             client.ask("DELETE", f"{kind.path}/{name}")
 
+    def _tick(self):
+        before = time.monotonic()
+        while not self.ending:
+            time.sleep(TICK)
+            now = time.monotonic()
+            if now - before > TICK + STALL:
+                self.stalls.append((before, now))
+            before = now
+
     def latencies(self, windows):
-        """Of what began in these times."""
-        return [seconds for at, seconds in list(self.samples) if any(a <= at < b for a, b in windows)]
+        """Of what began in these times, and fell into no stall: those are of the machine, and say nothing of the host."""
+        stalls = list(self.stalls)
+        return [seconds for at, seconds in list(self.samples) if any(a <= at < b for a, b in windows)
+                and not any(a < at + seconds and at < b for a, b in stalls)]
 
     def stop(self):
         self.ending = True

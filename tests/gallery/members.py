@@ -18,7 +18,7 @@ class Member:
 
 SIGNAL = r"signal \d+"
 CALL = r"system call"
-LIMIT = r"limit|longer than|more than|signal \d+"
+LIMIT = r"more than|no answer within|signal \d+"
 ENDED = r"ended|exit"
 
 ALL = {
@@ -54,6 +54,7 @@ ALL = {
     "close": Member("status", f"{CALL}|{ENDED}"),
     "channel": Member("phase", f"{CALL}|frame|answer"),
     "frames": Member("status", f"{CALL}|frame|answer"),
+    "words": Member("status", "the adapter's own words"),
     "longjmp": Member("phase", f"{SIGNAL}|{ENDED}|answer|{LIMIT}"),
     "locale": Member("phase"),
     "log": Member("status"),

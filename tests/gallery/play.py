@@ -102,14 +102,13 @@ class Play:
             with self.blame(farm.name):
                 self._check_note(farm, "first" if farm.member.follows else "bad-0")
                 self._check_back(farm)
-        for farm in farms:
-            if farm.member.said:
-                farm.make_bad(self.client, "bad-1")
-                farm.make_bad(self.client, "bad-2")
-        for farm in farms:
-            if farm.member.said:
-                with self.blame(farm.name):
-                    self._check_pause(farm)
+        paused = [farm for farm in farms if farm.member.said and not farm.member.calls]
+        for farm in paused:
+            farm.make_bad(self.client, "bad-1")
+            farm.make_bad(self.client, "bad-2")
+        for farm in paused:
+            with self.blame(farm.name):
+                self._check_pause(farm)
 
     def _check_note(self, farm, name):
         if farm.member.said:
@@ -131,11 +130,18 @@ class Play:
         until(f"the kind of {farm.name} pauses", lambda: farm.is_paused)
 
     def _check_states(self):
-        """What `wharf status` says of each adapter."""
+        """What `wharf status` says of each adapter, or the log of one that was not loaded."""
         text = self.stage.wharf("status", "adapters")
         for name in self.names:
-            if not re.search(rf"(?m)^{name} ", text):
-                self.problems[name].append(f"wharf status adapters has no line for it:\n{text}")
+            member = ALL[name]
+            if member.where == "load":
+                if not self.stage.logged(rf"adapter not loaded .*adapter {name}: "):
+                    self.problems[name].append("the log does not say that it was not loaded")
+                continue
+            row = next((line for line in text.splitlines() if line.startswith(f"{name} ")), "no row")
+            expected = rf"\bpaused\b.*({member.said})" if member.said and not member.calls else r"\bactive\b|\bbusy\b"
+            if not re.search(expected, row):
+                self.problems[name].append(f"wharf status adapters says \"{row}\", expected /{expected}/")
 
     def _restart(self):
         """The bad objects are still there: the host starts, and the processes do not end in a loop."""

@@ -475,7 +475,7 @@ class Directory(Case):
                                            "FOLDER/wharf.yaml: 1 problem\n"))
         code, _, err = wharf("run", "--config", self.config)
         self.assertEqual(code, 1)
-        self.assert_says(err, "adapter not loaded", "/nowhere: No such file or directory")
+        self.assert_says(err, "adapter or kind not loaded", "/nowhere: No such file or directory")
 
     def test_a_tilde_is_not_expanded(self):
         for flag in ("--adapters", "--config"):

@@ -60,7 +60,7 @@ static void find_folder(struct shipped *shipped) {
     shipped->program = text_format("%s/wharf-adapter", path);
 }
 
-void shipped_load(struct shipped *shipped) {
+void shipped_load(struct shipped *shipped, bool isolated) {
     *shipped = (struct shipped){.folder = NULL};
     find_folder(shipped);
     struct dirent **entries = NULL;
@@ -81,7 +81,7 @@ void shipped_load(struct shipped *shipped) {
     struct adapters_options options = {.config_path = "test",
                                        .controller_name = "wharf.dev/host",
                                        .directory = shipped->folder,
-                                       .isolation = getenv("WHARF_TEST_ISOLATED") ? ISOLATION_ALL : ISOLATION_NONE,
+                                       .isolation = isolated ? ISOLATION_ALL : ISOLATION_NONE,
                                        .patient = true,
                                        .program = shipped->program,
                                        .wanted = shipped->wanted,

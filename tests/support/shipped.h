@@ -12,7 +12,7 @@ struct shipped {
     struct adapters *adapters;
 };
 
-void shipped_load(struct shipped *shipped);
+void shipped_load(struct shipped *shipped, bool isolated); // each adapter in a process of its own
 void shipped_free(struct shipped *shipped);
 // NULL: there is none.
 const struct kind *shipped_kind(const struct shipped *shipped, const char *plural);

@@ -277,8 +277,8 @@ static struct error *check_pods(const wharf_kind *kind, const wharf_pods *pods) 
     for (const char *const *count = pods->counts; count && *count; count++)
         TRY(check_path("pods.counts", *count, pods->templates, starred_length(*count)));
     if (pods->offset != 0 && (!pods->counts || !pods->counts[0]))
-        return kind_error(pods->templates, "pods.offset: %s: found %d, expected counts to add it to", pods->templates,
-                          (int)pods->offset);
+        return kind_error(pods->templates, "pods: %s: found offset %d without counts, expected counts to add it to",
+                          pods->templates, (int)pods->offset);
     if ((pods->flags & ~WHARF_PODS_ARE_SPECS) != 0)
         return error_new(ERROR_REFUSED, "pods: %s: found unknown flags 0x%x, expected only 0x%x", pods->templates,
                          pods->flags & ~WHARF_PODS_ARE_SPECS, WHARF_PODS_ARE_SPECS);

@@ -130,9 +130,10 @@ static struct error *load_apart(struct loading *loading, struct adapter_file *fi
     (*out)->remote = remote;
     (*out)->process = remote_process(remote);
     TRY(error);
-    TRY(adapter_take_kinds(loading, module->kinds, *out));
-    adapter_set_scorer(module, *out);
-    return NULL;
+    loading->given = loading->wanted->settings;
+    loading->of_settings = remote_kinds_are_of_settings(remote);
+    adapter_set_scorer(module, module->kinds && module->kinds[0], *out);
+    return adapter_take_kinds(loading, module->kinds, *out);
 }
 
 static bool is_apart(const struct loading *loading) {

@@ -9,13 +9,19 @@
 struct loading {
     const struct adapters_options *options;
     const struct adapter_wanted *wanted;
+    struct problems *refused; // kinds made of settings that are refused alone
     const struct json *given; // the settings for `start`; NULL: no call of `start`
     size_t line;              // in the configuration file: of the adapter, or of the setting that is wrong
     bool settings;            // the problem is a setting, not the file
+    bool of_settings;         // `start` made the kinds
+    bool apart;               // in the adapter's own process: kinds of settings go to the host unchecked
     bool alone;               // the file is loaded already, and this system allows no second instance
 };
 
 struct error *adapter_load(struct loading *loading, struct adapter **out);
+// Adds the error with the adapter's name and the line in the configuration; 0: none.
+void adapter_report(const struct loading *loading, size_t line, struct problems *problems, struct error *error);
+bool adapter_kind_is_same(const struct kind *a, const struct kind *b);
 void adapter_free(struct adapter *adapter); // NULL is allowed; the shared object stays loaded
 
 struct adapter_file {

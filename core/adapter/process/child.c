@@ -56,8 +56,9 @@ static int spawn(int program, int channel, int file, pid_t *pid) {
     snprintf(path, sizeof path, "/proc/self/fd/%d", program);
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&how);
-    // Signals of a terminal are for this process, not for its group.
-    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    // A session of its own: signals of a terminal are for this process alone, and where the kernel shares processor time
+    // between sessions (sched_autogroup), an adapter that never returns takes none from the host.
+    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     posix_spawnattr_setsigmask(&how, &none);
     posix_spawnattr_setsigdefault(&how, &all);
     int failed = 0; // 0 to 2 are the file, which cannot be written: a container may have no /dev/null

@@ -15,6 +15,7 @@
 #define PROCESS_ANSWER ((size_t)8 << 20)         // the same, of one call
 #define PROCESS_WALL_NS (1 * CLOCK_SECOND)       // of one call
 #define PROCESS_LOAD_NS (10 * CLOCK_SECOND)      // until the adapter is loaded
+#define PROCESS_LOAD_CPU_NS (1 * CLOCK_SECOND)   // the same, of processor time
 #define PROCESS_WAIT_NS (5 * CLOCK_MS)           // how long a call of the engine waits for its answer
 #define PROCESS_DELAY_MAX_NS (60 * CLOCK_SECOND) // between two starts
 

@@ -263,6 +263,10 @@ const wharf_module *remote_module(const struct remote_adapter *remote) {
     return &remote->hello.module;
 }
 
+bool remote_kinds_are_of_settings(const struct remote_adapter *remote) {
+    return remote->hello.of_settings;
+}
+
 struct adapter_process *remote_process(const struct remote_adapter *remote) {
     return remote->process;
 }

@@ -43,7 +43,7 @@ static void plan(const struct adapter_process *process, int *fd, int64_t *until_
         break;
     case PROCESS_STARTING:
         *fd = process->child.channel;
-        *until_ns = process->since_ns + PROCESS_LOAD_NS;
+        *until_ns = clock_ticks() + LOOK_NS;
         break;
     case PROCESS_IDLE:
     case PROCESS_CALLING:
@@ -118,6 +118,9 @@ static bool look_for_hello(struct adapter_process *process) {
         process_fail(process, true, "%s", "");
     else if (state != FRAME_LATE)
         process_fail(process, false, "%s", "garbage while loading");
+    else if (child_cpu_ns(&process->child) >= PROCESS_LOAD_CPU_NS)
+        process_fail(process, false, "more than %lld ms of processor time while loading",
+                     (long long)(PROCESS_LOAD_CPU_NS / CLOCK_MS));
     else if (clock_ticks() - process->since_ns >= PROCESS_LOAD_NS)
         process_fail(process, false, "not loaded within %lld s", (long long)(PROCESS_LOAD_NS / CLOCK_SECOND));
     return process->state == PROCESS_IDLE;

@@ -75,7 +75,7 @@ struct net_note {
 };
 
 #define MARKS_MAX 64
-#define MARKS_AGE_S (7 * 24 * 3600)
+#define MARKS_AGE_S (7L * 24 * 3600)
 
 struct mark {
     char *file;                                              // name in the folder

@@ -109,7 +109,7 @@ static void adapters_that_break_the_abi_are_refused(void **state) {
         {"no_phase.so", {"phase", "neither", NULL}},
         {"no_kinds.so", {"kinds", "found none", NULL}},
         {"bad_name.so", {"name", "Bad Name", "label"}},
-        {"twice.so", {"things.example.com", "twice", NULL}},
+        {"twice.so", {"things.example.com", "second time", NULL}},
         {"function.so", {"wharf_module_v1", "found no data", "wharf_module"}},
         {"cut.so", {"wharf_module_v1", "bytes", "expected at least"}},
         {"list_small.so", {"kind 1", "carried: found elements of 8 bytes", "WHARF_KIND_SIZES"}},

@@ -49,7 +49,7 @@ static void words_of_1_2_that_are_wrong_are_named(void **state) {
     cases[i].kind.status_removed = LIST("/status/c/*/a");
     WRONG("phases", "not to be in status_removed");
     cases[i].kind.pods = PODS(.templates = "/spec/a", .offset = 1);
-    WRONG("pods.offset", "expected counts");
+    WRONG("pods", "found offset 1 without counts");
     cases[i].kind.pods = PODS(.templates = "/spec/a", .flags = 2);
     WRONG("pods", "unknown flags 0x2");
     cases[i].kind.pods = PODS(.templates = "/spec/a", .fallback = "/spec/a");

@@ -28,8 +28,6 @@
 #include <time.h>
 #include <unistd.h>
 
-extern char **environ;
-
 // The result is not used: the call does not return.
 static void try(long result) {
     (void)result;

@@ -30,8 +30,6 @@
 #define DONE "done"
 #define FILE_MAX ((size_t)16 << 20)
 
-extern char **environ;
-
 enum phase { IN_LOAD, IN_CALLS };
 
 struct child {

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static const wharf_host *host;
 
@@ -14,7 +15,7 @@ static int overflow(volatile int depth) {
 }
 
 static void fill(const wharf_call *call, wharf_value *changed) {
-    size_t len = (size_t)64 << 20;
+    size_t len = (size_t)1 << 20;
     char *text = host->memory(call, len + 1);
     if (!text)
         return;
@@ -39,6 +40,12 @@ static void act(const wharf_call *call, const wharf_value *workload, wharf_value
         overflow(0);
     else if (strcmp(what, "fill") == 0 && changed)
         fill(call, changed);
+    else if (strcmp(what, "slow") == 0)
+        for (clock_t begun = clock(); clock() - begun < CLOCKS_PER_SEC / 33;)
+            ;
+    else if (strcmp(what, "hog") == 0)
+        while (host->memory(call, (size_t)1 << 20))
+            ;
     else if (strcmp(what, "chat") == 0)
         for (int i = 0; i < 1000; i++)
             host->log(call, WHARF_LOG_WARN, "a line");
