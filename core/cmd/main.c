@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of commands.
 
+#include "core/adapter/services/net.h"
 #include "core/base/text.h"
 #include "core/cmd/remote/remote.h"
 
@@ -8,6 +9,8 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #ifndef WHARF_COMMIT
 #define WHARF_COMMIT "" // not known
@@ -168,7 +171,15 @@ static int dispatch(int argc, char **argv) {
     return main_fail(name[0] == '-' ? unknown_flag(name) : unknown_command(name), NULL);
 }
 
+// A status of 0 would tell a caller that all is well, and keep a service manager from starting the host again.
+static void end_in_adapter(void) {
+    if (net_report("exit() was called"))
+        _exit(EXIT_FAILURE);
+}
+
 int main(int argc, char **argv) {
+    if (atexit(end_in_adapter) != 0)
+        return EXIT_FAILURE;
     signal(SIGPIPE, SIG_IGN);               // a closed pipe is reported by write
     signal(SIGXFSZ, SIG_IGN);               // and so is a file beyond its size limit
     (void)setvbuf(stdout, NULL, _IOLBF, 0); // commands that wait show their progress

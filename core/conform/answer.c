@@ -96,6 +96,7 @@ static int phase_with(struct run *run, const struct json *status) {
     if (!workload)
         return -1;
     run->workload = workload;
+    state_check(run, asked, STATE_CALL);
     if (!tested_has(run->now, CALL_PHASE) || probe_enter(run, CALL_PHASE)) {
         struct adapter_call call;
         wharf_phase out;
@@ -104,6 +105,7 @@ static int phase_with(struct run *run, const struct json *status) {
         phase = adapter_phase(&call, workload, &out) == WHARF_OK ? (int)out.phase : -1;
         board->stage = STAGE_HOST;
         adapter_call_end(&call);
+        state_check(run, CALL_PHASE, STATE_CALL);
     }
     run->workload = given;
     board->function = asked;

@@ -32,6 +32,9 @@
 #ifndef STATUS_REMOVED
 #define STATUS_REMOVED NULL
 #endif
+#ifndef PHASES
+#define PHASES phases
+#endif
 #ifndef CONSTANT
 #define CONSTANT const
 #endif
@@ -44,7 +47,7 @@ static const wharf_pods pods[] = {
     {.templates = "/spec/template", .counts = (const char *const[]){"/spec/replicas", NULL}},
     {.templates = NULL},
 };
-static const wharf_phase_rule phases[] = {
+UNUSED static const wharf_phase_rule phases[] = {
     {"/status/conditions", "Complete", .phase = WHARF_SUCCEEDED},
     {"/status/conditions", "Failed", .phase = WHARF_FAILED},
     {.pointer = NULL},
@@ -63,7 +66,7 @@ static CONSTANT wharf_kind kind = {
     .pods = pods,
     .status_removed = status_removed,
     .observed_generation = "/status/observedGeneration",
-    .phases = phases,
+    .phases = PHASES,
     .phase = PHASE,
     .accept = ACCEPT,
     .mirror = MIRROR,

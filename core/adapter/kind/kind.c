@@ -79,9 +79,13 @@ static struct error *copy_list(const struct kind_list *list, wharf_kind *kind, v
 }
 
 static struct error *copy_kind(const wharf_kind *given, struct kind *kind) {
+    if (!kind_is_struct(given))
+        return error_new(ERROR_REFUSED,
+                         "struct wharf_kind: found no readable memory, expected a list that ends with NULL");
     if (given->size < KIND_SIZE_1_0)
         return error_new(ERROR_REFUSED, "struct wharf_kind: found size %zu, expected at least %zu (ABI 1.0)",
                          given->size, KIND_SIZE_1_0);
+    TRY(kind_readable(given));
     memcpy(&kind->abi, given, given->size < sizeof(kind->abi) ? given->size : sizeof(kind->abi));
     kind->given = given;
     for (size_t i = 0; i < KIND_LISTS; i++)

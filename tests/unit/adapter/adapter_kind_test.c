@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/adapter/kind_cases.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 static void names_that_are_wrong_are_named(void **state) {
     (void)state;
     struct wrong cases[] = {
@@ -163,6 +166,36 @@ static void the_value_to_answer_to_is_chosen_in_order(void **state) {
         else
             assert_refused(&kind, cases[i].configured, "managedBy", cases[i].configured);
     }
+}
+
+// A page that ends with `size` bytes of `content`; the memory after it cannot be read.
+static void *at_the_edge(const void *content, size_t size) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(memory, MAP_FAILED);
+    assert_int_equal(mprotect(memory + page, page, PROT_NONE), 0);
+    return memcpy(memory + page - size, content, size);
+}
+
+static void a_list_without_an_end_is_refused_before_it_is_followed(void **state) {
+    (void)state;
+    const wharf_phase_rule rules[] = {{"/status/state", "done", .phase = WHARF_SUCCEEDED}};
+    const char *const texts[] = {"/spec/ttl"};
+    wharf_phase_rule into_other_memory[] = {rules[0], {.pointer = NULL}, {.pointer = NULL}};
+    memset(&into_other_memory[1], 0x41, sizeof(into_other_memory[1]));
+    wharf_kind kind = good();
+    kind.phases = at_the_edge(rules, sizeof(rules));
+    assert_refused(&kind, NULL, "phases: entry 2", "expected a list that ends with NULL");
+    kind.phases = into_other_memory;
+    assert_refused(&kind, NULL, "phases: entry 2", "expected a list that ends with NULL");
+    kind = good();
+    kind.removed = at_the_edge(texts, sizeof(texts));
+    assert_refused(&kind, NULL, "removed: entry 2", "expected a list that ends with NULL");
+    kind = good();
+    kind.suspend_value = at_the_edge("abc", 3);
+    assert_refused(&kind, NULL, "suspend_value", "no readable text");
+    kind = good();
+    assert_refused(at_the_edge(&kind, sizeof(kind) - sizeof(void *)), NULL, "struct wharf_kind", "no readable memory");
 }
 
 static void a_controller_name_that_is_the_builtin_value_is_refused(void **state) {
@@ -386,6 +419,7 @@ int main(void) {
         cmocka_unit_test(what_is_meant_is_accepted),
         cmocka_unit_test(what_real_kinds_need_is_accepted),
         cmocka_unit_test(the_value_to_answer_to_is_chosen_in_order),
+        cmocka_unit_test(a_list_without_an_end_is_refused_before_it_is_followed),
         cmocka_unit_test(a_controller_name_that_is_the_builtin_value_is_refused),
         cmocka_unit_test(lists_that_never_end_are_refused),
     };

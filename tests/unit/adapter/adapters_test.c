@@ -322,6 +322,28 @@ static void what_the_directory_is_asked_for_must_be_in_it(void **state) {
     }
 }
 
+static void the_directory_may_be_directly_below_a_sticky_folder(void **state) {
+    (void)state;
+    AUTO_TEXT outer = in(folder, "sticky");
+    AUTO_TEXT inner = in(folder, "sticky/adapters");
+    assert_int_equal(mkdir(outer, 0755), 0);
+    assert_int_equal(mkdir(inner, 0755), 0);
+    AUTO_TEXT file = copied("good.so", "sticky/adapters/good.so", -1, 0);
+    assert_int_equal(chmod(outer, 01777), 0);
+    struct adapter_wanted wanted = {.name = "good", .file = file};
+    struct adapters_options options = {
+        .controller_name = "wharf.dev/host", .directory = inner, .wanted = &wanted, .n_wanted = 1};
+    struct problems problems = {.count = 0};
+    struct adapters *adapters = NULL;
+    AUTO_JSON settings = json_new_object();
+    wanted.settings = settings;
+    assert_null(adapters_load(&options, &problems, &adapters));
+    if (problems.count > 0)
+        fail_msg("%s", problems.list[0]);
+    assert_int_equal(adapters->count, 1);
+    adapters_free(adapters);
+}
+
 static void settings_reach_the_adapter_and_outlive_the_configuration(void **state) {
     (void)state;
     AUTO_TEXT file = in(built, "by_settings.so");
@@ -434,6 +456,7 @@ int main(void) {
         cmocka_unit_test(the_hash_is_sha256_of_the_whole_file),
         cmocka_unit_test(one_bad_adapter_does_not_stop_the_others),
         cmocka_unit_test(what_the_directory_is_asked_for_must_be_in_it),
+        cmocka_unit_test(the_directory_may_be_directly_below_a_sticky_folder),
         cmocka_unit_test(settings_reach_the_adapter_and_outlive_the_configuration),
         cmocka_unit_test(what_is_wrong_with_the_data_is_found_before_start),
         cmocka_unit_test(lists_of_larger_elements_are_read_with_their_own_step),
