@@ -27,7 +27,13 @@
 
 // -- limits --
 
-static struct error *limit_to(int resource, const char *name, rlim_t value) {
+#ifdef __GLIBC__
+typedef __rlimit_resource_t limit_kind; // an enum
+#else
+typedef int limit_kind;
+#endif
+
+static struct error *limit_to(limit_kind resource, const char *name, rlim_t value) {
     struct rlimit now;
     if (getrlimit(resource, &now) == 0 && now.rlim_max < value)
         value = now.rlim_max;
@@ -74,8 +80,8 @@ static struct error *limit_cpu(unsigned seconds) {
 
 // -- the process --
 
-// The parent's threads block signals, and the parent may ignore some; a new program inherits both. What a broken call
-// leads to ends the process.
+// The parent's threads block signals, and the parent may ignore some; a new program inherits both. The signals of a
+// broken call end the process.
 static void reset_signals(void) {
     static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGXCPU, SIGXFSZ};
     sigset_t none;
@@ -95,8 +101,8 @@ static int compare_bytes(const void *a, const void *b) {
     return *(const char *)a - *(const char *)b;
 }
 
-// What the C library reads from files at the first use: the time zone (and anew at each use without TZ), and the size
-// of the memory, by which older ones choose how to sort.
+// Has the C library read its files now: the time zone (without TZ glibc reads it at each use), and the size of the
+// memory (glibc before 2.37 needs the size to sort).
 static struct error *prepare_libc(void) {
     char letters[4096];
     if (clearenv() != 0 || setenv("TZ", ":/etc/localtime", 1) != 0)

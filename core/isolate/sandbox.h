@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process that runs somebody else's adapter can no longer do. The order: sandbox_limits, sandbox_for_load,
-// dlopen and `start` of the adapter, sandbox_for_calls, calls. The process has one thread. Nothing can be undone.
+// The sandbox of a process that runs the adapter of a third party: limits, and system calls that the process gives up
+// for good. The order: sandbox_limits, sandbox_for_load, dlopen and `start` of the adapter, sandbox_for_calls, calls.
+// The process has one thread.
 //
-// What the kernel or a container does not support or permit is appended to `missing`, a sentence each ("Landlock: not
-// supported by this kernel"); the rest applies all the same. An error means that nothing may be run.
+// A layer that the kernel or a container refuses is appended to `missing`, as a sentence ("Landlock: not supported by
+// this kernel or container"); the other layers apply. After an error no code of an adapter may run.
 #pragma once
 
 #include "core/base/problems.h"
@@ -13,21 +14,20 @@ struct sandbox_limits {
     unsigned cpu_s; // of the whole process: a backstop that the parent moves on with prlimit(2); 0: none
 };
 
-// Empties the environment but for TZ, so that the time functions need no file later; no new privileges; limits: memory,
-// processor time, descriptors, no files, core dumps or processes.
+// Empties the environment except for TZ, with which the time functions need no file later; gives up new privileges and
+// capabilities; limits memory, processor time and descriptors; forbids new processes, core dumps and writing to files.
 struct error *sandbox_limits(const struct sandbox_limits *limits, struct problems *missing);
 
-// Loads the shared libraries that the adapter names, from the directories of the system; `file` has the adapter.
-// From here on no file can be opened, except for `path`, which becomes a duplicate of `file` and need not exist
-// ("/proc/self/fd/4"). No sockets, processes, threads, signal handlers, or executable memory other than a mapped
-// file's. `channel` can be read and written.
+// `file` is the adapter. Loads the shared libraries that the adapter names, from the directories of the system. After
+// that the process can open no file except `path`, which becomes a duplicate of `file` and need not exist
+// ("/proc/self/fd/4"). No sockets, processes, threads, signal handlers, or executable memory other than that of a
+// mapped file. `channel` can be read and written.
 struct error *sandbox_for_load(int file, const char *path, int channel, struct problems *missing);
 
-// From here on the process can use memory without execute permission and the clock, read and write the channel (read,
-// write, readv, writev, recvfrom, sendto without an address), abort and exit. Descriptors 0
-// to 2 look closed, changes of the signal mask are ignored, and a wait (for a lock, a time or another descriptor) is
-// forbidden like every other system call. All code of the process can write to the channel: the parent has to check
-// what comes.
+// After that the process can use the clock and memory without execute permission, read and write the channel (read,
+// write, readv, writev, recvfrom, sendto without an address), abort and exit. Descriptors 0 to 2 look closed, and
+// changes of the signal mask are ignored. All other system calls are forbidden, also waits for a lock, a time or a
+// descriptor. Code of the adapter can write to the channel too: the parent has to check all content.
 struct error *sandbox_for_calls(void);
 
 // Called at a forbidden system call, in a signal handler; the process then ends with SIGSYS. The name is "connect", or

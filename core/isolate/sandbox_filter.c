@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The system calls of each phase: what is not allowed is a SIGSYS, whose handler reports the name. Both filters are
-// made before the first applies, since making one needs more than the first allows; the second narrows the first.
+// The system calls of each phase. Each other system call is a SIGSYS with a handler that reports the name. Both filters
+// are compiled before the first applies, which forbids compiling; the second narrows the first.
 #include "core/isolate/sandbox.h"
 
 #include "core/base/text.h"
@@ -48,11 +48,11 @@ static struct {
 #define CAN_EMULATE true
 static const int argument_places[] = {REG_RDI, REG_RSI, REG_RDX, REG_R10};
 #define ARGUMENT(context, n) ((uintptr_t)(context)->uc_mcontext.gregs[argument_places[n]])
-#define RESULT(context) ((context)->uc_mcontext.gregs[REG_RAX])
+#define SET_RESULT(context, value) ((context)->uc_mcontext.gregs[REG_RAX] = (value))
 #elif defined(__aarch64__)
 #define CAN_EMULATE true
 #define ARGUMENT(context, n) ((uintptr_t)(context)->uc_mcontext.regs[n])
-#define RESULT(context) ((context)->uc_mcontext.regs[0])
+#define SET_RESULT(context, value) ((context)->uc_mcontext.regs[0] = (unsigned long long)(value))
 #else
 #define CAN_EMULATE false
 #define ARGUMENT(context, n) ((void)(context), (uintptr_t)0)
@@ -126,7 +126,7 @@ static void add_abort(struct rules *rules) {
     add(rules, SCMP_ACT_ERRNO(0), SCMP_SYS(rt_sigprocmask), NULL, 0);
 }
 
-// In both phases. A lock that is free needs no system call, and whoever frees one may wake; only a deadlock waits.
+// In both phases. A free lock needs no system call, and unlocking may wake others; only a deadlock waits.
 static void add_common(struct rules *rules, int channel) {
     static const int calls[] = {SCMP_SYS(exit),
                                 SCMP_SYS(exit_group),
@@ -149,7 +149,7 @@ static void add_common(struct rules *rules, int channel) {
     RULE(rules, SCMP_ACT_ALLOW, SCMP_SYS(futex_time64), BITS(1, FUTEX_COMMANDS, FUTEX_WAKE_COMMAND));
 }
 
-// Where the handler opens nothing: to read only. Without Landlock the adapter could then read files while it loads.
+// On architectures without emulation, to read only. Without Landlock the adapter can then read files during the load.
 static void add_open(struct rules *rules) {
     const unsigned kept = O_ACCMODE | O_CREAT | O_TRUNC;
     RULE(rules, SCMP_ACT_ALLOW, SCMP_SYS(open), BITS(1, kept, O_RDONLY));
@@ -241,12 +241,12 @@ static bool is_our_path(const ucontext_t *context, size_t argument) {
     return filter.path && strcmp((const char *)ARGUMENT(context, argument), filter.path) == 0;
 }
 
-// What the dynamic linker does with the file, while it loads: an open, and a stat of a descriptor in its newer form.
+// Two system calls of the dynamic linker during the load: the open of the path, and newfstatat of a descriptor.
 static bool emulate(int call, ucontext_t *context) {
     if ((call == SCMP_SYS(openat) && is_our_path(context, 1)) || (call == SCMP_SYS(open) && is_our_path(context, 0)))
-        RESULT(context) = result_of(fcntl(filter.file, F_DUPFD_CLOEXEC, 0));
+        SET_RESULT(context, result_of(fcntl(filter.file, F_DUPFD_CLOEXEC, 0)));
     else if (call == SCMP_SYS(newfstatat) && filter.path && *(const char *)ARGUMENT(context, 1) == '\0')
-        RESULT(context) = result_of(syscall(SYS_fstat, ARGUMENT(context, 0), ARGUMENT(context, 2)));
+        SET_RESULT(context, result_of(syscall(SYS_fstat, ARGUMENT(context, 0), ARGUMENT(context, 2))));
     else
         return false;
     return true;

@@ -17,6 +17,7 @@ static const struct {
             {"abort", "reason=\"signal 6 (Aborted)\"", -1},
             {"exit", "reason=\"exit() was called\"", 1}};
 #define ENDS (sizeof ends / sizeof ends[0])
+#define FIRST_END (STAGE_SLOW > 1 ? 2 : 0) // a sanitizer reports the signals of a fault itself
 
 static int open_with_things(void **state) {
     AUTO_TEXT file = built_path("hang_adapters/hang.so");
@@ -76,7 +77,7 @@ static void a_job_runs(struct scene *scene, const char *name) {
 static void a_process_that_an_adapter_ended_leaves_a_mark_and_the_next_one_runs(void **state) {
     struct scene *scene = *state;
     start(scene);
-    for (size_t i = 0; i < ENDS; i++) {
+    for (size_t i = FIRST_END; i < ENDS; i++) {
         AUTO_TEXT line =
             text_format("the process ends in an adapter adapter=hang function=phase kind=things.example.com "
                         "object=default/%s %s",
@@ -85,21 +86,21 @@ static void a_process_that_an_adapter_ended_leaves_a_mark_and_the_next_one_runs(
         UNTIL(scene, 20, !wharf_runs(scene));
         assert_int_equal(wharf_exit_code(scene), ends[i].exit_code);
         assert_int_equal(wharf_logged(scene, line), 1);
-        assert_int_equal(marks(scene), i + 1);
+        assert_int_equal(marks(scene), i + 1 - FIRST_END);
         start(scene);
         a_job_runs(scene, ends[i].does);
         UNTIL(scene, 20, stage_is_told(scene, ends[i].does, "AdapterFailed"));
     }
-    assert_int_equal(wharf_logged(scene, "the process ends in an adapter"), ENDS);
+    assert_int_equal(wharf_logged(scene, "the process ends in an adapter"), ENDS - FIRST_END);
     assert_true(wharf_end(scene, SIGTERM, STAGE_END_NS));
     assert_int_equal(wharf_exit_code(scene), 0);
-    assert_int_equal(marks(scene), ENDS); // as the objects are what they were
+    assert_int_equal(marks(scene), ENDS - FIRST_END); // as the objects are what they were
 }
 
 static void a_mark_lasts_until_its_object_changes(void **state) {
     struct scene *scene = *state;
     start(scene);
-    submit(scene, "one", "crash");
+    submit(scene, "one", "abort");
     UNTIL(scene, 20, !wharf_runs(scene));
     start(scene);
     UNTIL(scene, 20, stage_is_told(scene, "one", "AdapterFailed"));

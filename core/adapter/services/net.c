@@ -117,9 +117,9 @@ static void describe(const struct adapter_call *call, struct net_note *out) {
     if (!call)
         return;
     const wharf_kind *kind = call->kind;
-    show(out->kind, sizeof out->kind, kind->plural);
+    show(out->kind, sizeof out->kind, kind ? kind->plural : NULL);
     size_t len = strlen(out->kind);
-    if (kind->group && kind->group[0] != '\0' && len + 1 < sizeof out->kind) {
+    if (kind && kind->group && kind->group[0] != '\0' && len + 1 < sizeof out->kind) {
         out->kind[len] = '.';
         show(out->kind + len + 1, sizeof out->kind - len - 1, kind->group);
     }

@@ -68,7 +68,7 @@ const char *net_verdict(void);
 
 // -- marks.c --
 
-// What a report is about; texts are empty where there is none.
+// The call of a report; a text is empty if unknown.
 struct net_note {
     char adapter[64], function[16], kind[320], object[320], uid[64];
     const char *reason;

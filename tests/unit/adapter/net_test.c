@@ -43,11 +43,11 @@ static void leave(const char *object) {
     mark_leave(&note);
 }
 
-static struct marks opened(void) {
-    struct marks marks;
-    struct error *error = marks_open(folder, &marks);
+// Frees the former ones.
+static void reopen(struct marks *marks) {
+    marks_free(marks);
+    struct error *error = marks_open(folder, marks);
     assert_null(error);
-    return marks;
 }
 
 static void put_file(const char *name, const char *text) {
@@ -70,11 +70,12 @@ static void without_a_folder_no_mark_is_left(void **state) {
 
 static void a_mark_says_which_call_it_was(void **state) {
     (void)state;
-    struct marks marks = opened();
+    struct marks marks = {0};
+    reopen(&marks);
     assert_int_equal(marks.count, 0);
     leave("default/a");
     leave("default/a");
-    marks = opened();
+    reopen(&marks);
     assert_int_equal(marks.count, 1);
     const struct mark *mark = &marks.list[0];
     assert_string_equal(mark->adapter, "farm");
@@ -84,26 +85,25 @@ static void a_mark_says_which_call_it_was(void **state) {
     assert_string_equal(mark->uid, "u-1");
     assert_string_equal(mark->reason, "signal 11 (Segmentation fault)");
     mark_remove(mark);
-    marks_free(&marks);
-    marks = opened();
+    reopen(&marks);
     assert_int_equal(marks.count, 0);
 }
 
 static void marks_are_bounded_in_number_and_age(void **state) {
     (void)state;
-    struct marks marks = opened();
+    struct marks marks = {0};
+    reopen(&marks);
     for (int i = 0; i < MARKS_MAX + 10; i++) {
         char object[32];
         snprintf(object, sizeof object, "default/%d", i);
         leave(object);
     }
-    marks = opened();
+    reopen(&marks);
     assert_int_equal(marks.count, MARKS_MAX);
     const struct timespec old[] = {{.tv_sec = time(NULL) - MARKS_AGE_S - 1}, {.tv_sec = time(NULL) - MARKS_AGE_S - 1}};
     AUTO_TEXT path = text_format("%s/%s", folder, marks.list[0].file);
     assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
-    marks_free(&marks);
-    marks = opened();
+    reopen(&marks);
     assert_int_equal(marks.count, MARKS_MAX - 1); // the ten others are gone
     marks_free(&marks);
 }
@@ -112,7 +112,8 @@ static void what_is_no_mark_is_removed_and_other_files_stay(void **state) {
     (void)state;
     static const char *const texts[] = {"", "adapter farm\n", "farm\nstatus\njobs\na\nb\nc\n",
                                         "adapter f\nfunction s\nkind \nobject a/b\nuid u\nreason r\n"};
-    struct marks marks = opened();
+    struct marks marks = {0};
+    reopen(&marks);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         char name[32];
         snprintf(name, sizeof name, "adapter-mark-%zu", i);
@@ -122,7 +123,7 @@ static void what_is_no_mark_is_removed_and_other_files_stay(void **state) {
     AUTO_TEXT link = text_format("%s/adapter-mark-link", folder);
     AUTO_TEXT other = text_format("%s/seal.keys", folder);
     assert_int_equal(symlink(other, link), 0);
-    marks = opened();
+    reopen(&marks);
     assert_int_equal(marks.count, 0);
     assert_int_equal(access(link, F_OK), -1);
     assert_int_equal(unlink(other), 0); // it was there
@@ -180,7 +181,8 @@ static void a_report_names_the_call(void **state) {
         AUTO_JSON object = NULL;
         int ends[2];
         char line[1024] = "";
-        struct marks marks = opened();
+        struct marks marks = {0};
+        reopen(&marks);
         assert_int_equal(pipe(ends), 0);
         assert_null(json_parse(text, strlen(text), &object));
         log_setup(cases[i].format, LOG_INFO);
@@ -192,7 +194,7 @@ static void a_report_names_the_call(void **state) {
         log_to(STDERR_FILENO);
         assert_true(read(ends[0], line, sizeof line - 1) > 0);
         assert_non_null(strstr(line, cases[i].line));
-        marks = opened();
+        reopen(&marks);
         assert_int_equal(marks.count, 1);
         assert_string_equal(marks.list[0].uid, "4-?5?");
         marks_free(&marks);
