@@ -28,9 +28,10 @@ void isolate_free(struct isolate *isolate);
 void isolate_replace_services(struct isolate_logs *logs);
 void isolate_clear_logs(struct isolate_logs *logs);
 
-// Notes the members of `root` that services read from now on; NULL: none.
-void isolate_watch(const struct json *root);
-unsigned isolate_seen(void); // CALL_SECTIONS_...
+// Notes what services read of these documents (NULL: none) for a function of a kind.
+void isolate_watch(uint32_t kind, uint32_t function, const struct json *const roots[CALL_WATCHED]);
+// What was read for the first time by this function of the kind.
+void isolate_tell_reads(struct call_answer *answer);
 void isolate_watch_reads(wharf_host *table);
 
 // Says why the process ends, and ends it.

@@ -76,9 +76,9 @@ static bool answer(struct isolate *isolate, struct call_received *received) {
     received->context.given = kind ? kind->given : NULL;
     adapter_call_begin(&call, &received->context);
     struct call_answer said = {.phase.size = sizeof(wharf_phase)};
-    isolate_watch(received->documents[0]);
+    isolate_watch(received->kind, received->function, received->documents);
     said.result = invoke(isolate, &call, received, &said.phase);
-    said.sections = isolate_seen();
+    isolate_tell_reads(&said);
     said.reason = call.answer.reason;
     said.message = call.answer.message;
     said.retry_after_ms = call.answer.retry_after_ms;

@@ -1,53 +1,105 @@
 // SPDX-License-Identifier: Apache-2.0
-// Notes what a function reads of its object, so that the host need not ask again about another version with the same
-// (core/adapter/process/memo.h). A value below the object is reached by a pointer from the object, which is noted, or
-// by listing the object's members, which counts as reading all.
+// Notes what functions read of their documents, so that the host need not ask again about others with the same values
+// (core/adapter/process/memo.h). A value below a document is reached by a pointer from the document, which is noted, or
+// by listing the document's members, which counts as reading all.
 #include "core/adapter/services.h"
 #include "core/isolate/isolate.h"
 
+#define KINDS 64 // further ones have no lists: the host asks each time
+
+struct reads {
+    struct call_reads of[CALL_WATCHED]; // with texts of its own
+    size_t told[CALL_WATCHED];
+    const char *given[CALL_WATCHED][CALL_POINTERS]; // the adapter's own texts, mostly constants
+};
+
 static struct { // services have no argument for it
-    const struct json *root;
-    unsigned seen;
+    const struct json *roots[CALL_WATCHED];
+    struct reads *reads; // of the present function; NULL: none
+    struct reads *all[KINDS][ADAPTER_FUNCTIONS];
+    uint32_t kind, function;
     const wharf_host *host; // the services themselves
 } watch;
 
-void isolate_watch(const struct json *root) {
-    watch.root = root;
-    watch.seen = CALL_SECTIONS_SEEN | (root && !json_is(root, JSON_OBJECT) ? CALL_SECTIONS_ALL : 0);
+void isolate_watch(uint32_t kind, uint32_t function, const struct json *const roots[CALL_WATCHED]) {
+    watch.kind = kind;
+    watch.function = function;
+    struct reads **place = kind < KINDS && function < ADAPTER_FUNCTIONS ? &watch.all[kind][function] : NULL;
+    if (place && !*place)
+        *place = calloc(1, sizeof **place);
+    watch.reads = place ? *place : NULL;
+    for (size_t i = 0; i < CALL_WATCHED; i++) {
+        watch.roots[i] = roots[i];
+        if (watch.reads && roots[i] && !json_is(roots[i], JSON_OBJECT))
+            watch.reads->of[i].all = true;
+    }
 }
 
-unsigned isolate_seen(void) {
-    return watch.seen;
-}
-
-static bool is_root(const wharf_value *value) {
-    return value && (const struct json *)value == watch.root;
+void isolate_tell_reads(struct call_answer *answer) {
+    answer->kind = watch.kind;
+    answer->function = watch.function;
+    for (size_t i = 0; i < CALL_WATCHED; i++) {
+        struct call_reads *told = &answer->reads[i];
+        told->all = !watch.reads || watch.reads->of[i].all;
+        for (size_t j = watch.reads ? watch.reads->told[i] : 0; watch.reads && j < watch.reads->of[i].count; j++)
+            told->pointers[told->count++] = watch.reads->of[i].pointers[j];
+        if (watch.reads)
+            watch.reads->told[i] = watch.reads->of[i].count;
+    }
 }
 
 static void note_all(const wharf_value *value) {
-    if (is_root(value))
-        watch.seen = CALL_SECTIONS_ALL;
+    for (size_t i = 0; value && watch.reads && i < CALL_WATCHED; i++)
+        if ((const struct json *)value == watch.roots[i])
+            watch.reads->of[i].all = true;
 }
 
-// `pointer` may be a pattern.
-static void note(const wharf_value *value, const char *pointer) {
-    if (!is_root(value) || !pointer || pointer[0] == '\0')
+static bool is_noted(const struct reads *reads, size_t i, const char *pointer, size_t len) {
+    const struct call_reads *of = &reads->of[i];
+    for (size_t j = 0; j < of->count; j++)
+        if (reads->given[i][j] == pointer && strlen(of->pointers[j]) == len &&
+            memcmp(of->pointers[j], pointer, len) == 0)
+            return true;
+    for (size_t j = 0; j < of->count; j++)
+        if (strlen(of->pointers[j]) == len && memcmp(of->pointers[j], pointer, len) == 0)
+            return true;
+    return false;
+}
+
+static void add(struct reads *reads, size_t i, const char *pointer) {
+    struct call_reads *of = &reads->of[i];
+    const char *star = strstr(pointer, "/*");
+    size_t len = star ? (size_t)(star - pointer) : strlen(pointer);
+    if (of->all || is_noted(reads, i, pointer, len))
         return;
-    size_t len = strcspn(pointer + 1, "/");
-    unsigned i = 0;
-    while (i < CALL_SECTIONS &&
-           (strlen(call_section_names[i]) != len || strncmp(call_section_names[i], pointer + 1, len) != 0))
-        i++;
-    watch.seen = i < CALL_SECTIONS ? watch.seen | 1U << i : CALL_SECTIONS_ALL;
+    char *copy = len > 0 && len < CALL_POINTER_MAX && of->count < CALL_POINTERS ? strndup(pointer, len) : NULL;
+    of->all |= !copy;
+    if (!copy)
+        return;
+    reads->given[i][of->count] = pointer;
+    of->pointers[of->count++] = copy;
 }
 
-// The sibling of a member of the object.
-static void note_next(const wharf_value *item) {
-    const struct json *member = json_first(watch.root);
-    for (unsigned i = 0; member && i < 2 * CALL_SECTIONS && member != (const struct json *)item; i++)
+// `pointer` may be a pattern: what is above the first star is read.
+static void note(const wharf_value *value, const char *pointer) {
+    for (size_t i = 0; value && watch.reads && pointer && pointer[0] != '\0' && i < CALL_WATCHED; i++)
+        if ((const struct json *)value == watch.roots[i])
+            add(watch.reads, i, pointer);
+}
+
+static bool is_member(const struct json *root, const struct json *item) {
+    const struct json *member = json_first(root);
+    for (unsigned i = 0; member && i < 16 && member != item; i++)
         member = json_next(member);
-    if (member) // it is, or there are too many to know
-        watch.seen = CALL_SECTIONS_ALL;
+    return member; // it is, or there are too many to know
+}
+
+// Goes on to a sibling, which may be a member of a document.
+static void note_next(const wharf_value *item) {
+    for (size_t i = 0; watch.reads && i < CALL_WATCHED; i++)
+        if (!watch.reads->of[i].all && json_is(watch.roots[i], JSON_OBJECT) &&
+            is_member(watch.roots[i], (const struct json *)item))
+            watch.reads->of[i].all = true;
 }
 
 static const wharf_value *find(const wharf_value *value, const char *pointer) {
@@ -76,7 +128,7 @@ static const wharf_value *first(const wharf_value *value) {
 }
 
 static const wharf_value *next(const wharf_value *item) {
-    if (item && watch.root && watch.seen != CALL_SECTIONS_ALL)
+    if (item)
         note_next(item);
     return watch.host->next(item);
 }
@@ -88,7 +140,7 @@ static int equal(const wharf_value *a, const wharf_value *b) {
 }
 
 static const wharf_value *condition(const wharf_value *object, const char *type, const char *status) {
-    note(object, "/status");
+    note(object, "/status/conditions");
     return watch.host->condition(object, type, status);
 }
 
@@ -117,7 +169,7 @@ static void take(const wharf_call *call, wharf_value *root, const wharf_value *f
 // Its times are those of the object's condition.
 static wharf_value *set_condition(const wharf_call *call, wharf_value *object, const char *type, const char *status,
                                   const char *reason, const char *message) {
-    note((const wharf_value *)watch.root, "/status");
+    note((const wharf_value *)watch.roots[0], "/status/conditions");
     return watch.host->set_condition(call, object, type, status, reason, message);
 }
 

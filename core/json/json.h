@@ -48,6 +48,10 @@ bool json_print(const struct json *value, struct buffer *out);
 bool json_print_lines(const struct json *value, struct buffer *out);
 char *json_text(const struct json *value, size_t *len); // NULL when out of memory; free()
 
+// As bytes for another process of the same build on the same machine, whom the reader trusts: texts are not checked.
+bool json_pack(const struct json *value, struct buffer *out); // as json_print
+struct json *json_unpack(const char *bytes, size_t len);      // NULL: other bytes, or out of memory
+
 enum json_type json_type(const struct json *value);
 bool json_is(const struct json *value, enum json_type type); // false for NULL
 bool json_is_container(const struct json *value);            // an array or an object; false for NULL

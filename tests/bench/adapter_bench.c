@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a call into each adapter costs: the functions of each kind with the fixtures' objects, padded to 10 KB. Prints a
-// row a kind with the median of its costliest function, with the adapter in this process and in one of its own; then the
-// calls for a Job of 4 KB one by one. Nothing here fails on a time.
+// row a kind with the median of its costliest function, with the adapter in this process and in one of its own; then
+// the calls for a Job of 4 KB one by one. Nothing here fails on a time.
 #include "core/adapter/adapters.h"
 #include "core/base/clock.h"
 #include "core/base/text.h"
@@ -17,7 +17,10 @@
 #include <time.h>
 
 #define CALLS 2001
-#define SIZE_WANTED ((size_t)10000)
+#define SIZE ((size_t)10000)
+#define ISOLATED_SIZE ((size_t)4096)
+
+static size_t wanted_size = SIZE;
 
 _Noreturn static void give_up(const char *what, struct error *error) {
     fprintf(stderr, "adapter_bench: %s%s%s\n", what, error ? ": " : "", error ? error_text(error) : "");
@@ -68,7 +71,7 @@ static struct adapters *load_all(const char *build) {
 static size_t pad(struct json *object) {
     size_t len = 0;
     AUTO_TEXT text = json_text(object, &len);
-    size_t more = text && len < SIZE_WANTED ? SIZE_WANTED - len : 0;
+    size_t more = text && len < wanted_size ? wanted_size - len : 0;
     for (unsigned i = 0; more > 0; i++) { // in labels of ordinary length rather than in one long string
         char pointer[64], value[64];
         snprintf(pointer, sizeof pointer, "/metadata/annotations/bench.example.com~1padding-%u", i);
@@ -77,7 +80,7 @@ static size_t pad(struct json *object) {
             give_up("out of memory", NULL);
         more -= more < 80 ? more : 80;
     }
-    return len < SIZE_WANTED ? SIZE_WANTED : len;
+    return len < wanted_size ? wanted_size : len;
 }
 
 enum function { PHASE, MIRROR, UPDATE, STATUS, FUNCTIONS };
@@ -181,9 +184,83 @@ static void measure(const struct kind *kind) {
     fixture_free(fixture);
 }
 
+// -- in a process of its own --
+
+static struct adapters *load_isolated(const char *build) {
+    AUTO_TEXT path = text_format("%s/adapters/job.so", build);
+    AUTO_TEXT program = text_format("%s/wharf-adapter", build);
+    AUTO_TEXT file = path ? realpath(path, NULL) : NULL;
+    AUTO_JSON settings = json_new_object();
+    const struct adapter_wanted wanted = {.name = "job", .file = file, .file_given = true, .settings = settings};
+    const struct adapters_options options = {.config_path = "bench",
+                                             .controller_name = "wharf.dev/host",
+                                             .wanted = &wanted,
+                                             .n_wanted = 1,
+                                             .isolation = ISOLATION_ALL,
+                                             .patient = true,
+                                             .program = program};
+    struct problems problems = {.count = 0};
+    struct adapters *adapters = NULL;
+    struct error *error = adapters_load(&options, &problems, &adapters);
+    if (error || problems.count > 0)
+        give_up(problems.count > 0 ? problems.list[0] : "adapters", error);
+    return adapters;
+}
+
+// Another number of pods, so that no answer is known already.
+static void vary(struct json *object, size_t number) {
+    if (!pointer_set(object, "/status/active", json_new_int64((int64_t)number + 1)))
+        give_up("out of memory", NULL);
+}
+
+// `known`: the process has the workload, and the mirror is new; else the workload is new.
+static double isolated_us(const struct subject *s, enum function function, bool known) {
+    static int64_t times_ns[CALLS];
+    for (size_t i = 0; i < CALLS; i++) {
+        struct subject own = *s;
+        AUTO_JSON workload = json_copy(s->workload);
+        AUTO_JSON mirror = json_copy(s->mirror);
+        vary(known ? mirror : workload, i);
+        own.workload = known ? s->workload : workload;
+        own.mirror = mirror;
+        times_ns[i] = one_call(&own, function);
+    }
+    qsort(times_ns, CALLS, sizeof times_ns[0], by_size);
+    return (double)times_ns[CALLS / 2] / 1000;
+}
+
+static void measure_isolated(const char *build) {
+    struct adapters *adapters = load_isolated(build);
+    struct fixture *fixture = NULL;
+    struct error *error = fixture_load("tests/fixtures/jobs", &fixture);
+    if (error)
+        give_up("tests/fixtures/jobs", error);
+    struct subject subject;
+    wanted_size = ISOLATED_SIZE;
+    make_subject(adapters->kinds[0], fixture, &subject);
+    const struct {
+        const char *what;
+        enum function function;
+        bool known;
+    } rows[] = {{"phase of a new Job", PHASE, false},
+                {"mirror of a known Job", MIRROR, true},
+                {"status of a known Job and a new mirror", STATUS, true}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        AUTO_TEXT what = text_format("isolated Job, 4 KB, median: %s, us", rows[i].what);
+        printf("%-66s %-18s %10.2f\n", what ? what : "", "< 30",
+               isolated_us(&subject, rows[i].function, rows[i].known));
+    }
+    json_free(subject.workload);
+    json_free(subject.mirror);
+    fixture_free(fixture);
+    adapters_free(adapters);
+}
+
 int main(int argc, char **argv) {
-    const struct adapters *adapters = load_all(argc > 1 ? argv[1] : "build");
+    const char *build = argc > 1 ? argv[1] : "build";
+    const struct adapters *adapters = load_all(build);
     for (size_t i = 0; i < adapters->n_kinds; i++)
         measure(adapters->kinds[i]);
+    measure_isolated(build);
     return 0;
 }

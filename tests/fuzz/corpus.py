@@ -89,6 +89,17 @@ def write_responses(corpus, lives):
         corpus.add(plural, bytes((0, verb % 6, 3)) + compact(stored(workload)))
 
 
+def write_channel(corpus, lives):
+    for kind, (plural, (workload, statuses)) in enumerate(lives.items()):
+        mirror = dict(workload, status=statuses[0] if statuses else {})
+        texts = SEPARATOR.join(compact(value) for value in (stored(workload), stored(mirror), {"status": mirror["status"]}))
+        for side in range(4):
+            corpus.add(f"{plural}-{side}", bytes((side, 0, kind)) + texts)
+            corpus.add(f"{plural}-{side}-changed", bytes((side, 2, 0, 9, 7, 0, 40, 255, kind)) + texts)
+    for side in range(4):
+        corpus.add(f"raw-{side}", bytes((0x80 | side,)) + bytes(64))
+
+
 def write_adapters(corpus, count):
     for kind in range(count):
         for step in range(6):
@@ -219,6 +230,7 @@ def main():
     write_reflector(Corpus(build, "reflector"), lives)
     write_responses(Corpus(build, "response"), lives)
     write_adapters(Corpus(build, "adapters"), len(lives))
+    write_channel(Corpus(build, "channel"), lives)
     write_kubeconfigs(Corpus(build, "kubeconfig"))
     write_configs(Corpus(build, "config"))
     write_generic(Corpus(build, "generic"))

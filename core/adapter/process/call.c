@@ -6,8 +6,7 @@
 enum document { DOCUMENT_NONE, DOCUMENT_PLACED, DOCUMENT_NEW, DOCUMENT_PASSING };
 
 #define NO_BASE 255
-
-const char *const call_section_names[CALL_SECTIONS] = {"apiVersion", "kind", "metadata", "spec", "status"};
+#define STATUS_ONLY 16 // added to the number of the base: both are /status, and `changed` has nothing else
 
 // -- places --
 
@@ -55,10 +54,10 @@ static void write_dropped(struct buffer *out, struct places *places) {
         memcpy(out->data + at, &number, sizeof number);
 }
 
-static void write_text(struct buffer *out, const struct json *value, size_t *len) {
+static void write_packed(struct buffer *out, const struct json *value, size_t *len) {
     size_t at = out->len;
     wire_put_u32(out, 0);
-    out->failed |= !json_print(value, out);
+    out->failed |= !json_pack(value, out);
     *len = out->failed ? 0 : out->len - at - sizeof(uint32_t);
     uint32_t number = (uint32_t)*len;
     if (!out->failed)
@@ -72,7 +71,7 @@ static void write_document(struct buffer *out, const struct json *value, struct 
         wire_put_u8(out, DOCUMENT_NONE);
     } else if (!serial) {
         wire_put_u8(out, DOCUMENT_PASSING);
-        write_text(out, value, &len);
+        write_packed(out, value, &len);
     } else if (index < CALL_PLACES) {
         places->list[index].used = ++places->clock;
         wire_put_u8(out, DOCUMENT_PLACED);
@@ -82,7 +81,7 @@ static void write_document(struct buffer *out, const struct json *value, struct 
         empty_place(places, index);
         wire_put_u8(out, DOCUMENT_NEW);
         wire_put_u8(out, (unsigned)index);
-        write_text(out, value, &len);
+        write_packed(out, value, &len);
         places->list[index] = (struct place){.serial = serial, .used = ++places->clock, .bytes = len};
         places->bytes += len;
     }
@@ -110,17 +109,18 @@ void call_write(struct buffer *out, const struct call_question *question, struct
     wire_put_u8(out, question->changed ? 1 : 0);
     if (!question->changed)
         return;
-    wire_put_u8(out, base);
-    delta_write(out, base == NO_BASE ? NULL : question->base, question->changed);
+    const struct json *from = base == NO_BASE ? NULL : question->base, *to = question->changed;
+    bool status_only = json_get(from, "status") && json_size(to) == 1 && json_get(to, "status");
+    wire_put_u8(out, status_only ? base + STATUS_ONLY : base);
+    delta_write(out, status_only ? json_get(from, "status") : from, status_only ? json_get(to, "status") : to);
 }
 
 // -- in the process --
 
-static struct json *read_text(struct wire *wire) {
+static struct json *read_packed(struct wire *wire) {
     size_t len = 0;
-    const char *text = wire_bytes(wire, &len);
-    struct json *value = NULL;
-    error_free(text ? json_parse(text, len, &value) : NULL);
+    const char *bytes = wire_bytes(wire, &len);
+    struct json *value = bytes ? json_unpack(bytes, len) : NULL;
     if (!value)
         wire_fail(wire);
     return value;
@@ -130,10 +130,10 @@ static void read_document(struct wire *wire, struct json *places[CALL_PLACES], s
     unsigned how = wire_u8(wire);
     unsigned place = how == DOCUMENT_PLACED || how == DOCUMENT_NEW ? wire_u8(wire) : 0;
     if (how == DOCUMENT_PASSING) {
-        out->documents[i] = out->own[i] = read_text(wire);
+        out->documents[i] = out->own[i] = read_packed(wire);
     } else if (how == DOCUMENT_NEW) {
         json_free(places[place]);
-        out->documents[i] = places[place] = read_text(wire);
+        out->documents[i] = places[place] = read_packed(wire);
     } else if (how == DOCUMENT_PLACED) {
         out->documents[i] = places[place];
         if (!places[place])
@@ -159,15 +159,20 @@ struct json *call_make_changed(const struct call_received *received) {
     AUTO_JSON value = received->base ? json_copy(received->base) : NULL;
     if ((received->base && !value) || !delta_apply(&delta, &value, false, NULL))
         return NULL;
-    return TAKE(value);
+    if (!received->status_only)
+        return TAKE(value);
+    AUTO_JSON object = json_new_object();
+    return json_set(object, "status", TAKE(value)) ? TAKE(object) : NULL;
 }
 
 static void read_changed(struct wire *wire, struct call_received *out) {
     if (!wire_u8(wire))
         return;
     unsigned base = wire_u8(wire);
+    out->status_only = base >= STATUS_ONLY && base < STATUS_ONLY + CALL_DOCUMENTS;
+    base -= out->status_only ? STATUS_ONLY : 0;
     if (base < CALL_DOCUMENTS)
-        out->base = out->documents[base];
+        out->base = out->status_only ? json_get(out->documents[base], "status") : out->documents[base];
     else if (base != NO_BASE)
         wire_fail(wire);
     out->delta = *wire;
@@ -204,6 +209,26 @@ void call_received_free(struct call_received *received) {
 
 // -- the answer --
 
+static void write_reads(struct buffer *out, const struct call_reads *reads) {
+    wire_put_u8(out, reads->all ? 1 : 0);
+    wire_put_u32(out, reads->count);
+    for (size_t i = 0; i < reads->count; i++)
+        wire_put_text(out, reads->pointers[i]);
+}
+
+static void read_reads(struct wire *wire, struct call_reads *out) {
+    out->all = wire_u8(wire);
+    out->count = wire_u32(wire);
+    if (out->count > CALL_POINTERS)
+        wire_fail(wire);
+    out->count = wire->failed ? 0 : out->count;
+    for (size_t i = 0; i < out->count; i++) {
+        out->pointers[i] = wire_text(wire);
+        if (!out->pointers[i] || strlen(out->pointers[i]) >= CALL_POINTER_MAX)
+            wire_fail(wire);
+    }
+}
+
 void call_write_answer(struct buffer *out, const struct call_answer *answer) {
     frame_begin(out, FRAME_ANSWER);
     wire_put_u32(out, answer->result);
@@ -215,7 +240,10 @@ void call_write_answer(struct buffer *out, const struct call_answer *answer) {
     wire_put_text(out, answer->phase.message);
     wire_put_i64(out, answer->phase.since_ns);
     wire_put_u32(out, answer->phase.not_started);
-    wire_put_u8(out, answer->sections);
+    wire_put_u32(out, answer->kind);
+    wire_put_u32(out, answer->function);
+    for (size_t i = 0; i < CALL_WATCHED; i++)
+        write_reads(out, &answer->reads[i]);
     wire_put_u32(out, answer->n_logs);
     for (size_t i = 0; i < answer->n_logs; i++) {
         wire_put_u32(out, answer->logs[i].level);
@@ -237,7 +265,10 @@ bool call_read_answer(struct wire *wire, struct call_answer *out) {
     out->phase.message = wire_text(wire);
     out->phase.since_ns = wire_i64(wire);
     out->phase.not_started = wire_u32(wire);
-    out->sections = wire_u8(wire);
+    out->kind = wire_u32(wire);
+    out->function = wire_u32(wire);
+    for (size_t i = 0; i < CALL_WATCHED; i++)
+        read_reads(wire, &out->reads[i]);
     out->n_logs = wire_u32(wire);
     if (out->n_logs > CALL_LOGS)
         return wire_fail(wire);

@@ -14,12 +14,15 @@
 #define CALL_NO_KIND UINT32_MAX             // of FUNCTION_SCORE, for a kind of another adapter
 #define CALL_LOGS 32                        // log lines of one call; more are counted
 
-// The members of an object that a function has looked at, a bit each, in the order of call_section_names; all bits:
-// also other members, or the list of members.
-#define CALL_SECTIONS 5
-#define CALL_SECTIONS_ALL 255U
-#define CALL_SECTIONS_SEEN 64U // nothing was looked at, but the object itself
-extern const char *const call_section_names[CALL_SECTIONS];
+// What the functions of a kind have read so far of a document: the pointers that they asked for.
+#define CALL_WATCHED 2 // the documents that count; the third is read as a whole
+#define CALL_POINTERS 32
+#define CALL_POINTER_MAX 128
+struct call_reads {
+    bool all; // also other values, the list of members, or too many pointers
+    size_t count;
+    const char *pointers[CALL_POINTERS];
+};
 
 // What the process keeps, as the host knows it.
 struct places {
@@ -51,9 +54,10 @@ struct call_received {
     struct call_context context; // texts within the frame
     const struct json *documents[CALL_DOCUMENTS];
     struct json *own[CALL_DOCUMENTS];
-    struct json *changed; // owned
-    struct wire delta;    // of `changed`, to make it again
-    const struct json *base;
+    struct json *changed;    // owned
+    struct wire delta;       // of `changed`, to make it again
+    const struct json *base; // of it, or of its /status
+    bool status_only;
 };
 bool call_read(struct wire *wire, struct json *places[CALL_PLACES], struct call_received *out);
 void call_received_free(struct call_received *received);
@@ -70,7 +74,8 @@ struct call_answer {
     const char *reason, *message;
     uint32_t retry_after_ms;
     wharf_phase phase; // zero but for FUNCTION_PHASE
-    unsigned sections; // of the first document, see above
+    uint32_t kind, function;
+    struct call_reads reads[CALL_WATCHED]; // only those that no earlier answer of the process told
     struct call_log logs[CALL_LOGS];
     size_t n_logs, lost_logs;
     struct wire delta; // of `changed`; read with delta_apply

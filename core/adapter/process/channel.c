@@ -2,6 +2,7 @@
 #include "core/adapter/process/channel.h"
 
 #include "core/base/clock.h"
+#include "core/base/memory.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -9,7 +10,7 @@
 #include <sys/socket.h>
 
 #define NO_TEXT UINT32_MAX
-#define CHUNK ((size_t)16 << 10)
+#define CHUNK ((size_t)16 << 10) // of one packet
 #define FRAME_MAX ((size_t)1 << 30)
 #define LENGTH sizeof(uint32_t)
 
@@ -142,7 +143,8 @@ bool frame_send(int fd, struct buffer *frame, int64_t until_ns) {
     uint32_t len = (uint32_t)(frame->len - LENGTH);
     memcpy(frame->data, &len, sizeof len);
     for (size_t at = 0; at < frame->len;) {
-        ssize_t sent = send(fd, frame->data + at, frame->len - at, MSG_NOSIGNAL | flags_of(until_ns));
+        ssize_t sent =
+            send(fd, frame->data + at, size_least(frame->len - at, CHUNK), MSG_NOSIGNAL | flags_of(until_ns));
         if (sent >= 0)
             at += (size_t)sent;
         else if (errno != EINTR && (errno != EAGAIN || !wait_for(fd, POLLOUT, until_ns)))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The channel between the host and the process of an adapter: frames over a stream socket, each a length (u32) and that
-// many bytes. The first byte is the frame's type. Both ends are the same build on the same machine: numbers are in its
-// own byte order. All that the host receives is untrusted.
+// The channel between the host and the process of an adapter: frames, each a length (u32) and that many bytes, in one
+// or more packets of a SOCK_SEQPACKET, which is faster than a stream. The first byte is the frame's type. Both ends are
+// the same build on the same machine: numbers are in its own byte order. All that the host receives is untrusted.
 #pragma once
 
 #include "core/base/buffer.h"

@@ -56,8 +56,8 @@ static int spawn(int program, int channel, int file, pid_t *pid) {
     snprintf(path, sizeof path, "/proc/self/fd/%d", program);
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&how);
-    // A session of its own: signals of a terminal are for this process alone, and where the kernel shares processor time
-    // between sessions (sched_autogroup), an adapter that never returns takes none from the host.
+    // A session of its own: signals of a terminal are for this process alone, and where the kernel shares processor
+    // time between sessions (sched_autogroup), an adapter that never returns takes none from the host.
     posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     posix_spawnattr_setsigmask(&how, &none);
     posix_spawnattr_setsigdefault(&how, &all);
@@ -75,7 +75,7 @@ static int spawn(int program, int channel, int file, pid_t *pid) {
 struct error *child_start(int program, int file, struct process_child *out) {
     int ends[2];
     *out = (struct process_child){.channel = -1, .watch = -1};
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return error_new(ERROR_IO, "no socket pair: %s", strerror(errno));
     int theirs = fcntl(ends[1], F_DUPFD_CLOEXEC, ABOVE), error = errno;
     close(ends[1]);
@@ -144,6 +144,16 @@ int64_t child_cpu_ns(const struct process_child *child) {
     if (clock_getcpuclockid(child->pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
         return -1;
     return (int64_t)used.tv_sec * CLOCK_SECOND + used.tv_nsec;
+}
+
+bool child_wants_core(pid_t pid) {
+    char path[64], state = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    bool read = file && fscanf(file, "%*d (%*[^)]) %c", &state) == 1; // the name has no bracket: the program set it
+    if (file)
+        fclose(file);
+    return read && state == 'R';
 }
 
 size_t child_memory(pid_t pid) {

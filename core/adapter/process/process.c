@@ -65,7 +65,9 @@ bool process_over_limit(const struct adapter_process *process, int64_t now_ns, c
                  (long long)(process->limits.cpu_ns / CLOCK_MS));
     else
         snprintf(reason, CALL_TROUBLE_MAX, "no answer within %lld ms", (long long)(PROCESS_WALL_NS / CLOCK_MS));
-    return cpu || now_ns - process->since_ns >= PROCESS_WALL_NS;
+    int64_t passed_ns = now_ns - process->since_ns;
+    bool starves = passed_ns < PROCESS_STARVES_NS && child_wants_core(process->child.pid);
+    return cpu || (passed_ns >= PROCESS_WALL_NS && !starves);
 }
 
 // For a patient caller: until the thread knows the reason.
@@ -188,6 +190,7 @@ enum call_trouble process_begin(struct adapter_process *process, const struct ca
     } else if (process->state == PROCESS_IDLE) {
         trouble = ask(process, question, text);
         if (trouble == CALL_FINE) {
+            memo_learn(&process->memo, &process->in);
             memo_keep(&process->memo, question, &process->in, now_ns);
             *answer = frame_content(&process->in);
         }

@@ -14,6 +14,7 @@
 #define PROCESS_MEMORY ((size_t)256 << 20)       // the same, on top of what the program needs
 #define PROCESS_ANSWER ((size_t)8 << 20)         // the same, of one call
 #define PROCESS_WALL_NS (1 * CLOCK_SECOND)       // of one call
+#define PROCESS_STARVES_NS (10 * CLOCK_SECOND)   // the same while the process waits for a core, and for nothing else
 #define PROCESS_LOAD_NS (10 * CLOCK_SECOND)      // until the adapter is loaded
 #define PROCESS_LOAD_CPU_NS (1 * CLOCK_SECOND)   // the same, of processor time
 #define PROCESS_WAIT_NS (5 * CLOCK_MS)           // how long a call of the engine waits for its answer

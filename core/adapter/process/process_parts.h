@@ -25,6 +25,7 @@ void child_kill(const struct process_child *child);
 // by itself, and the reason is its own. A process with much memory takes a while.
 void child_end(struct process_child *child, bool grace, char reason[CALL_TROUBLE_MAX]);
 int64_t child_cpu_ns(const struct process_child *child); // processor time so far; -1: unknown
+bool child_wants_core(pid_t pid);                        // runs, or would if there were a core
 size_t child_memory(pid_t pid);                          // resident bytes; 0: unknown
 
 // -- answers that came too late --

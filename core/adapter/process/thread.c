@@ -129,6 +129,7 @@ static bool look_for_hello(struct adapter_process *process) {
 // Moves the answer from the receiving buffer to the pending question.
 static void take_late(struct adapter_process *process) {
     struct late *late = TAKE(process->pending);
+    memo_learn(&process->memo, &process->in);
     if (late && !late->question.failed && buffer_append(&late->answer, process->in.data, process->in.len)) {
         late->at_ns = clock_ticks();
         late_keep(&process->lates, TAKE(late));

@@ -82,7 +82,7 @@ static void what_the_function_did_not_look_at_needs_no_exchange(void **state) {
     kill(stage_state(&stage).pid, SIGSTOP);
     static const char other[] = "{\"metadata\":{\"resourceVersion\":\"2\",\"labels\":{}},\"spec\":{\"n\":1}}";
     assert_int_equal(ask(&stage, other, &trouble, reason), WHARF_OK);
-    static const char changed[] = "{\"metadata\":{\"resourceVersion\":\"2\"},\"spec\":{\"n\":2}}";
+    static const char changed[] = "{\"metadata\":{\"resourceVersion\":\"2\"},\"spec\":{\"act\":\"none\"}}";
     assert_int_equal(ask(&stage, changed, &trouble, reason), WHARF_RETRY);
     assert_int_equal(trouble, CALL_BROKEN);
     assert_string_equal(reason, "no answer within 1000 ms");

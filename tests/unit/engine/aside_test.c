@@ -139,6 +139,19 @@ static void without_a_made_mirror_there_is_none(struct stage *stage) {
     assert_int_equal(stage_attempt(stage, "a"), 1);
 }
 
+static void the_last_state_of_a_mirror_outlives_its_worker(struct stage *stage) {
+    place(stage);
+    fail_in(FUNCTION_PHASE);
+    stage_completes(stage, 1, "a");
+    stage_run(stage, SOON);
+    stage_step(stage, &(struct engine_event){.type = EVENT_WORKER, .cluster = 1, .worker = {.policy = WORKER_LEFT}});
+    stage_run(stage, 20 * CLOCK_MINUTE);
+    assert_null(stage_job(stage, 2, "a"));
+    recover(stage);
+    assert_true(stage_finished(stage, "a"));
+    assert_null(stage_job(stage, 2, "a"));
+}
+
 static void a_change_without_an_update_is_carried_later(struct stage *stage) {
     place(stage);
     fail_in(FUNCTION_UPDATE);
@@ -183,7 +196,9 @@ static void the_worker_of_an_unread_mirror_is_not_given_up(struct stage *stage) 
     assert_null(stage_job(stage, 2, "a"));
 }
 
+// Of a kind that accepts all.
 static void nothing_is_placed_without_the_pods(struct stage *stage) {
+    stage->kind->abi.accept = NULL;
     struct nodes *nodes = nodes_new(1, (const char *const[]){"pods"}, 1, 0);
     nodes->left[0] = nodes->allocatable[0] = 100;
     stage_step(stage,
@@ -204,23 +219,30 @@ static int drop(void *ctx, enum world_verb verb, const char *plural, struct json
     return 0;
 }
 
+// Between the trial and its answer.
+static int fail_after_trial(struct stage *stage, const struct command *command) {
+    if (command->request.dry_run && !stage->ctx) {
+        fail_in(FUNCTION_MIRROR);
+        stage->ctx = stage;
+    }
+    return STAGE_PASS;
+}
+
 static void a_worker_that_drops_fields_is_not_taken_for_one_that_keeps_them(struct stage *stage) {
     stage_end(stage);
     begin(stage);
     stage->options.settings.placement.otherwise.require_fields = REQUIRE_ALL;
     world_set_admission(stage->clusters[1], drop, NULL);
     stage_start(stage);
-    stage_submit(stage, "b", "");
-    stage_run(stage, SOON);
-    fail_in(FUNCTION_MIRROR);
-    script.object = "a";
+    stage->meddle = fail_after_trial;
     stage_submit(stage, "a", "");
     change(stage, 0, NULL, "{'spec':{'activeDeadlineSeconds':3000000}}");
     stage_run(stage, 30 * CLOCK_SECOND);
+    assert_int_equal(stage->sent[1][VERB_CREATE], 1);
     recover(stage);
-    stage_run(stage, LATER);
     assert_null(stage_job(stage, 1, "a"));
     assert_non_null(stage_job(stage, 2, "a"));
+    assert_int_equal(stage_told(stage, "no trial showed that"), 0);
 }
 
 #define META "'metadata':{'name':'a','namespace':'default','uid':'u','resourceVersion':'1'}"
@@ -265,6 +287,7 @@ static const struct test tests[] = {
     TEST(nobody_gives_up_for_lack_of_a_status),
     TEST(without_an_answer_whether_it_is_accepted_it_is_not_placed),
     TEST(without_a_made_mirror_there_is_none),
+    TEST(the_last_state_of_a_mirror_outlives_its_worker),
     TEST(a_change_without_an_update_is_carried_later),
     TEST(a_status_that_is_not_made_is_written_later),
     TEST(a_user_may_delete_it_meanwhile),

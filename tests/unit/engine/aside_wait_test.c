@@ -145,6 +145,40 @@ static void many_wait_for_a_busy_adapter_with_few_calls(struct stage *stage) {
     assert_true(stage_where(stage, "x0") && stage_where(stage, "x499"));
 }
 
+// No request and no event follows from them.
+static void all_are_tried_even_if_nothing_else_happens(struct stage *stage) {
+    trouble = CALL_WAITS;
+    fail_in(FUNCTION_PHASE);
+    submit_some(stage, "x", 100);
+    for (unsigned i = 0; i < 100; i++) {
+        AUTO_TEXT name = text_format("x%u", i);
+        stage_runs(stage, 0, name);
+        stage_completes(stage, 0, name);
+    }
+    stage_run(stage, CLOCK_SECOND);
+    script.trouble = CALL_FINE;
+    stage_run(stage, 10 * CLOCK_SECOND);
+    assert_int_equal(engine_stats(stage->engine)->kinds[0].phases[WHARF_SUCCEEDED], 100);
+}
+
+static void while_the_trial_waits_no_other_is_called(struct stage *stage) {
+    trouble = CALL_BROKEN;
+    fail_in(FUNCTION_PHASE);
+    submit_some(stage, "bad", 3);
+    stage_run(stage, CLOCK_SECOND);
+    stage_submit(stage, "good", "");
+    script.trouble = CALL_WAITS;
+    script.retry_after_ms = 30000;
+    stage_run(stage, 62 * CLOCK_SECOND);
+    unsigned before = calls();
+    submit_some(stage, "new", 10);
+    stage_run(stage, 20 * CLOCK_SECOND);
+    assert_int_equal(calls(), before);
+    script.trouble = CALL_FINE;
+    stage_run(stage, 20 * CLOCK_SECOND);
+    assert_true(stage_where(stage, "good") && stage_where(stage, "new9"));
+}
+
 static void the_adapter_says_when_to_call_again(struct stage *stage) {
     trouble = CALL_WAITS;
     fail_in(FUNCTION_PHASE);
@@ -219,6 +253,8 @@ static const struct test tests[] = {
     TEST(an_adapter_that_does_not_load_pauses_its_kinds),
     TEST(many_wait_for_a_busy_adapter_with_few_calls),
     TEST(mirrors_without_a_workload_do_not_break_the_adapter_again_and_again),
+    TEST(all_are_tried_even_if_nothing_else_happens),
+    TEST(while_the_trial_waits_no_other_is_called),
     TEST(the_adapter_says_when_to_call_again),
     TEST(the_object_that_ended_a_former_process_is_set_aside_from_the_start),
     TEST(the_marks_are_bounded),

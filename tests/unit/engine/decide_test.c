@@ -377,6 +377,51 @@ static void a_workload_moves_only_when_its_mirror_is_gone_or_given_up(void **sta
     check_rows(rows, COUNT(rows));
 }
 
+static void nothing_is_decided_about_an_unread_workload(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {"new", {NEW, .unread = true}, .blocked = true},
+        {"placed", {PLACED(1, 1), .unread = true}, .blocked = true},
+        {"runs, and its status is due",
+         {PLACED(1, 1), .status_due = true},
+         {{MIRROR(1, 1), .unread = true}},
+         .type = ACTION_NONE},
+        {"its mirror does not start",
+         {PLACED(1, 1)},
+         {{MIRROR(1, 1), .unread = true, .update_due = true}},
+         .type = ACTION_NONE},
+        {"finished, and the retention is over",
+         {PLACED(1, 1), .unread = true, .finished = true, .ended = true, .retain_until_ns = NOW},
+         {{MIRROR(1, 1), .finished = true}},
+         .type = ACTION_NONE},
+        {"finished, and the mirror is unread",
+         {PLACED(1, 1), .finished = true, .ended = true, .retain_until_ns = NOW},
+         {{MIRROR(1, 1), .finished = true, .unread = true}},
+         .type = ACTION_NONE},
+        {"finished, and the mirror has the finalizer",
+         {PLACED(1, 1), .finished = true, .ended = true},
+         {{MIRROR(1, 1), .finished = true, .unread = true, .finalizer = true, .being_deleted = true}},
+         .type = ACTION_NONE},
+        {"the mirror is gone, and its last state is unread",
+         {PLACED(1, 1), .gone_attempt = 1, .has_final_status = true, .final_attempt = 1, .final_unread = true},
+         {{ABSENT(1)}},
+         .type = ACTION_NONE},
+        {"its worker is lost", {PLACED(1, 1)}, {{MIRROR(1, 1), .unread = true}}, .workers = "Lcc"},
+        {"a user deletes it",
+         {PLACED(1, 1), .unread = true, .being_deleted = true},
+         {{MIRROR(1, 1), .unread = true}},
+         .type = ACTION_DELETE,
+         .cluster = 1},
+        {"an earlier mirror exists",
+         {PLACED(2, 2), .unread = true},
+         {{MIRROR(1, 1), .unread = true}},
+         .type = ACTION_DELETE,
+         .cluster = 1},
+        {"a mirror without a workload", {0}, {{MIRROR(1, 1), .unread = true}}, .type = ACTION_DELETE, .cluster = 1},
+    };
+    check_rows(rows, COUNT(rows));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_workload_is_placed_where_there_is_most_room),
@@ -385,6 +430,7 @@ int main(void) {
         cmocka_unit_test(a_finished_workload_keeps_its_mirror_for_the_retention),
         cmocka_unit_test(a_mirror_that_runs_outlives_a_final_status_that_is_not_its_own),
         cmocka_unit_test(what_is_not_wanted_is_deleted),
+        cmocka_unit_test(nothing_is_decided_about_an_unread_workload),
         cmocka_unit_test(a_workload_moves_only_when_its_mirror_is_gone_or_given_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
