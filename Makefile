@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# `make` builds build/wharf, build/wharf-conformance and build/adapters/*.so. `make help` lists the rest.
+# `make` builds build/wharf, build/wharf-conformance, build/wharf-adapter and build/adapters/*.so. `make help` lists the rest.
 VERSION := 0.1.0
 B ?= build
 CC ?= cc
@@ -15,12 +15,14 @@ CPPFLAGS_ALL := -D_GNU_SOURCE -DWHARF_VERSION='"$(VERSION)"' -I. -Iinclude $(CPP
 CFLAGS_ALL := -std=c11 $(OPT) $(HARDEN) $(WARN) -fPIE -fvisibility=hidden -pthread $(SAN) $(shell pkg-config --cflags $(PKGS)) $(CFLAGS)
 LDFLAGS_ALL := -pie -Wl,-z,relro,-z,now,-z,noexecstack -pthread $(SAN) $(LDFLAGS)
 LIBS := $(shell pkg-config --libs $(PKGS)) -ldl -lm
+SECCOMP_LIBS := $(shell pkg-config --libs libseccomp)
 
 CORE_ROOMS := base json kube config adapter engine host serve
 sources = $(wildcard $(foreach folder,$1,$(folder)/*.c $(folder)/*/*.c $(folder)/*/*/*.c)) # of folders and what is below
 CORE_SRC := $(call sources,$(CORE_ROOMS:%=core/%))
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/%.o)
 CMD_OBJ := $(patsubst %.c,$(B)/%.o,$(call sources,core/cmd))
+ISOLATE_OBJ := $(patsubst %.c,$(B)/%.o,$(call sources,core/isolate))
 CONFORM_OBJ := $(patsubst %.c,$(B)/%.o,$(call sources,core/conform))
 # One adapter a folder of plugins/, except that plugins/kubeflow has two, which share a header.
 PLUGINS := $(sort mpijob $(patsubst plugins/%/,%,$(wildcard plugins/*/)))
@@ -28,12 +30,15 @@ plugin_sources = $(if $(filter mpijob,$1),plugins/kubeflow/mpijob.c,$(filter-out
 plugin_headers = $(wildcard plugins/$(if $(filter mpijob,$1),kubeflow,$1)/*.h)
 ADAPTERS := $(PLUGINS:%=$(B)/adapters/%.so)
 
+comma := ,
+space := $(subst ,, )
+
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY: # objects that only a rule of patterns leads to are kept
 .PHONY: all clean help FORCE
-## make           build/wharf, build/wharf-conformance and build/adapters/*.so (may be given: CC, B=<folder>, OPT, SAN, PREFIX; V=1 shows commands)
-all: $(B)/wharf $(B)/wharf-conformance $(ADAPTERS)
+## make           build/wharf, build/wharf-conformance, build/wharf-adapter and build/adapters/*.so (may be given: CC, B=<folder>, OPT, SAN, PREFIX; V=1 shows commands)
+all: $(B)/wharf $(B)/wharf-conformance $(B)/wharf-adapter $(ADAPTERS)
 
 # The recipes. Each makes its target of what its rule names, the same way everywhere; what is special to a target is a
 # variable of that target (CPPFLAGS_ALL, CFLAGS_ALL, LDFLAGS_ALL, LIBS, ADAPTER_FLAGS).
@@ -78,14 +83,27 @@ $(B)/cmd.a: $(filter-out $(B)/core/cmd/main.o,$(CMD_OBJ))
 $(B)/wharf: $(B)/core/cmd/main.o $(B)/cmd.a $(B)/core.a
 	$(link)
 
+# The sandbox of adapters in processes of their own. What links it adds SECCOMP_LIBS.
+$(B)/isolate.a: $(filter-out $(B)/core/isolate/main.o,$(ISOLATE_OBJ))
+	$(archive)
+
 # The authors' kit, which `wharf adapter test` runs: the daemon does not carry it.
 $(B)/conform.a: $(filter-out $(B)/core/conform/main.o,$(CONFORM_OBJ))
 	$(archive)
 
-$(B)/wharf-conformance: private LIBS := $(shell pkg-config --libs libcjson yaml-0.1 libcrypto) -ldl
+$(B)/wharf-conformance: private LIBS := $(shell pkg-config --libs libcjson yaml-0.1 libcrypto) $(SECCOMP_LIBS) -ldl -lm
 $(B)/wharf-conformance: private LDFLAGS_ALL += -rdynamic
-$(B)/wharf-conformance: $(B)/core/conform/main.o $(B)/conform.a $(B)/core.a
+$(B)/wharf-conformance: $(B)/core/conform/main.o $(B)/conform.a $(B)/isolate.a $(B)/core.a
 	$(link)
+
+# The program that runs an isolated adapter.
+$(B)/wharf-adapter: private LIBS := $(shell pkg-config --libs libcjson) $(SECCOMP_LIBS) -ldl
+$(B)/wharf-adapter: private LDFLAGS_ALL += -Wl,--as-needed
+$(B)/wharf-adapter: $(B)/core/isolate/main.o $(B)/isolate.a $(B)/core.a
+	$(link)
+
+# The adapters that come with wharf.
+$(B)/core/adapter/load/adapters.o: CPPFLAGS_ALL += '-DWHARF_ADAPTERS=$(subst $(space),$(comma),$(PLUGINS:%="%"))'
 
 # Where adapters are looked for unless the configuration says otherwise. `make install` with another PREFIX than `make`
 # builds anew what knows of it, and nothing else.
@@ -107,6 +125,7 @@ $(B)/commit: FORCE
 	@cmp -s $@.now $@ && rm $@.now || mv $@.now $@
 
 $(B)/core/cmd/line/complete.o: $(wildcard core/cmd/line/completion.*)
+$(B)/core/cmd/adapter_new/write_code.o $(B)/core/cmd/adapter_new/write_files.o: $(wildcard core/cmd/adapter_new/parts/*) examples/adapter-rust/wharf.rs
 
 # The page at "/" is one file, made of its parts and taken into the program by the assembler (.incbin).
 UI_PARTS := $(addprefix core/serve/ui/,begin.html style.css body.html api.js model.js route.js clusters.js table.js story.js main.js end.html)

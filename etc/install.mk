@@ -45,6 +45,7 @@ install: all $(B)/wharf-sandbox $(B)/wharf-adapter.pc $(B)/wharf.service $(B)/wh
 	$(B)/wharf completion zsh > '$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_wharf'
 	$(B)/wharf completion fish > '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/wharf.fish'
 	$(INSTALL) -m 755 $(B)/wharf-conformance '$(DESTDIR)$(PREFIX)/libexec/wharf/wharf-conformance'
+	$(INSTALL) -m 755 $(B)/wharf-adapter '$(DESTDIR)$(PREFIX)/libexec/wharf/wharf-adapter'
 	$(INSTALL) -m 755 $(B)/wharf-sandbox '$(DESTDIR)$(PREFIX)/bin/wharf-sandbox'
 	$(INSTALL) -m 644 $(ADAPTERS) '$(DESTDIR)$(ADAPTER_DIR)/'
 	$(INSTALL) -m 644 include/wharf/adapter.h '$(DESTDIR)$(PREFIX)/include/wharf/adapter.h'

@@ -14,7 +14,7 @@ define stage
 	@mkdir -p '$(DIST)' '$(PACKAGE)'
 	+@$(PACKAGE_MAKE) B='$(B)/package/build$(2)' PREFIX=$(2) $(3) install DESTDIR='$(PACKAGE)/$(1).root' > '$(PACKAGE)/$(1).log' 2>&1 || \
 		{ tail -n 30 '$(PACKAGE)/$(1).log'; exit 1; }
-	@cd '$(PACKAGE)/$(1).root$(2)' && $(STRIP) --strip-unneeded --remove-section=.comment bin/wharf bin/wharf-sandbox libexec/wharf/wharf-conformance lib/wharf/adapters/*.so
+	@cd '$(PACKAGE)/$(1).root$(2)' && $(STRIP) --strip-unneeded --remove-section=.comment bin/wharf bin/wharf-sandbox libexec/wharf/* lib/wharf/adapters/*.so
 endef
 
 .PHONY: dist deb rpm release sbom image image-root
@@ -47,12 +47,13 @@ rpm: dist
 ## make sbom      $(B)/dist/wharf-VERSION.spdx.json: the files and the packages of the libraries, SPDX 2.3
 SBOM = $(DIST)/wharf-$(VERSION).spdx.json
 sbom:
-	@rm -rf '$(PACKAGE)/image.root' && mkdir -p '$(DIST)' '$(PACKAGE)/image.root/usr/bin' '$(PACKAGE)/image.root/usr/lib/wharf/adapters'
+	@rm -rf '$(PACKAGE)/image.root' && mkdir -p '$(DIST)' '$(PACKAGE)/image.root/usr/bin' '$(PACKAGE)/image.root/usr/lib/wharf/adapters' '$(PACKAGE)/image.root/usr/libexec/wharf'
 	+@$(PACKAGE_MAKE) B='$(B)/package/build/usr' PREFIX=/usr all > '$(PACKAGE)/image.log' 2>&1 || { tail -n 30 '$(PACKAGE)/image.log'; exit 1; }
 	@cp '$(PACKAGE)/build/usr/wharf' '$(PACKAGE)/image.root/usr/bin/'
+	@cp '$(PACKAGE)/build/usr/wharf-adapter' '$(PACKAGE)/image.root/usr/libexec/wharf/'
 	@cp '$(PACKAGE)/build/usr/adapters/'*.so '$(PACKAGE)/image.root/usr/lib/wharf/adapters/'
-	@cd '$(PACKAGE)/image.root/usr' && $(STRIP) --strip-unneeded --remove-section=.comment bin/wharf lib/wharf/adapters/*.so
-	@python3 -B etc/package/sbom.py '$(PACKAGE)/image.root/usr/bin/wharf' $(VERSION) $(EPOCH) '$(PACKAGE)/image.root/usr/lib/wharf/adapters/'*.so > '$(SBOM)'
+	@cd '$(PACKAGE)/image.root/usr' && $(STRIP) --strip-unneeded --remove-section=.comment bin/wharf libexec/wharf/* lib/wharf/adapters/*.so
+	@python3 -B etc/package/sbom.py '$(PACKAGE)/image.root/usr' $(VERSION) $(EPOCH) > '$(SBOM)'
 	@echo '$(SBOM)'
 
 ## make image     $(B)/dist/wharf-VERSION-image.tar, for podman load, docker load and kind load image-archive

@@ -3,6 +3,7 @@
 // kinds. An error names the file, the field, the found and the expected value; the other adapters still load.
 #pragma once
 
+#include "core/adapter/services.h"
 #include "core/base/buffer.h"
 #include "core/base/problems.h"
 #include "core/json/json.h"
@@ -15,6 +16,15 @@
 // While a controller of the management cluster also runs delegated workloads of the kind: new ones wait, or not; and
 // HYBRID_SUSPEND: new ones wait, and the controller keeps those placed already (core/engine/status/yield.c).
 enum hybrid { HYBRID_REFUSE, HYBRID_ALLOW, HYBRID_SUSPEND };
+
+// Which adapters run in processes of their own. "auto": those that do not come with wharf (adapter_is_bundled).
+enum isolation { ISOLATION_NONE, ISOLATION_AUTO, ISOLATION_ALL };
+
+struct adapter_limits { // of an adapter in a process of its own; 0: the default (core/adapter/process/process.h)
+    int64_t cpu_ns;     // processor time of one call
+    size_t memory;      // bytes
+    size_t answer;      // bytes of the answer of one call
+};
 
 // One kind, ready for use. Lives as long as the process.
 struct kind {
@@ -46,10 +56,13 @@ struct adapter {      // begins with ADAPTER_TEXTS texts, in the same block
     const char *owned_objects; // the same; "": none
     char sha256[65];
     uint32_t abi_major, abi_minor;
-    void *handle; // of dlopen; never closed
+    void *handle;                    // of dlopen; never closed. NULL: in `process`
+    struct adapter_process *process; // see core/adapter/process/process.h; NULL: the adapter is in this process
+    struct remote_adapter *remote;   // with `process`: its kinds
     const struct kind **kinds;
     size_t n_kinds;
-    size_t n_inherited;    // the first ones belong to the adapter that this one replaced in a newer table
+    size_t n_inherited; // the first ones belong to the adapter that this one replaced in a newer table
+    struct scorer scorer;
     enum hybrid hybrid;    // as in the configuration
     struct json *settings; // the same
 };
@@ -59,6 +72,8 @@ struct adapters {
     size_t count;
     struct kind **kinds; // of all, in the order of loading
     size_t n_kinds;
+    const struct scorer **scorers; // of all adapters that rate workers, in the order of loading
+    size_t n_scorers;
     struct adapters *former; // the table that this one extends, owned; NULL: none
 };
 
@@ -71,6 +86,8 @@ struct adapter_wanted {
     const char *managed_by;    // NULL: the adapter's default
     const char *owned_objects; // NULL: none
     enum hybrid hybrid;
+    bool isolation_given; // else that of the options
+    enum isolation isolation;
     const struct json *settings; // an object
     size_t line;                 // of the configuration, for messages; 0: none
 };
@@ -81,7 +98,14 @@ struct adapters_options {
     const char *config_path; // for messages with a line
     const struct adapter_wanted *wanted;
     size_t n_wanted;
+    enum isolation isolation;
+    struct adapter_limits limits;
+    bool patient; // calls into a process wait for their answer, up to its limit: for commands, not for the engine
+    const char *program; // of the processes, wharf-adapter; NULL: the one that was built or installed with this program
 };
+
+// Whether the adapter comes with wharf: by its name, and its place in adapters.directory.
+bool adapter_is_bundled(const struct adapter_wanted *wanted);
 
 // Loads all wanted adapters. Rejected adapters, and rejected kinds made of settings, go to `problems`; the only error
 // is out of memory.
@@ -106,6 +130,8 @@ void adapters_free_newer(struct adapters *adapters, const struct adapters *kept)
 
 // The checks of an adapter's kind (required fields, pointers, sets) without a file: for tests and for kinds built into
 // a program. `managed_by` NULL: the default; `controller_name` as in the config.
+// The copy alone, in the host's own layout, without checks.
+struct error *kind_copy(const wharf_kind *given, struct kind **out);
 struct error *kind_check(const wharf_kind *given, const char *managed_by, const char *controller_name,
                          struct kind **out);
 void kind_free(struct kind *kind);

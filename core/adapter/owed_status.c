@@ -112,7 +112,7 @@ wharf_result owed_status(struct adapter_call *call, const struct json *workload,
     if (!kind->suspended_status && !kind->resumed_status)
         return WHARF_OK;
     if (adapter_phase(call, workload, &phase) != WHARF_OK || phase_is_final(phase.phase))
-        return WHARF_OK;
+        return call->trouble == CALL_FINE ? WHARF_OK : WHARF_RETRY;
     if (phase_suspend_asked(kind, workload))
         change = kind->suspended_status;
     else if (phase_says_suspended(kind, workload))

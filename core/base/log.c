@@ -252,3 +252,41 @@ void log_line(enum log_level level, const char *message, const struct log_field 
             continue;
     errno = saved;
 }
+
+// -- a line without memory --
+
+#define URGENT_MAX 2048
+#define URGENT_FLUSH_NS CLOCK_SECOND
+
+static size_t put(char *out, size_t len, const char *text) {
+    while (*text != '\0' && len < URGENT_MAX)
+        out[len++] = *text++;
+    return len;
+}
+
+void log_urgent(const char *message, const struct log_field *fields) {
+    char line[URGENT_MAX + 1], time[CLOCK_RFC3339_MAX];
+    bool json = atomic_load(&current_format) == LOG_JSON;
+    clock_rfc3339_micro(clock_now().wall_ns, time);
+    size_t len = put(line, 0, json ? "{\"time\":\"" : time);
+    len = put(line, len, json ? time : " ERROR ");
+    len = put(line, len, json ? "\",\"level\":\"error\",\"message\":\"" : "");
+    len = put(line, len, message);
+    len = put(line, len, json ? "\"" : "");
+    for (; fields->name; fields++) {
+        if (!fields->value)
+            continue;
+        bool quoted = json || *fields->value == '\0' || strchr(fields->value, ' ');
+        len = put(line, len, json ? ",\"" : " ");
+        len = put(line, len, fields->name);
+        len = put(line, len, json ? "\":" : "=");
+        len = put(line, len, quoted ? "\"" : "");
+        len = put(line, len, fields->value);
+        len = put(line, len, quoted ? "\"" : "");
+    }
+    len = put(line, len, json ? "}" : "");
+    line[len < URGENT_MAX ? len : URGENT_MAX - 1] = '\n';
+    len += len < URGENT_MAX ? 1 : 0;
+    (void)log_flush(URGENT_FLUSH_NS);
+    (void)text_write_fd(atomic_load(&current_fd), line, len);
+}

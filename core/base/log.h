@@ -58,4 +58,8 @@ void log_line(enum log_level level, const char *message, const struct log_field 
 #define LOG_DECIMAL(field, x)                                                                                          \
     { .name = (field), .type = LOG_REAL, .real = (x) }
 
+// Writes a line at once, after the ones before (waiting at most a second), without memory or locks: for signal handlers
+// before the process ends. At most 2 KiB; values are ASCII text.
+void log_urgent(const char *message, const struct log_field *fields);
+
 #define log_plain(level, message) log_line(level, message, (const struct log_field *)0)

@@ -108,7 +108,7 @@ static void check_sources(struct check *check) {
 // The files that the configuration names, and with `online` the clusters.
 static struct error *check_files(struct check *check) {
     TRY(load_kubeconfigs(check));
-    struct error *error = setup_adapters(check->setup.config, &check->setup.problems, &check->setup.adapters);
+    struct error *error = setup_adapters(check->setup.config, true, &check->setup.problems, &check->setup.adapters);
     check_seal(check);
     check_tls(check);
     check_sources(check);

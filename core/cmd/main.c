@@ -58,6 +58,13 @@ const struct subcommand *main_find_command(const char *name) {
     return NULL;
 }
 
+const struct subcommand *main_find_below(const struct subcommand *command, const char *word) {
+    for (size_t i = 0; command->below && command->below[i]; i++)
+        if (strcmp(strrchr(command->below[i]->name, ' ') + 1, word) == 0)
+            return command->below[i];
+    return NULL;
+}
+
 static void print_overview(FILE *out) {
     fputs("wharf runs Kubernetes workloads that are delegated with .spec.managedBy in worker clusters.\n\n"
           "Usage:\n  wharf COMMAND [flags]\n\nCommands:\n",
@@ -124,6 +131,21 @@ static int run_command(const struct subcommand *command, char **arguments) {
     return error ? main_fail(error, command) : call.code;
 }
 
+// `wharf adapter new`; `wharf adapter --help`.
+static int run_below(const struct subcommand *command, char **arguments) {
+    const char *word = arguments[0];
+    const struct subcommand *below = word ? main_find_below(command, word) : NULL;
+    if (below)
+        return run_command(below, arguments + 1);
+    if (word && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)) {
+        help_print(command);
+        return EXIT_SUCCESS;
+    }
+    return main_fail(word ? error_new(ERROR_USAGE, "unknown subcommand: %s, expected %s", word, command->operand)
+                          : error_new(ERROR_USAGE, "a subcommand is required: %s", command->operand),
+                     command);
+}
+
 static int dispatch(int argc, char **argv) {
     if (argc > 0 && strcmp(program_invocation_short_name, COMPLETE_KUBECTL) == 0)
         return main_complete(argv + 1, true);
@@ -139,6 +161,8 @@ static int dispatch(int argc, char **argv) {
     if (strcmp(name, COMPLETE_COMMAND) == 0)
         return main_complete(argv + 2, false);
     const struct subcommand *command = main_find_command(name);
+    if (command && command->below)
+        return run_below(command, argv + 2);
     if (command)
         return run_command(command, argv + 2);
     return main_fail(name[0] == '-' ? unknown_flag(name) : unknown_command(name), NULL);

@@ -150,9 +150,10 @@ struct error *setup_config(const char *path, const char *adapter_directory, stru
     return config_load_with(path, directory, problems, out);
 }
 
-struct error *setup_adapters(struct config *config, struct problems *problems, struct adapters **out) {
+struct error *setup_adapters(struct config *config, bool patient, struct problems *problems, struct adapters **out) {
     setup_find_adapters(config, problems);
     struct adapters_options options = config_adapters_of(config, config->controller_name);
+    options.patient = patient;
     return adapters_load(&options, problems, out);
 }
 
@@ -168,7 +169,7 @@ struct error *setup_use(struct call *call, struct error *(*use)(struct call *cal
     struct error *error =
         setup_config(flags_value(call, "config"), flags_value(call, "adapters"), &setup.problems, &setup.config);
     if (!error && setup.config)
-        error = setup_adapters(setup.config, &setup.problems, &setup.adapters);
+        error = setup_adapters(setup.config, true, &setup.problems, &setup.adapters);
     if (!error && setup.adapters)
         error = use(call, &setup);
     if (main_print_problems("", &setup.problems) > 0 || !setup.adapters)
@@ -210,7 +211,7 @@ struct error *setup_all(const char *adapter_directory, struct setup *out, bool *
         *has_generic |= generic;
         TRY(generic ? NULL : config_enable(out->config, names.list[i]));
     }
-    return setup_adapters(out->config, &out->problems, &out->adapters);
+    return setup_adapters(out->config, true, &out->problems, &out->adapters);
 }
 
 struct error *setup_enabled(const struct call *call, struct setup *out) {
@@ -228,7 +229,7 @@ struct error *setup_enabled(const struct call *call, struct setup *out) {
     if (!error && !file)
         error = enable_names(out->config, names ? names : "job");
     if (!error && out->config)
-        error = setup_adapters(out->config, &out->problems, &out->adapters);
+        error = setup_adapters(out->config, true, &out->problems, &out->adapters);
     if (!error)
         return setup_report(out);
     main_print_problems("", &out->problems);

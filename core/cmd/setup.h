@@ -30,8 +30,8 @@ struct error *setup_config(const char *path, const char *adapter_directory, stru
 
 // Reports adapters that the directory lacks, with the existing ones, and drops the missing ones from `config`.
 void setup_find_adapters(struct config *config, struct problems *problems);
-// The same, then loads the others.
-struct error *setup_adapters(struct config *config, struct problems *problems, struct adapters **out);
+// The same, then loads the others. `patient`: see adapters_options.
+struct error *setup_adapters(struct config *config, bool patient, struct problems *problems, struct adapters **out);
 
 // --config and --adapters of the call, then `use`, also if some adapters could not be loaded; without a configuration
 // it is not called. Prints the problems to stderr, for which the call exits with 1.

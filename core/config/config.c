@@ -75,6 +75,7 @@ static struct config *with_defaults(const char *path) {
                      .renew_ns = 10 * CLOCK_SECOND,
                      .retry_ns = 2 * CLOCK_SECOND,
                      .shards = 1},
+        .isolation = ISOLATION_AUTO,
         .log_format = LOG_TEXT,
         .log_level = LOG_INFO,
     };

@@ -92,8 +92,10 @@ struct config {
     struct engine_settings engine;
     char *adapter_directory; // absolute; default that of the installation (PREFIX), or of the build tree
     enum config_directory adapter_directory_from;
-    size_t adapter_directory_line;   // of the key, or of `adapters` where there is none
-    struct adapter_wanted *adapters; // with their own texts; `file`: <directory>/<name>.so by default
+    size_t adapter_directory_line;        // of the key, or of `adapters` where there is none
+    enum isolation isolation;             // default auto
+    struct adapter_limits adapter_limits; // 0: the default of the process
+    struct adapter_wanted *adapters;      // with their own texts; `file`: <directory>/<name>.so by default
     size_t n_adapters;
     struct config_serve serve;
     struct exec_policy credential_plugins; // credentialPlugins: {allow}; for all kubeconfigs
@@ -122,7 +124,7 @@ struct error *config_without_file(const char *name, const char *adapter_director
 bool config_needs_namespaces(const struct config *config);
 // Enables the adapter of this name, from adapter_directory.
 struct error *config_enable(struct config *config, const char *name);
-// The enabled adapters, for adapters_load. `controller_name`: the one in use.
+// The enabled adapters, for adapters_load; `patient`, as commands are. `controller_name`: the one in use.
 struct adapters_options config_adapters_of(const struct config *config, const char *controller_name);
 // A key of the configuration, from the reader's table.
 struct config_key {

@@ -42,6 +42,8 @@ static bool lower_sha256(const struct config_value *value) {
     return true;
 }
 
+#define ISOLATION_WORDS CONFIG_WORDS({"none", ISOLATION_NONE}, {"auto", ISOLATION_AUTO}, {"all", ISOLATION_ALL})
+
 static const struct config_field adapter_fields[] = {
     {"name", config_read_text, AT(name), .help = "Also names the file: <directory>/<name>.so.", .required = true,
      CONFIG_LABEL},
@@ -56,6 +58,9 @@ static const struct config_field adapter_fields[] = {
              "AlsoRunHere): refuse places no new ones, suspend also suspends mirrors of workloads that run there, and "
              "allow places all.",
      CONFIG_WORDS({"refuse", HYBRID_REFUSE}, {"suspend", HYBRID_SUSPEND}, {"allow", HYBRID_ALLOW})},
+    {"isolation", config_read_word, AT(isolation),
+     .help = "Default adapters.isolation. For this adapter: none, or all.", .given_at = AT(isolation_given),
+     ISOLATION_WORDS},
     {"ownedObjects", config_read_text, AT(owned_objects),
      .help = "Default none. Objects that the kind's controller makes for a workload, like v1/pods. Before the first "
              "workload of a kind is placed, the host waits 10 s and lists their metadata: an object of a delegated "
@@ -84,11 +89,29 @@ static bool note_directory(const struct config_value *value) {
     return true;
 }
 
+static const struct config_field limit_fields[] = {
+    {"cpu", config_read_duration, offsetof(struct config, adapter_limits.cpu_ns),
+     .help = "Default 100ms. Processor time of one call.", .min = CLOCK_MS, .max = CLOCK_SECOND, .unit = CLOCK_MS,
+     .expected = "a duration from 1ms to 1s, such as 100ms"},
+    {"memory", config_read_size, offsetof(struct config, adapter_limits.memory),
+     .help = "Default 256MiB. Of the process, besides what the program itself needs.", .min = 16 << 20,
+     .expected = "a size of 16MiB or more, such as 256MiB"},
+    {"answer", config_read_size, offsetof(struct config, adapter_limits.answer), .help = "Default 8MiB. Of one call.",
+     .min = 64 << 10, .max = 512 << 20, .expected = "a size from 64KiB to 512MiB, such as 8MiB"},
+    {.key = NULL},
+};
+
 const struct config_field config_adapters[] = {
     {"directory", config_read_path, offsetof(struct config, adapter_directory),
      .help =
          "Default: that of the installation, or the build's where wharf was not installed. --adapters overrides it.",
      .line_at = offsetof(struct config, adapter_directory_line), .check = note_directory},
+    {"isolation", config_read_word, offsetof(struct config, isolation),
+     .help = "Default auto. The adapters that run in processes of their own, so that one with a defect harms its own "
+             "kinds only: none, all, or all but those that come with wharf (docs/adapters.md).",
+     ISOLATION_WORDS},
+    {"limits", config_read_section, 0,
+     .help = "Of an adapter in a process of its own. What exceeds one ends the process.", .fields = limit_fields},
     {"enabled", config_read_list, offsetof(struct config, adapters), .help = "The adapters to load.", .required = true,
      .item = "adapter", .read_item = read_adapter, .item_size = sizeof(struct adapter_wanted),
      .fields = adapter_fields},
@@ -115,7 +138,10 @@ struct adapters_options config_adapters_of(const struct config *config, const ch
                                      .controller_name = controller_name,
                                      .config_path = config->path,
                                      .wanted = config->adapters,
-                                     .n_wanted = config->n_adapters};
+                                     .n_wanted = config->n_adapters,
+                                     .isolation = config->isolation,
+                                     .limits = config->adapter_limits,
+                                     .patient = true};
 }
 
 void config_drop_adapter(struct config *config, size_t index) {

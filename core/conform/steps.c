@@ -273,7 +273,8 @@ void step_memory(struct run *run, const struct json *workload, const struct json
     run->quiet = true;
     for (enum function function = CALL_PHASE; function < N_FUNCTIONS; function++) {
         bool both = function == CALL_UPDATE || function == CALL_STATUS;
-        if (!tested_has(run->now, function) || (function == CALL_UPDATE && !mirror))
+        bool slow = run->board->slow[run->now->index % BOARD_KINDS][function] > 0;
+        if (!tested_has(run->now, function) || (function == CALL_UPDATE && !mirror) || slow)
             continue;
         run->measured = function;
         call_many(run, function, workload, both ? mirror : NULL, WARM_UP);

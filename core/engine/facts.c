@@ -86,6 +86,8 @@ static struct action decide_with_view(struct engine *engine, struct entry *entry
     }
     facts.view = &view;
     action = decide(&facts);
+    if (action.type == ACTION_PLACE)
+        action = scoring_decide(engine, entry, &view, &facts, action);
     bool starts = action.type == ACTION_PLACE || action.type == ACTION_CREATE;
     if (starts && placement_queue_overtakes(engine, entry, action.cluster))
         return action_blocked(WAITING_MAX_ACTIVE, 0);
@@ -102,5 +104,7 @@ struct action facts_decide(struct engine *engine, struct entry *entry) {
         placed->facts.proven = true;
     struct decide_facts facts = facts_of(engine, entry);
     report_quarantined(engine, entry, &facts);
-    return decide_with_view(engine, entry, facts);
+    struct action action = decide_with_view(engine, entry, facts);
+    // The choice of a worker may have asked the adapter for the pods.
+    return !facts.adapter_waits && aside_waits(entry) ? action_blocked(WAITING_ADAPTER, 0) : action;
 }

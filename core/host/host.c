@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/host.h"
 
+#include "core/adapter/process/process.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
@@ -107,6 +108,7 @@ static bool apply_settings(struct host *host) {
 static bool take_kinds(struct host *host, struct moment now) {
     const struct adapters *adapters = host_adapters(host);
     size_t first = engine_n_kinds(host->turn.engine);
+    engine_set_scorers(host->turn.engine, adapters->scorers, adapters->n_scorers);
     if (adapters->n_kinds == first)
         return true;
     struct error *error = engine_add_kinds(host->turn.engine, adapters->kinds, adapters->n_kinds, now);
@@ -215,6 +217,7 @@ static struct error *fill_host(struct host *host) {
     budget_init(&budget, host->config->memory_per_cluster, 0, 0, NULL);
     TRY(clusters_init(host));
     TRY(inbox_new(host->n_clusters, INBOX_MAX, budget.max_queued, &host->inbox));
+    adapter_process_on_ready(poke_inbox, host);
     TRY(queries_new(&host->queries));
     TRY(worker_records_new(&host->records));
     TRY(startup_new(host->config, poke_inbox, host, &host->startup));
@@ -256,6 +259,7 @@ struct error *host_new(const struct config *config, const struct adapters *adapt
 void host_free(struct host *host) {
     if (!host)
         return;
+    adapter_process_on_ready(NULL, NULL);
     clusters_free(host);
     election_thread_free(host->election); // its gates outlive the connections
     startup_free(host->startup);
@@ -288,6 +292,8 @@ static struct error *start_engine(struct host *host, struct moment now) {
                                      .adopt_until_ns = startup_adopt_until_ns(host->startup),
                                      .kinds = host->thread_settings.io.kinds,
                                      .n_kinds = host->thread_settings.io.n_kinds,
+                                     .scorers = host->first->scorers,
+                                     .n_scorers = host->first->n_scorers,
                                      .settings = config->engine,
                                      .management_uid = config->origin ? NULL : origin,
                                      .ticks = clock_ticks,
@@ -295,6 +301,8 @@ static struct error *start_engine(struct host *host, struct moment now) {
                                      .shards = gates ? (uint32_t)gates->count : 0,
                                      .seed = random_system()};
     TRY(engine_new(&options, now, &host->turn.engine));
+    if (!host_marks_begin(host))
+        return error_no_memory();
     host->is_current = true;
     queries_open(host->queries, poke_inbox, host);
     log_fields(LOG_INFO, "started", {"origin", origin}, {"controller", config->controller_name});
@@ -321,6 +329,7 @@ static int64_t next_turn_ns(const struct host *host, int64_t now_ns) {
     int64_t times[] = {host->turn.update.wake_ns,
                        workers_next_ns(host),
                        host->trim_at_ns,
+                       host_marks_next_ns(host),
                        host->configure_at_ns,
                        host->publish_due ? host->published_ns + HOST_PUBLISH_NS : CLOCK_NEVER,
                        atomic_load(&host->stop) ? now_ns + STOP_TURN_NS : CLOCK_NEVER};
@@ -344,6 +353,7 @@ static void take_turn(struct host *host) {
     assign_fences(host);
     struct moment now = now_and_alive(host);
     snapshot_publish(host, now, false);
+    host_marks_check(host, now.mono_ns, false);
     trim_when_idle(host, now, events);
 }
 
@@ -356,6 +366,7 @@ struct error *host_run(struct host *host) {
     if (!error && host->turn.engine) {
         while (!atomic_load(&host->stop))
             take_turn(host);
+        host_marks_check(host, clock_now().mono_ns, true);
         engine_drain(host->turn.engine);
         snapshot_publish(host, clock_now(), true);
         int64_t until_ns = clock_now().mono_ns + STOP_GRACE_NS;

@@ -32,6 +32,10 @@ struct host;
 // kubeconfig of the management cluster is an error.
 struct error *host_new(const struct config *config, const struct adapters *adapters, struct host **out);
 
+// Before host_run: workloads with calls that ended former processes. The marks outlive the host.
+struct marks;
+void host_use_marks(struct host *host, const struct marks *marks);
+
 // Runs until host_stop; then takes no new work, waits for requests in flight (at most 8 s) and returns.
 struct error *host_run(struct host *host);
 

@@ -84,6 +84,11 @@ struct host {
     int64_t made_ns, published_ns, trim_at_ns;
     size_t churn; // events since the last trim
     bool publish_due, trimmed;
+    struct {
+        const struct marks *of; // or NULL
+        uint64_t left;          // bits: marks that still count
+        int64_t checked_ns;
+    } marks;
     pthread_mutex_t snapshot_mutex;
     struct host_snapshot snapshot; // under the mutex
 };
@@ -120,3 +125,9 @@ const struct exec_policy *host_policy(const struct host *host); // on the engine
 void snapshot_publish(struct host *host, struct moment now, bool force);
 // Returns memory to the system when the host is idle after many events.
 void trim_when_idle(struct host *host, struct moment now, size_t events);
+
+// host_marks.c
+bool host_marks_begin(struct host *host); // false: out of memory
+// Removes the marks that count no more, at host_marks_next_ns or if `force`.
+int64_t host_marks_next_ns(const struct host *host);
+void host_marks_check(struct host *host, int64_t now_ns, bool force);

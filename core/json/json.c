@@ -38,6 +38,10 @@ bool json_is(const struct json *value, enum json_type type) {
     return value && json_type(value) == type;
 }
 
+void json_set_line(struct json *value, size_t line) {
+    node_set_line(node_of(value), (int)line);
+}
+
 size_t json_line(const struct json *value) {
     return value ? (size_t)node_line(node_of_const(value)) : 0;
 }

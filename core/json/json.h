@@ -52,6 +52,7 @@ enum json_type json_type(const struct json *value);
 bool json_is(const struct json *value, enum json_type type); // false for NULL
 bool json_is_container(const struct json *value);            // an array or an object; false for NULL
 size_t json_line(const struct json *value); // of a value that was read from YAML, or of its key, from 1 on; 0: unknown
+void json_set_line(struct json *value, size_t line);
 
 // Readers return the fallback for NULL and for values of another type.
 bool json_bool(const struct json *value, bool fallback);
@@ -111,6 +112,11 @@ void json_use_memory(void *(*take)(size_t size), void (*give_back)(void *memory)
 // From now on reading does not modify the value, and the memory may become read-only: without new indexes, lookups in
 // wide containers stay linear.
 void json_fix(struct json *value);
+
+// A number for the content of a root that was parsed or copied, unique in this process: as long as the same root has
+// the same number, nothing in it has changed. 0: changes would not be noticed. From one thread at a time, as all
+// reading.
+uint64_t json_serial(const struct json *root);
 
 // Compares documents: members in any order, numbers by value (1 == 1.0; integers exactly, of any size).
 bool json_equal(const struct json *a, const struct json *b); // two NULLs are equal

@@ -17,7 +17,10 @@ struct arena {
     struct block *blocks; // the first one is last in the list
     char *at;
     size_t left, next_size;
-    atomic_bool mixed; // a node has a descendant outside the arena
+    atomic_bool mixed;       // a node has a descendant outside the arena
+    atomic_bool blind;       // that descendant is a container, and changes inside it are not noticed
+    _Atomic uint64_t serial; // see json_serial; 0: none since the last change
+    const cJSON *numbered;   // the root that has it
     atomic_size_t version;
     atomic_size_t
         refs; // nodes that hold the arena (NODE_HOLDS_ARENA); atomic, since two threads may use parts of one document
@@ -36,6 +39,8 @@ struct arena *arena_new(size_t size, size_t more) {
     atomic_init(&arena->refs, 0);
     atomic_init(&arena->version, 0);
     atomic_init(&arena->mixed, false);
+    atomic_init(&arena->blind, false);
+    atomic_init(&arena->serial, 0);
     return arena;
 }
 
@@ -105,8 +110,34 @@ void node_hold_arena(cJSON *node) {
 void node_note_foreign(const cJSON *container, const cJSON *node) {
     if (!node_has(container, NODE_IN_ARENA))
         return;
-    if (!node || node_has(node, NODE_HOLDS_ARENA) || node_arena(node) != node_arena(container))
-        atomic_store_explicit(&node_arena(container)->mixed, true, memory_order_relaxed);
+    if (node && !node_has(node, NODE_HOLDS_ARENA) && node_arena(node) == node_arena(container))
+        return;
+    atomic_store_explicit(&node_arena(container)->mixed, true, memory_order_relaxed);
+    if (node && node_is_container(node))
+        atomic_store_explicit(&node_arena(container)->blind, true, memory_order_relaxed);
+}
+
+// The container's children are about to change.
+static void forget_serial(const cJSON *container) {
+    if (node_has(container, NODE_IN_ARENA))
+        atomic_store_explicit(&node_arena(container)->serial, 0, memory_order_relaxed);
+}
+
+uint64_t json_serial(const struct json *root) {
+    static _Atomic uint64_t last;
+    const cJSON *node = root ? node_of_const(root) : NULL;
+    if (!node || !node_has(node, NODE_HOLDS_ARENA))
+        return 0;
+    struct arena *arena = node_arena(node);
+    if (atomic_load_explicit(&arena->blind, memory_order_relaxed))
+        return 0;
+    uint64_t serial = atomic_load_explicit(&arena->serial, memory_order_relaxed);
+    if (serial && arena->numbered == node)
+        return serial;
+    serial = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+    arena->numbered = node;
+    atomic_store_explicit(&arena->serial, serial, memory_order_relaxed);
+    return serial;
 }
 
 // True if all descendants are in the arena that the node holds, so freeing it needs no traversal.
@@ -220,6 +251,7 @@ static bool is_watched(const cJSON *container) {
 }
 
 void node_append(cJSON *container, cJSON *node) {
+    forget_serial(container);
     node_note_foreign(container, node);
     cJSON *first = container->child;
     node->next = NULL;
@@ -236,6 +268,7 @@ void node_append(cJSON *container, cJSON *node) {
 }
 
 void node_unlink(cJSON *container, cJSON *node) {
+    forget_serial(container);
     if (is_watched(container))
         index_removed(container, node);
     cJSON *first = container->child;
@@ -252,6 +285,7 @@ void node_unlink(cJSON *container, cJSON *node) {
 }
 
 void node_swap(cJSON *container, cJSON *old, cJSON *node) {
+    forget_serial(container);
     node_note_foreign(container, node);
     if (is_watched(container))
         index_replaced(container, old, node);

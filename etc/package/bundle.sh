@@ -7,7 +7,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 tree=$1
 mkdir -p "$tree/lib/wharf/lib"
-for library in $(sh "$here/closure.sh" "$tree/bin/wharf" "$tree/bin/wharf-sandbox" "$tree/libexec/wharf/wharf-conformance"); do
+for library in $(sh "$here/closure.sh" "$tree/bin/wharf" "$tree/bin/wharf-sandbox" "$tree"/libexec/wharf/*); do
     case $(basename "$library") in
     ld-linux* | libc.so.* | libm.so.* | libdl.so.* | libpthread.so.* | librt.so.* | libresolv.so.*) continue ;;
     esac

@@ -7,7 +7,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 stage=$1 root=$2 sbom=$3
 rm -rf "$root"
 umask 022
-mkdir -p "$root/usr/bin" "$root/usr/lib/wharf" "$root/usr/lib64" "$root/etc/ssl/certs" "$root/etc/wharf" "$root/tmp" \
+mkdir -p "$root/usr/bin" "$root/usr/lib/wharf" "$root/usr/libexec/wharf" "$root/usr/lib64" "$root/etc/ssl/certs" "$root/etc/wharf" "$root/tmp" \
     "$root/var/lib/dpkg/status.d" "$root/usr/share/zoneinfo" "$root/usr/share/sbom"
 ln -s usr/bin "$root/bin"
 ln -s usr/lib "$root/lib"
@@ -15,9 +15,10 @@ ln -s usr/lib64 "$root/lib64"
 chmod 1777 "$root/tmp"
 
 cp "$stage/usr/bin/wharf" "$root/usr/bin/wharf"
+cp "$stage/usr/libexec/wharf/wharf-adapter" "$root/usr/libexec/wharf/wharf-adapter"
 cp -R "$stage/usr/lib/wharf/adapters" "$root/usr/lib/wharf/adapters"
 cp "$sbom" "$root/usr/share/sbom/wharf.spdx.json"
-libraries=$(sh "$here/closure.sh" "$root/usr/bin/wharf" "$root"/usr/lib/wharf/adapters/*.so)
+libraries=$(sh "$here/closure.sh" "$root/usr/bin/wharf" "$root/usr/libexec/wharf/wharf-adapter" "$root"/usr/lib/wharf/adapters/*.so)
 for library in $libraries; do
     place=$root$(realpath "$(dirname "$library")")
     case $(basename "$library") in
@@ -38,7 +39,7 @@ printf 'root:x:0:\nwharf:x:65532:\n' >"$root/etc/group"
 printf 'hosts: files dns\n' >"$root/etc/nsswitch.conf"
 sed -n '/^ID=\|^NAME=\|^VERSION_ID=\|^VERSION_CODENAME=/p' /etc/os-release >"$root/etc/os-release"
 
-for package in $(python3 -B "$here/sbom.py" --packages "$root/usr/bin/wharf") ca-certificates tzdata; do
+for package in $(python3 -B "$here/sbom.py" --packages "$root/usr") ca-certificates tzdata; do
     dpkg-query --status "$package" | sed '/^Conffiles:/,/^[A-Z]/{/^[A-Z]/!d;/^Conffiles:/d}' >"$root/var/lib/dpkg/status.d/${package%%:*}"
     mkdir -p "$root/usr/share/doc/${package%%:*}"
     cp -L "/usr/share/doc/${package%%:*}/copyright" "$root/usr/share/doc/${package%%:*}/copyright"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program consists of, as SPDX 2.3 in JSON: its files with their hashes, and the Debian packages of the libraries that
-they link with.
+"""What an installed wharf consists of, as SPDX 2.3 in JSON: its files with their hashes, and the Debian packages of the libraries
+that they link with.
 
-    sbom.py PROGRAM VERSION EPOCH [ADAPTER...]    prints the document
-    sbom.py --packages PROGRAM                    prints the names of the packages
+    sbom.py FOLDER VERSION EPOCH     prints the document; FOLDER has bin, lib and libexec
+    sbom.py --packages FOLDER        prints the names of the packages
 """
 import hashlib
 import json
@@ -14,6 +14,7 @@ import sys
 import time
 import uuid
 
+PROGRAMS = ("bin/wharf", "libexec/wharf/wharf-adapter")
 HERE = os.path.dirname(os.path.abspath(__file__))
 FORMAT = "${Package}\t${Version}\t${Architecture}\t${source:Package}\t${source:Version}\t${Homepage}\n"
 
@@ -22,9 +23,9 @@ def run(*argv):
     return subprocess.run(argv, check=True, capture_output=True, text=True).stdout
 
 
-def packages_of(program):
+def packages_of(*programs):
     """The names, sorted, as dpkg-query knows them ("libc6:amd64")."""
-    libraries = run("sh", os.path.join(HERE, "closure.sh"), program).split()
+    libraries = run("sh", os.path.join(HERE, "closure.sh"), *programs).split()
     paths = {library: names_of(library) for library in libraries}
     asked = sorted({path for each in paths.values() for path in each})
     lines = subprocess.run(["dpkg-query", "--search", *asked], capture_output=True, text=True).stdout.splitlines()
@@ -67,17 +68,24 @@ def file_of(path, name):
             "licenseConcluded": "Apache-2.0", "licenseInfoInFiles": ["NOASSERTION"], "copyrightText": "NOASSERTION"}
 
 
-def document(program, version, epoch, adapters):
-    files = [file_of(program, "bin/wharf")] + [file_of(path, "lib/wharf/adapters/" + os.path.basename(path)) for path in sorted(adapters)]
+def programs_of(folder):
+    return [os.path.join(folder, name) for name in PROGRAMS]
+
+
+def document(folder, version, epoch):
+    names = [*PROGRAMS, *sorted(f"lib/wharf/adapters/{name}" for name in os.listdir(os.path.join(folder, "lib/wharf/adapters")))]
+    files = [file_of(os.path.join(folder, name), name) for name in names]
     hashes = sorted(each["checksums"][0]["checksumValue"] for each in files)
     main = {"SPDXID": "SPDXRef-Package-wharf", "name": "wharf", "versionInfo": version, "supplier": "Organization: wharf",
             "downloadLocation": "NOASSERTION", "filesAnalyzed": True, "licenseConcluded": "Apache-2.0", "licenseDeclared": "Apache-2.0",
             "licenseInfoFromFiles": ["NOASSERTION"], "copyrightText": "NOASSERTION", "primaryPackagePurpose": "APPLICATION",
             "packageVerificationCode": {"packageVerificationCodeValue": hashlib.sha1("".join(hashes).encode()).hexdigest()}}
-    libraries = describe(packages_of(program))
+    libraries = describe(packages_of(*programs_of(folder)))
     relations = [("SPDXRef-DOCUMENT", "DESCRIBES", main["SPDXID"])]
     relations += [(main["SPDXID"], "CONTAINS", each["SPDXID"]) for each in files]
-    relations += [(files[0]["SPDXID"], "DYNAMIC_LINK", each["SPDXID"]) for each in libraries]
+    for file, program in zip(files, programs_of(folder)):
+        linked = {name.split(":")[0] for name in packages_of(program)}
+        relations += [(file["SPDXID"], "DYNAMIC_LINK", each["SPDXID"]) for each in libraries if each["name"] in linked]
     content = {"packages": [main, *libraries], "files": files, "relationships": [
         {"spdxElementId": one, "relationshipType": kind, "relatedSpdxElement": other} for one, kind, other in relations]}
     name = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(content, sort_keys=True))
@@ -89,10 +97,9 @@ def document(program, version, epoch, adapters):
 
 def main(arguments):
     if arguments[0] == "--packages":
-        print("\n".join(packages_of(arguments[1])))
+        print("\n".join(packages_of(*programs_of(arguments[1]))))
     else:
-        program, version, epoch, *adapters = arguments
-        print(json.dumps(document(program, version, epoch, adapters), indent=1))
+        print(json.dumps(document(*arguments), indent=1))
 
 
 if __name__ == "__main__":

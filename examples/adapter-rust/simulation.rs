@@ -96,4 +96,5 @@ pub static wharf_module_v1: Shared<Module> = Shared(Module {
     host: &HOST as *const AtomicPtr<Host> as *mut *const Host,
     settings: null(),
     start: None,
+    score: None,
 });

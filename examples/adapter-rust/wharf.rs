@@ -301,6 +301,7 @@ pub struct Module {
     pub host: *mut *const Host,
     pub settings: *const Text,
     pub start: Option<unsafe extern "C" fn(*const Host, *const Value, *mut *const *const Kind) -> Text>,
+    pub score: Option<unsafe extern "C" fn(*const Call, *const Value, *const Value, *const Value, *mut Value) -> Outcome>,
 }
 
 // As tests of the header have them, where pointers have 64 bits.
@@ -315,7 +316,7 @@ const _: () = assert!(
         && size_of::<PhaseRule>() == 56
         && size_of::<StatusChange>() == 40
         && size_of::<Kind>() == 272
-        && size_of::<Module>() == 64
+        && size_of::<Module>() == 72
 );
 
 /// Data that holds pointers. It never changes, so all threads may read it.

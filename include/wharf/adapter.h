@@ -139,7 +139,8 @@ enum {
 // The context of a call. Valid during the call.
 typedef struct wharf_call {
     size_t size;                   // set by the host
-    const struct wharf_kind *kind; // the kind whose function is called: the adapter's own struct
+    const struct wharf_kind *kind; // the kind whose function is called: the adapter's own struct. NULL in `score` for a
+                                   // kind of another adapter
     const char *now;      // the present time as metav1.Time, "2026-01-02T03:04:05Z", for a timestamp in a status
     int64_t now_ns;       // the same instant in nanoseconds since 1970-01-01T00:00:00Z
     const char *cluster;  // name of the worker cluster that the workload is placed in, or NULL
@@ -543,7 +544,8 @@ typedef struct wharf_module {
     uint32_t abi_minor WHARF_0;             // the least minor version of a host that the adapter needs
     const char *name WHARF_0;               // short name, RFC 1123 label: "job"
     const char *version WHARF_0;            // of the adapter: "1.2.0"
-    const wharf_kind *const *kinds WHARF_0; // ends with NULL. NULL or empty only if `start` sets the kinds
+    const wharf_kind *const *kinds WHARF_0; // ends with NULL. NULL or empty only if `start` sets the kinds, or
+                                            // with `score`
     // A variable of the adapter in which the host stores the pointer to its services, before the first call. NULL: the
     // adapter uses no services.
     const wharf_host **host WHARF_0;
@@ -557,6 +559,32 @@ typedef struct wharf_module {
     // not load the adapter. A sentence about a setting begins with a pointer to the setting in `settings` and a colon,
     // "/kinds/0/plural: found 7, expected a string"; the host adds file and line. NULL: no setup is needed.
     const char *(*start)(const wharf_host *host, const wharf_value *settings, const wharf_kind *const **kinds)WHARF_0;
+
+    // -- Since 1.2 --
+
+    // Rates the workers that may get a workload. Called before a placement with a choice: two or more eligible workers,
+    // and no annotation wharf.dev/cluster-names. An adapter with kinds is asked for these alone, an adapter without
+    // kinds for every kind. The rules for functions of a kind apply: from any thread, several at once, a pure function
+    // of the arguments; all values end with the call.
+    //   pod_sets  the pods of the workload, as in wharf_kind.pod_sets; NULL: unknown
+    //   workers   an array of the eligible workers, ordered by name. Later versions may add members:
+    //               {"name": "w1",
+    //                "labels": {"gpu": "h100"},              of the worker, see docs/placement.md
+    //                "active": 12, "activeOfKind": 3,        unfinished workloads: of all kinds; of this kind
+    //                "free": {"cpu": 61.5, "memory": 4096}}  sums over the nodes that accept pods, less reservations:
+    //                                                        cpu in cores, memory in bytes, others as in Kubernetes;
+    //                                                        absent without `capacity` or while unknown
+    //   scores    an empty object. The function adds members "name of a worker": integer from 0 to 100; higher is
+    //             better. An absent worker has 0: no opinion
+    // The host adds the scores of all adapters and chooses the worker with the highest sum; the policy of the
+    // configuration decides between equal sums. So an adapter that adds nothing changes nothing. The score of a worker
+    // never overrides a rule: workers that are full, cordoned or excluded are not in `workers`.
+    // Another name, or a value that is no integer from 0 to 100, makes the whole answer invalid. Without a valid answer
+    // and WHARF_OK, the host places the workload at once without this adapter's scores, and `wharf explain` tells the
+    // reason (wharf_answer.message). So WHARF_RETRY delays nothing. The calls for all placements of one second may take
+    // 200 ms together; the policy alone decides the rest of that second. NULL: the adapter rates no workers.
+    wharf_result (*score)(const wharf_call *call, const wharf_value *workload, const wharf_value *pod_sets,
+                          const wharf_value *workers, wharf_value *scores) WHARF_0;
 } wharf_module;
 
 // The one symbol.

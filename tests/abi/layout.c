@@ -213,6 +213,7 @@ AT(wharf_module, kinds, 32);
 AT(wharf_module, host, 40);
 AT(wharf_module, settings, 48);
 AT(wharf_module, start, 56);
-SIZE(wharf_module, 64);
+AT(wharf_module, score, 64);
+SIZE(wharf_module, 72);
 
 #endif

@@ -126,7 +126,8 @@ void others(const wharf_call *c, const wharf_module *m) {
     void *const *host_data = &c->host_data;
     const wharf_host **host = m->host;
     const char *(*start)(const wharf_host *, looked_at, const wharf_kind *const **) = m->start;
+    wharf_result (*score)(const wharf_call *, looked_at, looked_at, looked_at, wharf_value *) = m->score;
     const wharf_module *symbol = &wharf_module_v1;
     (void)sizes, (void)numbers, (void)called, (void)kinds, (void)settings, (void)state, (void)since_ns,
-        (void)not_started, (void)host_data, (void)host, (void)start, (void)symbol;
+        (void)not_started, (void)host_data, (void)host, (void)start, (void)score, (void)symbol;
 }

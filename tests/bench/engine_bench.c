@@ -3,7 +3,10 @@
 // program plays both API servers in the simplest way that is still true (every answer carries the object as it is after
 // the write), and counts only the time spent in engine_step, without that of reading the clock; the time for making the
 // objects is told apart. Then the same for changes of the statuses of some among many workloads. Arguments: how many
-// lives; how many workloads only.
+// lives; how many workloads only (0: all); the folder of the build, for the lives with the adapter in a process of its
+// own, whose time includes that of waiting for the process.
+#include "core/adapter/process/process.h"
+#include "core/base/text.h"
 #include "core/engine/engine.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/json/pointer.h"
@@ -94,9 +97,11 @@ static struct object *snapshot(const struct json *value) {
     return object;
 }
 
+static bool isolated; // time that the engine waits for the adapter's process counts
+
 static int64_t cpu_ns(void) {
     struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    clock_gettime(isolated ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &now);
     return now.tv_sec * CLOCK_SECOND + now.tv_nsec;
 }
 
@@ -273,10 +278,10 @@ static void run_lives(size_t n_lives, struct kind *kind, const struct seal_keys 
            n = (double)b.n_lives;
     uint64_t writes =
         b.writes[VERB_MERGE_PATCH] + b.writes[VERB_CREATE] + b.writes[VERB_STATUS_PATCH] + b.writes[VERB_DELETE];
-    printf("engine: %zu lives, %s, %.0f lives/s in the engine (%.1f us each), %.0f lives/s with making the objects, "
+    printf("engine: %zu lives, %s%s, %.0f lives/s in the engine (%.1f us each), %.0f lives/s with making the objects, "
            "%.2f writes a life (%zu status changes)\n",
-           b.n_lives, seals ? "sealed" : "not sealed", n / engine_s, engine_s / n * 1e6, n / total_s,
-           (double)writes / n, STATUSES);
+           b.n_lives, seals ? "sealed" : "not sealed", isolated ? ", in a process" : "", n / engine_s,
+           engine_s / n * 1e6, n / total_s, (double)writes / n, STATUSES);
     end(&b);
 }
 
@@ -310,6 +315,56 @@ static void run_changes(size_t n_lives, size_t n_workers, struct kind *kind) {
     end(&b);
 }
 
+// The Job adapter of the build in a process of its own.
+static struct adapters *load_isolated(const char *build) {
+    AUTO_TEXT path = text_format("%s/adapters/job.so", build);
+    AUTO_TEXT program = text_format("%s/wharf-adapter", build);
+    char *file = path ? realpath(path, NULL) : NULL;
+    AUTO_JSON settings = json_new_object();
+    check(file && program && settings, "no adapter in the build");
+    const struct adapter_wanted wanted = {.name = "job", .file = file, .file_given = true, .settings = settings};
+    const struct adapters_options options = {.config_path = "bench",
+                                             .controller_name = "wharf.dev/host",
+                                             .wanted = &wanted,
+                                             .n_wanted = 1,
+                                             .isolation = ISOLATION_ALL,
+                                             .program = program,
+                                             .patient = true}; // the bench repeats no call
+    struct problems problems = {.count = 0};
+    struct adapters *adapters = NULL;
+    check(!adapters_load(&options, &problems, &adapters), "memory");
+    check(problems.count == 0, problems.count > 0 ? problems.list[0] : "");
+    free(file);
+    return adapters;
+}
+
+static int64_t used_ns(clockid_t clock) {
+    struct timespec used;
+    clock_gettime(clock, &used);
+    return used.tv_sec * CLOCK_SECOND + used.tv_nsec;
+}
+
+static void run_isolated(size_t n_lives, const char *build, const struct seal_keys *seals) {
+    struct adapters *adapters = load_isolated(build);
+    struct adapter_state state;
+    isolated = true;
+    measure_clock();
+    int64_t own_ns = used_ns(CLOCK_THREAD_CPUTIME_ID);
+    run_lives(n_lives, adapters->kinds[0], NULL);
+    run_lives(n_lives, adapters->kinds[0], seals);
+    own_ns = used_ns(CLOCK_THREAD_CPUTIME_ID) - own_ns;
+    check(adapter_process_state(adapters->list[0], &state) && state.ends == 0, "the process has ended");
+    clockid_t clock;
+    check(clock_getcpuclockid(state.pid, &clock) == 0, "no processor time of the process");
+    printf(
+        "engine: the process of the Job adapter has %.1f MiB; a life takes %.1f us of its processor time, and %.1f us "
+        "with making the objects here\n",
+        (double)state.memory / (1 << 20), (double)used_ns(clock) / 2e3 / (double)n_lives,
+        (double)own_ns / 2e3 / (double)n_lives);
+    adapters_free(adapters);
+    isolated = false;
+}
+
 int main(int argc, char **argv) {
     static const char key[] = "the key of all lives in the bench";
     const void *const keys[] = {key};
@@ -330,6 +385,8 @@ int main(int argc, char **argv) {
         for (size_t k = 0; k < 2; k++)
             if (!only || only == workloads[i])
                 run_changes(workloads[i], workers[k], kind);
+    if (argc > 3)
+        run_isolated(n_lives, argv[3], seals);
     seal_keys_free(seals);
     kind_free(kind);
     return 0;

@@ -20,17 +20,24 @@
 #ifndef POD_SETS
 #define POD_SETS NULL
 #endif
+#ifndef SCORE
+#define SCORE NULL
+#endif
 #ifndef GAVE_UP
 #define GAVE_UP NULL
 #endif
 #ifndef PLURAL
 #define PLURAL "things"
 #endif
+#ifndef STATUS_REMOVED
+#define STATUS_REMOVED NULL
+#endif
 #ifndef CONSTANT
 #define CONSTANT const
 #endif
 
 static const char *const versions[] = {"v1", NULL};
+static const char *const status_removed[] = {STATUS_REMOVED, NULL};
 static const char *const removed[] = {"/spec/ttl", NULL};
 static const wharf_carried carried[] = {{.pointer = "/spec/replicas"}, {.pointer = "/spec/suspend"}, {.pointer = NULL}};
 static const wharf_pods pods[] = {
@@ -54,6 +61,7 @@ static CONSTANT wharf_kind kind = {
     .carried = carried,
     .removed = removed,
     .pods = pods,
+    .status_removed = status_removed,
     .observed_generation = "/status/observedGeneration",
     .phases = phases,
     .phase = PHASE,
@@ -76,4 +84,5 @@ static const char *start(UNUSED const wharf_host *services, UNUSED const wharf_v
 #define START NULL
 #endif
 
-WHARF_MODULE(.name = "thing", .version = "1.0.0", .kinds = WHARF_KINDS(&kind), .host = &host, .start = START);
+WHARF_MODULE(.name = "thing", .version = "1.0.0", .kinds = WHARF_KINDS(&kind), .host = &host, .start = START,
+             .score = SCORE);

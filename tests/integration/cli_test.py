@@ -238,6 +238,13 @@ class Usage(Case):
             (["rbac", "--for", "worker", "--adapters-enabled", "A"], 'error: --adapters-enabled: found "A"'),
             (["rbac", "--for", "worker", "--namespaced", "A"], 'error: --namespaced: found "A"'),
             (["check", "--online", "--namespaced", "A"], 'error: --namespaced: found "A"'),
+            (["adapter"], "error: a subcommand is required: new or test\nSee 'wharf adapter --help' for usage.\n"),
+            (["adapter", "old"], "error: unknown subcommand: old, expected new or test\n"),
+            (["adapter", "new"], "error: flag is required: --crd\nSee 'wharf adapter new --help' for usage.\n"),
+            (["adapter", "new", "--crd", "x"], "error: found no NAME, expected the adapter's name\n"),
+            (["adapter", "new", "A_b", "--crd", "x"], 'error: NAME: found "A_b", expected lower-case letters'),
+            (["adapter", "new", "x", "--crd", "x", "--language", "go"], 'error: --language: found "go", expected c, cpp or rust'),
+            (["adapter", "new", "x", "--crd", "x", "--generic"], "error: --generic prints settings: expected neither NAME nor --output\n"),
             (["check", "--config", "~/x"], "error: --config: found ~/x, expected an absolute path"),
         ]
         for arguments, sentence in cases:

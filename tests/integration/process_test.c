@@ -18,7 +18,7 @@ static const struct world_kind thing = {.group = GROUP, .versions = {"v1"}, .plu
 // One worker, and the adapter of Things in addition to that of Jobs.
 static int open_with_things(void **state) {
     AUTO_TEXT file = built_path("hang_adapters/hang.so");
-    AUTO_TEXT adapter = text_format("  - {name: hang, file: \"%s\"}\n", file ? file : "");
+    AUTO_TEXT adapter = text_format("  - {name: hang, file: \"%s\", isolation: none}\n", file ? file : "");
     struct scene_options options = {
         .workers = 1, .plain = true, .world = {.seed = 1, .controller_delay_ns = 20 * CLOCK_MS}, .adapters = adapter};
     struct scene *scene = NULL;

@@ -16,12 +16,13 @@ ROOMS = {   # folder of core/: what of core/ it may include besides itself, fold
     "engine": ("base", "json", *PLAIN, "adapter"),
     "host": ("base", "json", "kube", "config", "adapter", "engine"),
     "serve": ("base", "json", "kube", "config", "adapter", "engine", "host"),
-    "conform": ("base", "json", *PLAIN, "adapter", "engine"),
+    "isolate": ("base", "json", "adapter"),
+    "conform": ("base", "json", *PLAIN, "adapter", "engine", "isolate"),
     "cmd": ("base", "json", "kube", "config", "adapter", "engine", "host", "serve"),
 }
 LIBRARIES = {   # the one folder (or two) that may know of a library
     "cjson": ("json",), "cJSON.h": ("json",), "yaml.h": ("json",), "curl": ("kube",), "openssl": ("base", "kube", "adapter", "engine", "host"),
-    "microhttpd.h": ("serve",), "gnutls": ("serve",), "dlfcn.h": ("adapter", "conform"),
+    "microhttpd.h": ("serve",), "gnutls": ("serve",), "dlfcn.h": ("adapter", "conform", "isolate"), "seccomp.h": ("isolate",),
 }
 LIBC = set("""assert ctype errno float inttypes iso646 limits math stdalign stdarg stdbool stddef stdint stdio stdlib
 stdnoreturn string strings time""".split())

@@ -14,7 +14,7 @@ MIXED = {
     "core/base/clock.o": {"clock_rfc3339", "clock_rfc3339_micro", "clock_parse_rfc3339", "clock_parse_duration",
                           "clock_duration_text", "heap_init", "heap_free", "heap_set", "heap_remove", "heap_first",
                           "timer_init"},
-    "core/base/digest.o": {"random_next", "random_below"},
+    "core/base/random.o": {"random_next", "random_below"},
     "core/base/utf8.o": {"text_json_clean", "text_show", "text_utf8_sequence", "text_utf8_valid", "text_visible",
                          "text_invisible"},
     "core/base/log.o": set(),

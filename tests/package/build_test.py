@@ -93,7 +93,7 @@ class DebTest(unittest.TestCase):
         links = [path for path in glob.glob(root + "/usr/share/doc/wharf/**", recursive=True) if os.path.islink(path) and not os.path.exists(path)]
         self.assertEqual(links, [])
         control = output("dpkg-deb", "-f", one(DEB, "deb"))
-        for needed in ("libcurl4 (>=", "libyaml-0-2", "libssl3", "libcjson1", "libmicrohttpd12"):
+        for needed in ("libcurl4 (>=", "libyaml-0-2", "libssl3", "libcjson1", "libmicrohttpd12", "libseccomp2 (>="):
             self.assertIn(needed, control)
         self.assertEqual(output("dpkg-deb", "-I", one(DEB, "deb"), "conffiles"), "/etc/wharf/wharf.yaml\n")
 
@@ -186,6 +186,7 @@ class ImageTest(unittest.TestCase):
         self.assertEqual((config["config"]["User"], config["config"]["Entrypoint"]), ("65532:65532", ["/usr/bin/wharf"]))
         programs = os.listdir(os.path.join(self.root(), "usr/bin"))
         self.assertEqual(programs, ["wharf"])
+        self.assertEqual(os.listdir(os.path.join(self.root(), "usr/libexec/wharf")), ["wharf-adapter"])
         writable = [path for path in files if not os.path.islink(path) and os.stat(path).st_mode & 0o6022 and not path.endswith("/tmp")]
         self.assertEqual(writable, [])
 
@@ -203,6 +204,12 @@ class ImageTest(unittest.TestCase):
         self.assertEqual((shown.returncode, shown.stderr), (0, ""))
         self.assertEqual({line.split()[0] for line in shown.stdout.splitlines()[1:]},
                          {name[:-3] for name in os.listdir(os.path.join(root, "usr/lib/wharf/adapters"))})
+        with open(os.path.join(root, "etc/wharf/wharf.yaml"), "r+", encoding="utf-8") as file: # each in a process of its own
+            text = file.read().replace("\nadapters:\n", "\nadapters:\n  isolation: all\n")
+            file.seek(0)
+            file.write(text)
+        isolated = jail.run(root, "/usr/bin/wharf", "adapters")
+        self.assertEqual((isolated.returncode, isolated.stdout, isolated.stderr), (0, shown.stdout, ""))
         shutil.copy(os.path.join(ROOT, "etc/package/wharf.yaml"), os.path.join(root, "etc/wharf/wharf.yaml"))
         os.makedirs(os.path.join(root, "etc/wharf/workers.d"), exist_ok=True)
         checked = jail.run(root, "/usr/bin/wharf", "check")
@@ -266,7 +273,7 @@ class SbomTest(unittest.TestCase):
         for relation in sbom["relationships"]:
             self.assertIn(relation["relatedSpdxElement"], ids)
         names = {each["name"] for each in sbom["packages"]}
-        self.assertLessEqual({"wharf", "libc6", "libcurl4", "libssl3", "libcjson1", "libyaml-0-2", "libnghttp2-14"}, names)
+        self.assertLessEqual({"wharf", "libc6", "libcurl4", "libssl3", "libcjson1", "libyaml-0-2", "libnghttp2-14", "libseccomp2"}, names)
         root = os.path.join(build.copy("one"), "build/package/image.root/usr")
         for each in sbom["files"]:
             sums = {entry["algorithm"]: entry["checksumValue"] for entry in each["checksums"]}

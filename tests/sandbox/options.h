@@ -7,7 +7,7 @@
 
 #define WORKERS_DEFAULT 2
 #define WORKERS_MAX 16
-#define FILES_MAX 64
+#define FILES_MAX 256
 #define EXIT_USAGE 2
 
 struct story_file {

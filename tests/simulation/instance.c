@@ -4,6 +4,7 @@
 // expires, the engine's thread when there is an event, or when a cluster_io waits for room in the queue.
 #include "core/base/error.h"
 #include "core/engine/engine.h"
+#include "tests/simulation/breaks.h"
 #include "tests/simulation/crew.h"
 #include "tests/simulation/faults.h"
 #include "tests/simulation/guards.h"
@@ -13,6 +14,7 @@
 #include "tests/simulation/pace_rules.h"
 #include "tests/simulation/places.h"
 #include "tests/simulation/promise_rules.h"
+#include "tests/simulation/raters.h"
 #include "tests/simulation/rooms.h"
 #include "tests/simulation/rules.h"
 #include "tests/simulation/spaces.h"
@@ -176,8 +178,10 @@ static void after_step(void *ctx, const struct update *update, const struct turn
     for (size_t i = older->commands; i < update->n_commands; i++)
         rules_command(trial, &update->commands[i]);
     pace_sent(trial, update, older->commands);
-    for (size_t i = older->events; i < update->n_events; i++)
+    for (size_t i = older->events; i < update->n_events; i++) {
         promises_event(trial, &update->events[i]);
+        breaks_event(trial, &update->events[i]);
+    }
     intake_after(trial, update, older->events);
     for (size_t i = older->log; i < update->n_log; i++) {
         trial_trace(trial, "host: %s: %s", world_name(trial->worlds[update->log[i].cluster]), update->log[i].text);
@@ -342,9 +346,14 @@ bool instance_start(struct trial *trial) {
     struct moment now = instance_moment(trial);
     for (size_t c = 0; c < trial->plan.n_clusters; c++)
         trial->names[c] = world_name(trial->worlds[c]);
+    size_t n_scorers = 0;
+    const struct scorer *const *scorers = raters_list(trial, &n_scorers);
     struct engine_options options = {.origin = TRIAL_ORIGIN,
                                      .kinds = trial->engine_kinds,
                                      .n_kinds = trial->n_configured,
+                                     .scorers = scorers,
+                                     .n_scorers = n_scorers,
+                                     .ticks = raters_ticks,
                                      .settings = engine_settings_of(trial),
                                      .seals = trial->plan.upgrade && host->number == 1 ? NULL : trial->seals,
                                      .adopt_until_ns = trial->plan.upgrade ? CLOCK_NEVER : 0,
@@ -364,6 +373,7 @@ bool instance_start(struct trial *trial) {
     leases_started(trial);
     spaces_started(trial);
     promises_restarted(trial);
+    breaks_started(trial);
     for (size_t c = 0; c < trial->plan.n_clusters; c++) {
         host->link_due_ns[c] = CLOCK_NEVER;
         for (size_t k = 0; k < trial->n_kinds; k++)

@@ -5,6 +5,7 @@
 #include "core/engine/mirror/mirror.h"
 #include "core/json/pointer.h"
 #include "core/json/yaml.h"
+#include "tests/simulation/breaks.h"
 #include "tests/simulation/trial.h"
 #include "tests/support/recording.h"
 
@@ -54,6 +55,7 @@ static void add_kind(const wharf_kind *given) {
         return;
     *added = (struct sim_kind){.custom = custom_find(given->group, given->plural)};
     must(kind_check(given, NULL, TRIAL_MANAGED_BY, &added->kind), given->kind);
+    breaks_wrap(added->kind);
     if (!job)
         must(fixture_load(folder, &fixture), folder);
     if (fixture && getenv("SIM_RECORDED"))
@@ -198,7 +200,7 @@ char *sim_status_due(const struct sim_kind *kind, const struct json *workload, c
     struct adapter_call call;
     AUTO_JSON patch = NULL;
     uint64_t wanted = 0;
-    if (mirror && kind->fixture && !kind->kind->abi.status && json_get(mirror, "status") &&
+    if (mirror && kind->fixture && !kind->kind->given->status && json_get(mirror, "status") &&
         !is_copy(kind, observed, mirror))
         return text_of(json_get(mirror, "status"));
     begin_call(&call, kind, mirror ? WHARF_MIRROR_PRESENT : WHARF_MIRROR_NONE, now_ns);

@@ -410,7 +410,7 @@ static bool is_waiting(struct trial *trial, const struct json *job) {
 }
 
 void rooms_check_waiting(struct trial *trial) {
-    if (!trial->plan.capacity)
+    if (!trial->plan.capacity || trial->plan.breaks) // what an adapter failed for waits for that
         return;
     for (size_t i = 0; i < trial->rules->n_workloads; i++)
         if (trial->rules->workloads[i].also_run) // what is new waits for that, too

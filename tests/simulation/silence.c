@@ -4,6 +4,7 @@
 // silence while its workload is to run.
 #include "core/adapter/phase.h"
 #include "core/kube/object/object.h"
+#include "tests/simulation/breaks.h"
 #include "tests/simulation/crew.h"
 #include "tests/simulation/leases.h"
 #include "tests/simulation/rules.h"
@@ -51,6 +52,11 @@ static void look_at(void *ctx, const struct engine_view *view) {
         job->blind_ns = 0;
         return;
     }
+    bool adapter = view->why == waiting_text(WAITING_ADAPTER);
+    if (adapter && !breaks_failed(trial, view->kind))
+        trial_fail(trial, "rule 12: %s waits for an adapter that has not failed", view->name);
+    if (adapter && trial->host->wake_ns != CLOCK_NEVER) // the engine tries some at a time
+        return;
     if (!followed && !view->in_flight && !view->told && !job->fenced && view->wake_ns == CLOCK_NEVER)
         trial_fail(trial, "%s is stuck without an Event (%s)", view->name, view->why ? view->why : "no decision");
     const struct json *mirror = followed ? followed_mirror(trial, view) : NULL;

@@ -2,6 +2,7 @@
 #include "tests/simulation/trial.h"
 #include "core/base/error.h"
 #include "core/json/pointer.h"
+#include "tests/simulation/breaks.h"
 #include "tests/simulation/crds.h"
 #include "tests/simulation/crew.h"
 #include "tests/simulation/cuts.h"
@@ -175,10 +176,12 @@ static void cut_plan(struct trial *trial) {
                   {&plan->steady, "one trouble stays"},
                   {&plan->places, "placement is configured"},
                   {&plan->guards, "workers have guards"},
+                  {&plan->breaks, "adapters fail"},
                   {&plan->spaces, "not all namespaces are permitted"},
                   {&plan->fields, "some workers drop a field"},
                   {&plan->intake, "maxWorkloads is set"},
                   {&plan->wait, "onWorkerLost: wait"},
+                  {&plan->raters, "adapters rate the workers"},
                   {&plan->rough, "what is left of workers is not always known"},
                   {&plan->costs, "requests take servers time"}};
     for (size_t i = 0; i < sizeof traits / sizeof *traits; i++)
@@ -220,6 +223,8 @@ static void choose_restrictions(struct trial *trial) {
     plan->fields = !plan->slow && !plan->costs && is_drawn(trial, 2, 10, "SIM_FIELDS");
     plan->intake = is_drawn(trial, 3, 10, "SIM_INTAKE");
     plan->wait = is_drawn(trial, 4, 8, "SIM_WAIT");
+    plan->breaks = is_drawn(trial, 5, 5, "SIM_BROKEN");
+    plan->raters = is_drawn(trial, 6, 6, "SIM_RATERS");
     plan->gentle_users |= plan->wait; // else they name workers that do not exist, which are waited for too
     plan->places &= !plan->spaces && !plan->fields; // some permit only workers that these do not
 }
@@ -387,6 +392,7 @@ struct trial *trial_new(uint64_t seed, bool replicas, bool tracing, bool telling
     trial->intake = intake_new(trial);
     trial->fields = fields_new(trial);
     trial->faults = faults_new(trial);
+    trial->breaks = breaks_new(trial);
     trial->pests = pests_new(trial);
     trial->steady = steady_new(trial);
     trial->guards = guards_new(trial);
@@ -394,9 +400,9 @@ struct trial *trial_new(uint64_t seed, bool replicas, bool tracing, bool telling
     make_hosts(trial);
     trial->crew = crew_new(trial);
     if (!trial->rules || !trial->status || !trial->promises || !trial->crds || !trial->users || !trial->pests ||
-        !trial->steady || !trial->leases || !trial->guards || !trial->faults || !trial->queues || !trial->rooms ||
-        !trial->spaces || !trial->intake || !trial->fields || !trial->crew || (tracing && !trial->lines) ||
-        (!trial->plan.elects && !instance_start(trial)))
+        !trial->steady || !trial->leases || !trial->guards || !trial->faults || !trial->breaks || !trial->queues ||
+        !trial->rooms || !trial->spaces || !trial->intake || !trial->fields || !trial->crew ||
+        (tracing && !trial->lines) || (!trial->plan.elects && !instance_start(trial)))
         abort();
     return trial;
 }
@@ -422,6 +428,7 @@ void trial_free(struct trial *trial) {
     free(trial->intake);
     free(trial->fields);
     faults_free(trial->faults);
+    breaks_free(trial->breaks);
     free(trial->pests);
     free(trial->steady);
     leases_free(trial->leases);
@@ -437,7 +444,7 @@ static int64_t next_time(struct trial *trial) {
     int64_t times[] = {sim_net_due(trial->net), users_due(trial),  faults_due(trial), crds_due(trial),
                        pests_due(trial),        queues_due(trial), steady_due(trial), leases_due(trial),
                        guards_due(trial),       rooms_due(trial),  spaces_due(trial), intake_due(trial),
-                       crew_due(trial),         rivals_due(trial)};
+                       crew_due(trial),         rivals_due(trial), breaks_due(trial)};
     int64_t next = CLOCK_NEVER;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         next = times[i] < next ? times[i] : next;
@@ -469,6 +476,7 @@ static bool step(struct trial *trial, int64_t until_ns) {
             world_step(trial->worlds[c], trial->now_ns);
     crds_act(trial);
     faults_act(trial);
+    breaks_act(trial);
     guards_act(trial);
     for (size_t i = 0; i < trial->plan.hosts; i++) {
         instance_enter(&trial->hosts[i]);
@@ -555,6 +563,7 @@ bool trial_run(struct trial *trial) {
         members_end(trial);
     }
     faults_end(trial);
+    breaks_end(trial);
     guards_end(trial);
     pests_end(trial);
     crds_end(trial);

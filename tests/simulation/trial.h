@@ -52,9 +52,11 @@ struct trial_plan { // what the seed determines in advance
     bool fields;     // some workers drop a field, which requireFields names
     bool intake;     // maxWorkloads is set
     bool wait;       // onWorkerLost: wait, in most namespaces
+    bool raters;     // adapters rate the workers
     bool capacity;   // workers have nodes, and the host looks at what they have left
     bool rough;      // with capacity: every trouble, nodes that come and go, and users who interfere
     bool costs;      // requests take servers time, and wait for each other
+    bool breaks;     // in processes that fail
     bool guards;     // fencing is enabled, with a guard in each worker
     int64_t kind_added_ns; // the last kind is in the host's configuration from then on; CLOCK_NEVER: it always was
     int64_t lost_timeout_ns, retention_ns, orphan_grace_ns;
@@ -64,6 +66,7 @@ struct trial_plan { // what the seed determines in advance
     int64_t trouble_end_ns; // users and faults end by then
 };
 
+struct breaks;
 struct cuts;
 struct fields;
 struct intake;
@@ -134,6 +137,7 @@ struct trial {
     struct users *users;
     struct crds *crds;
     struct faults *faults;
+    struct breaks *breaks;
     struct guards *guards;
     struct pests *pests;
     struct steady *steady;

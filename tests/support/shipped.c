@@ -57,9 +57,10 @@ static void find_folder(struct shipped *shipped) {
     for (int up = 0; up < 3; up++)
         *strrchr(path, '/') = '\0';
     shipped->folder = text_format("%s/adapters", path);
+    shipped->program = text_format("%s/wharf-adapter", path);
 }
 
-void shipped_load(struct shipped *shipped) {
+void shipped_load(struct shipped *shipped, bool isolated) {
     *shipped = (struct shipped){.folder = NULL};
     find_folder(shipped);
     struct dirent **entries = NULL;
@@ -80,6 +81,9 @@ void shipped_load(struct shipped *shipped) {
     struct adapters_options options = {.config_path = "test",
                                        .controller_name = "wharf.dev/host",
                                        .directory = shipped->folder,
+                                       .isolation = isolated ? ISOLATION_ALL : ISOLATION_NONE,
+                                       .patient = true,
+                                       .program = shipped->program,
                                        .wanted = shipped->wanted,
                                        .n_wanted = shipped->n_wanted};
     must(!adapters_load(&options, &shipped->problems, &shipped->adapters), shipped->folder);
@@ -95,6 +99,7 @@ void shipped_free(struct shipped *shipped) {
     }
     free(shipped->wanted);
     free(shipped->folder);
+    free(shipped->program);
 }
 
 const struct kind *shipped_kind(const struct shipped *shipped, const char *plural) {

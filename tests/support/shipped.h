@@ -5,14 +5,14 @@
 #include "core/adapter/adapters.h"
 
 struct shipped {
-    char *folder;
+    char *folder, *program;
     struct adapter_wanted *wanted;
     size_t n_wanted;
     struct problems problems; // a sentence for each adapter that is not loaded
     struct adapters *adapters;
 };
 
-void shipped_load(struct shipped *shipped);
+void shipped_load(struct shipped *shipped, bool isolated); // each adapter in a process of its own
 void shipped_free(struct shipped *shipped);
 // NULL: there is none.
 const struct kind *shipped_kind(const struct shipped *shipped, const char *plural);

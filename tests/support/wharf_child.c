@@ -49,6 +49,8 @@ struct error *wharf_start_with_log(struct scene *scene, int log) {
     char run[] = "run", option[] = "--config";
     if (!program || !config)
         return error_new(ERROR_NOT_FOUND, "wharf was not built where this program is");
+    if (setenv("STATE_DIRECTORY", scene->directory, 1) != 0)
+        return error_no_memory();
     char *arguments[] = {program, run, option, config, NULL};
     pid_t parent = getpid();
     pid_t child = fork();

@@ -14,6 +14,7 @@ struct loading {
     size_t line;              // in the configuration file: of the adapter, or of the setting that is wrong
     bool settings;            // the problem is a setting, not the file
     bool of_settings;         // `start` made the kinds
+    bool apart;               // in the adapter's own process: kinds of settings go to the host unchecked
     bool alone;               // the file is loaded already, and this system allows no second instance
 };
 

@@ -5,6 +5,18 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 
+bool adapter_is_bundled(const struct adapter_wanted *wanted) {
+    static const char *const bundled[] = {WHARF_ADAPTERS};
+    const char *file = strrchr(wanted->file, '/');
+    for (size_t i = 0; i < sizeof bundled / sizeof *bundled; i++) {
+        size_t len = strlen(bundled[i]);
+        if (!wanted->file_given && file && strncmp(file + 1, bundled[i], len) == 0 &&
+            strcmp(file + 1 + len, ".so") == 0)
+            return true;
+    }
+    return false;
+}
+
 // A table in the making.
 struct building {
     struct adapters *table;
@@ -28,6 +40,7 @@ static void free_table(struct adapters *adapters) {
             adapter_free(adapters->list[i]);
     free(adapters->list);
     free(adapters->kinds);
+    free(adapters->scorers);
     free(adapters);
 }
 
@@ -78,8 +91,8 @@ static void drop_kind(struct adapter *adapter, size_t index) {
     memmove(adapter->kinds + index, adapter->kinds + index + 1, (adapter->n_kinds - index) * sizeof *adapter->kinds);
 }
 
-// Appends the adapter's own kinds.
-static struct error *append_kinds(struct adapters *table, const struct loading *loading, struct adapter *adapter) {
+// Appends the adapter's own kinds and its scorer.
+static struct error *append_own(struct adapters *table, const struct loading *loading, struct adapter *adapter) {
     for (size_t i = adapter->n_inherited; i < adapter->n_kinds;) {
         struct error *error = check_distinct(table, adapter->kinds[i]);
         if (!error) {
@@ -91,9 +104,12 @@ static struct error *append_kinds(struct adapters *table, const struct loading *
         adapter_report(loading, loading->wanted->line, loading->refused, error);
         drop_kind(adapter, i);
     }
+    const struct scorer *scorer = &adapter->scorer;
     for (size_t i = adapter->n_inherited; i < adapter->n_kinds; i++)
         TRY(append(&table->kinds, &table->n_kinds, &adapter->kinds[i]));
-    return NULL;
+    // Without kinds of its own, a second instance is not used.
+    bool used = adapter->n_inherited == 0 || adapter->n_kinds > adapter->n_inherited;
+    return used && scorer->score ? append(&table->scorers, &table->n_scorers, &scorer) : NULL;
 }
 
 static void add_later(struct building *to, const char *name, const char *why) {
@@ -182,8 +198,8 @@ static struct error *add_new(struct building *to, struct loading *loading) {
         add_later(to, loading->wanted->name, "a kind of it is still that of a former adapter");
         return NULL;
     }
-    TRY(append_kinds(to->table, loading, adapter));
-    if (adapter->n_kinds == 0) // each was refused
+    TRY(append_own(to->table, loading, adapter));
+    if (adapter->n_kinds == 0 && !adapter->scorer.score) // each was refused
         return NULL;
     TRY(append(&to->table->list, &to->table->count, &adapter));
     adapter = NULL;
@@ -234,7 +250,7 @@ static struct error *add_kinds(struct building *to, size_t index, struct loading
     }
     if (!inherit(former, adapter))
         return error_no_memory();
-    TRY(append_kinds(to->table, loading, adapter));
+    TRY(append_own(to->table, loading, adapter));
     if (adapter->n_kinds == former->n_kinds)
         return NULL;
     to->table->list[index] = TAKE(adapter);
@@ -287,6 +303,8 @@ static struct error *extend(struct building *to, struct adapters *former) {
         TRY(append(&to->table->list, &to->table->count, &former->list[i]));
     for (size_t k = 0; k < former->n_kinds; k++)
         TRY(append(&to->table->kinds, &to->table->n_kinds, &former->kinds[k]));
+    for (size_t i = 0; i < former->n_scorers; i++)
+        TRY(append(&to->table->scorers, &to->table->n_scorers, &former->scorers[i]));
     compare(to);
     return load_all(to);
 }

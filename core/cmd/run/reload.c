@@ -167,6 +167,8 @@ static void report_kinds(const struct adapters *adapters) {
                    {"version", kind->adapter->version}, {"file", kind->adapter->file},
                    {"sha256", kind->adapter->sha256});
     }
+    for (size_t i = adapters->former->n_scorers; i < adapters->n_scorers; i++)
+        log_fields(LOG_INFO, "an adapter that rates workers is added", {"adapter", adapters->scorers[i]->name});
 }
 
 static void use_config(struct reload *reload, struct good *good) {
@@ -204,6 +206,7 @@ static struct error *read_config(struct reload *reload, struct problems *problem
     struct error *error = NULL;
     if (config && are_none(problems)) { // another name of the controller takes effect after a restart
         struct adapters_options options = config_adapters_of(config, first->controller_name);
+        options.patient = false;
         struct adapter_reports reports = {problems, &good->refused, &good->later};
         error = adapters_extend(former, &options, &reports, &good->adapters);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf run`, from reading the configuration to the exit code.
 #include "core/cmd/run/run.h"
+#include "core/adapter/services/net.h"
 #include "core/base/log.h"
 #include "core/base/trust.h"
 #include "core/cmd/setup.h"
@@ -23,6 +24,7 @@ struct program {
     // port takes no place from callers on the machine. NULL: none.
     struct http_server *port, *local;
     struct local_socket socket;
+    struct marks marks;
     struct signals *signals;
     struct reload *reload;
     struct notify *notify; // NULL: not started by systemd
@@ -39,7 +41,7 @@ static struct error *load_config(struct program *program, const char *path, cons
 
 static struct error *load_adapters(struct program *program) {
     struct problems problems = {0};
-    struct error *error = setup_adapters(program->config, &problems, &program->adapters);
+    struct error *error = setup_adapters(program->config, false, &problems, &program->adapters);
     for (size_t i = 0; i < problems.count; i++)
         log_fields(LOG_WARN, "adapter or kind not loaded", {"problem", problems.list[i]});
     problems_free(&problems);
@@ -91,6 +93,30 @@ static struct error *start_serving(struct program *program) {
     return start_local(program, &source);
 }
 
+// Where an adapter that ends this process leaves a mark for the next one: the state directory of the service, else the
+// folder of the socket.
+static struct error *open_marks(struct program *program) {
+    const char *state = getenv("STATE_DIRECTORY");
+    AUTO_TEXT folder = state && *state == '/' ? strndup(state, strcspn(state, ":"))
+                       : program->socket.path ? text_directory(program->socket.path)
+                                              : NULL;
+    AUTO_ERROR error = folder ? marks_open(folder, &program->marks)
+                              : error_new(ERROR_NOT_FOUND, "STATE_DIRECTORY is not set, and there is no Unix socket");
+    if (error && error->code == ERROR_NO_MEMORY)
+        return TAKE(error);
+    if (error)
+        log_fields(LOG_WARN, "no folder for marks: after a crash in an adapter its workload is called again",
+                   {"error", error_text(error)});
+    for (size_t i = 0; i < program->marks.count; i++) {
+        const struct mark *mark = &program->marks.list[i];
+        log_fields(LOG_WARN, "a former process ended in an adapter", {"adapter", mark->adapter},
+                   {"function", mark->function}, {"kind", mark->kind}, {"object", mark->object},
+                   {"reason", mark->reason});
+    }
+    host_use_marks(program->host, &program->marks);
+    return NULL;
+}
+
 static void stop_host(void *ctx) {
     struct program *program = ctx;
     notify_send(program->notify, "STOPPING=1");
@@ -140,6 +166,7 @@ static struct error *prepare(struct program *program, const char *config_path, c
     TRY(curl_transport_setup());
     TRY(host_new(program->config, program->adapters, &program->host));
     TRY(start_serving(program));
+    TRY(open_marks(program));
     TRY(notify_start(program->notify, &(struct notify_source){is_running, stalled_ns, program->host}));
     return start_reload(program, adapter_directory, text);
 }
@@ -166,6 +193,7 @@ static struct error *run_service(struct call *call) {
     reload_stop(program.reload);  // reports a reload
     notify_close(program.notify); // reads from the host
     host_free(program.host);
+    marks_free(&program.marks);
     adapters_free(program.adapters);
     config_free(program.config);
     call->code = main_log_end(error, "wharf failed", "wharf stopped");

@@ -182,9 +182,11 @@ static const struct status_column workload_columns[] = {
 const struct status_view status_workloads = {"workloads", workload_columns, COUNT(workload_columns), "uid"};
 
 static const struct status_column adapter_columns[] = {
-    {"ADAPTER", false, put_text, "name"}, {"VERSION", false, put_text, "version"},
-    {"KINDS", false, put_kinds, "kinds"}, {"ERRORS", false, put_number, "errors"},
-    {"FILE", true, put_text, "file"},     {"SHA256", true, put_text, "sha256"},
+    {"ADAPTER", false, put_text, "name"},    {"VERSION", false, put_text, "version"},
+    {"KINDS", false, put_kinds, "kinds"},    {"ERRORS", false, put_number, "errors"},
+    {"STATE", false, put_text, "state"},     {"SET ASIDE", false, put_number, "setAside"},
+    {"PROBLEM", false, put_text, "problem"}, {"FILE", true, put_text, "file"},
+    {"SHA256", true, put_text, "sha256"},
 };
 const struct status_view status_adapters = {"adapters", adapter_columns, COUNT(adapter_columns), "name"};
 

@@ -34,7 +34,7 @@ struct watch_state { // one kind in one cluster
     int64_t doubted_until_ns;  // management: until then, a read with less than the list causes no new list
 };
 
-enum pause { PAUSE_FULL = 1, PAUSE_DISOWNED = 2, PAUSE_STATUS = 4, PAUSE_FIELD = 8 };
+enum pause { PAUSE_FULL = 1, PAUSE_DISOWNED = 2, PAUSE_STATUS = 4, PAUSE_FIELD = 8, PAUSE_ADAPTER = 16 };
 
 enum contact cluster_contact(const struct engine *engine, size_t cluster);
 bool cluster_is_vacant(const struct engine *engine, size_t cluster); // no worker has this number

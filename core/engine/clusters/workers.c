@@ -189,7 +189,7 @@ static void forget_mirror(struct engine *engine, struct entry *entry, struct mir
     const struct mirror_facts *m = &mirror->facts;
     bool current = w->exists && !w->being_deleted && !w->finished && m->of_workload && m->attempt == w->attempt &&
                    m->cluster == w->cluster;
-    if (current && m->present && m->finished) // the workload does not run again
+    if (current && m->present && (m->finished || m->unread)) // the workload does not run again
         final_status_keep(engine, entry, mirror);
     if (!current && m->of_workload && (m->present || m->may_exist))
         w->earlier_until_ns = clock_later(w->earlier_until_ns, given_up_ns(engine, entry, mirror));

@@ -162,6 +162,8 @@ static struct action for_workload(const struct decide_facts *f, size_t stale_pen
         return action_none("being deleted");
     if (w->too_large)
         return action_blocked(WAITING_SIZE, 0);
+    if (decide_is_unread(f))
+        return action_blocked(WAITING_ADAPTER, 0);
     const struct mirror_facts *other = find_adoptable(f);
     if (other)
         return decide_place(f, other->cluster, other->attempt, "the host found the mirror");

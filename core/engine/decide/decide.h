@@ -106,6 +106,8 @@ struct workload_facts {
     bool yields : 1;         // to a controller of the management cluster, see yield.c; also sets `suspended`
     bool yield_unsure : 1;   // perhaps: no status until the writer is known, and the host resumes no mirror
     bool end_untold : 1;     // the report of the end waits for certainty, see status.h
+    bool unread : 1;         // the phase of the last version is not read, see aside.h: `finished` is the former one
+    bool final_unread : 1;   // has_final_status, if the state turns out to be final
 };
 
 // Facts about the object of this name in one worker, kept in the mirror.
@@ -137,6 +139,7 @@ struct mirror_facts {
     bool fenced : 1;         // suspended by the worker's guard
     bool suspended : 1;      // field `suspend` is set, by any writer
     bool left_suspended : 1; // by the worker, which has to resume the mirror
+    bool unread : 1;         // the phase of the last version is not read, see aside.h: `finished` is the former one
     bool
         proven : 1; // known to be this host's: by the seal, the answer to the create, or (without keys) the annotations
 };
@@ -181,6 +184,7 @@ struct decide_facts {
     const struct placement_view *view;    // NULL: all workers are candidates, with the default policy
     bool *asks;                           // output: a choice between workers was made, so a view matters; may be NULL
     bool own_record;                      // this process wrote the annotations, see status.h
+    bool adapter_waits;                   // the last call of the adapter has no result yet, see aside.h
     const struct unstarted_facts *unstarted; // NULL: no unstarted mirror, no rejection by a worker
 };
 
@@ -246,6 +250,7 @@ enum waiting {
     WAITING_PROBATION,
     WAITING_CHANGES,
     WAITING_BYTES,
+    WAITING_ADAPTER,
     WAITINGS
 };
 
@@ -282,6 +287,9 @@ const struct mirror_facts *decide_followed(const struct decide_facts *facts);
 
 // The status is final although the mirror runs: another writer set the status, and the mirror goes on.
 bool decide_is_disputed(const struct workload_facts *workload, const struct mirror_facts *placed);
+
+// Rule 12: the phase of the workload or of the placed mirror is unknown, or another call has no result.
+bool decide_is_unread(const struct decide_facts *facts);
 
 // The host still has to write the final status of the current attempt's mirror.
 bool decide_has_final_status(const struct workload_facts *workload);

@@ -61,6 +61,11 @@ bool decide_is_disputed(const struct workload_facts *w, const struct mirror_fact
     return w->finished && !w->ended && placed && !placed->finished;
 }
 
+bool decide_is_unread(const struct decide_facts *f) {
+    const struct mirror_facts *placed = decide_placed(f);
+    return f->adapter_waits || f->workload->unread || f->workload->final_unread || (placed && placed->unread);
+}
+
 bool decide_has_final_status(const struct workload_facts *w) {
     return w->has_final_status && w->final_attempt == w->attempt && !w->finished;
 }

@@ -308,15 +308,6 @@ const char *inspect_problem(const struct engine *engine, const struct kind *kind
     return *problem ? problem : "the list is not complete yet";
 }
 
-static wharf_phase_kind phase_of_mirror(struct engine *engine, struct entry *entry) {
-    struct mirror *mirror = facts_placed_mirror(entry);
-    const struct json *object = mirror ? doc_tree(&engine->store, &mirror->doc) : NULL;
-    wharf_phase phase = {.phase = WHARF_PENDING};
-    if (object)
-        (void)final_status_reached(engine, entry, object, &phase);
-    return phase.phase;
-}
-
 // After fill_workload.
 static void fill_waiting_text(struct engine *engine, struct entry *entry, struct moment now, struct explain_view *out) {
     AUTO_BUFFER(text, 8192);
@@ -329,6 +320,8 @@ static void fill_waiting_text(struct engine *engine, struct entry *entry, struct
         kueue_status_put(engine, entry, &text, &since_ns);
     else if (waiting == WAITING_RESUME)
         unresumed_put(engine, entry, &text);
+    else if (waiting == WAITING_ADAPTER)
+        aside_put(engine, entry, &text);
     if (text.len == 0 && waiting != WAITING_NOT)
         buffer_text(&text, waiting_text(waiting));
     text_copy(out->waiting_text, sizeof out->waiting_text, text.len > 0 ? text.data : "");
@@ -349,8 +342,9 @@ bool inspect_explain(struct engine *engine, struct moment now, const struct kind
     fill_waiting_text(engine, entry, now, out);
     (void)rival_describe(entry, out->also_run);
     out->has_mirror = fill_mirror(engine, entry, &out->mirror);
-    if (out->has_mirror)
-        out->mirror.phase = phase_of_mirror(engine, entry);
+    const struct mirror *placed = facts_placed_mirror(entry);
+    if (out->has_mirror && placed)
+        out->mirror.phase = placed->phase;
     const struct json *object = doc_tree(&engine->store, &entry->workload->doc);
     out->queued_by_kueue = entry->workload->facts.suspended && object && object_label(object, KUEUE_QUEUE_NAME);
     __attribute__((cleanup(placement_view_clear))) struct placement_view view = {.workers = NULL};

@@ -53,5 +53,6 @@ void pause_listed(struct engine *engine, size_t cluster, size_t kind); // a list
 void pause_set_field(struct engine *engine, size_t kind, bool lacks);  // EVENT_FIELD
 void pause_status_sent(struct engine *engine, size_t kind);
 void pause_status_answered(struct engine *engine, size_t kind, enum reason reason);
+void pause_adapter(struct engine *engine, size_t kind, bool on); // see aside.h
 
 size_t limits_count_workloads(const struct engine *engine, size_t kind);

@@ -115,6 +115,10 @@ void pause_set_field(struct engine *engine, size_t kind, bool lacks) {
                    engine->kinds[kind]->abi.managed_by);
 }
 
+void pause_adapter(struct engine *engine, size_t kind, bool on) {
+    mark(engine, ENGINE_MANAGEMENT, kind, PAUSE_ADAPTER, on);
+}
+
 void pause_status_sent(struct engine *engine, size_t kind) {
     struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, kind);
     if (watch->paused & PAUSE_STATUS)

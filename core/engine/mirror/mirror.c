@@ -262,18 +262,20 @@ static wharf_result make_status(const struct mirror_context *context, struct jso
     return *status ? WHARF_OK : WHARF_RETRY;
 }
 
-// Rule 6: finished stays finished: the workload keeps a final status that the new status would end.
+// Rule 6: finished stays finished: the workload keeps a final status that the new status would end. False: out of
+// memory, or no result of the adapter.
 static bool stays_finished(const struct mirror_context *context, struct json **status) {
     wharf_phase phase;
     if (context->unfinished || adapter_phase(context->call, context->workload, &phase) != WHARF_OK ||
         !phase_is_final(phase.phase))
-        return true;
+        return context->call->trouble == CALL_FINE;
     wharf_phase_kind end = phase.phase;
     AUTO_JSON workload = json_copy(context->workload);
     if (!workload || !json_set(workload, "status", json_copy(*status)))
         return false;
-    if (adapter_phase(context->call, workload, &phase) == WHARF_OK && phase.phase == end)
-        return true;
+    bool same = adapter_phase(context->call, workload, &phase) == WHARF_OK && phase.phase == end;
+    if (same || context->call->trouble != CALL_FINE)
+        return same;
     struct json *kept = json_copy(json_get(context->workload, "status"));
     if (!kept)
         return false;

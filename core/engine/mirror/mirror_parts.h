@@ -34,8 +34,9 @@ void marks_adopt(struct entry *entry, struct mirror *mirror, uint32_t attempt);
 // the host tries the create first without storing (dryRun). By default these are the fields that change the scheduling,
 // and the host tries each combination of them once, until the watch ends.
 
-// The number of fields that the server drops if it has stored, or would store, the mirror like this; 0 also if unknown.
-// Makes the mirror anew only if the server may have dropped some.
+// The number of fields that the server drops if it has stored, or would store, the mirror like this. Makes the mirror
+// anew only if the server may have dropped some. DROPPED_UNKNOWN: the adapter has no result yet.
+#define DROPPED_UNKNOWN SIZE_MAX
 size_t dropped_of(struct engine *engine, struct entry *entry, const struct json *stored, bool only_scheduling,
                   struct buffer *out);
 

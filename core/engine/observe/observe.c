@@ -28,24 +28,18 @@ bool observe_is_stale(struct engine *engine, struct doc *doc, bool stub, const s
     return known && (order < 0 || (order == 0 && (!stub || object->too_large || object->reduced)));
 }
 
-static void set_phase(struct engine *engine, struct entry *entry, bool had, uint8_t phase, bool has) {
-    struct stats_kind *kind = &engine->stats.kinds[entry->kind];
-    if (had)
-        kind->phases[entry->workload->phase]--;
-    if (has)
-        kind->phases[phase]++;
-    entry->workload->phase = phase;
-}
-
-static void read_phase(struct engine *engine, struct entry *entry, const struct json *object, bool had) {
+// Rule 12: without a result the former phase stays.
+static void read_phase(struct engine *engine, struct entry *entry, const struct json *object) {
     struct workload_facts *w = &entry->workload->facts;
+    uint64_t *phases = engine->stats.kinds[entry->kind].phases;
     AUTO_CALL call;
     call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
     wharf_phase phase;
-    if (adapter_phase(&call, object, &phase) != WHARF_OK) {
-        engine->stats.kinds[entry->kind].adapter_errors++;
-        phase = (wharf_phase){.phase = WHARF_ACTIVE};
-    }
+    w->unread = !aside_phase(engine, &call, object, &phase);
+    if (w->unread)
+        return;
+    bool had = entry->workload->phase_read;
+    entry->workload->phase_read = true;
     bool finished = phase_is_final(phase.phase), ends = finished && !w->finished;
     if (ends) {
         // Retention starts at the end of the workload, by a remote clock: at the latest now.
@@ -64,7 +58,9 @@ static void read_phase(struct engine *engine, struct entry *entry, const struct 
             report_finished(engine, entry);
         }
     }
-    set_phase(engine, entry, had, (uint8_t)phase.phase, true);
+    phases[entry->workload->phase]--;
+    phases[phase.phase]++;
+    entry->workload->phase = (uint8_t)phase.phase;
 }
 
 static uint32_t annotated_cluster(const struct engine *engine, const struct json *object) {
@@ -202,6 +198,15 @@ static void read_changes(struct entry *entry, const struct json *object) {
     }
 }
 
+// The facts that follow from the phase.
+static void read_state(struct engine *engine, struct entry *entry, const struct json *object, bool was_unknown) {
+    const struct workload_facts *w = &entry->workload->facts;
+    read_phase(engine, entry, object);
+    read_unknown(engine, entry, object, was_unknown);
+    bool counts = !w->finished && !w->being_deleted && w->cluster != DECIDE_UNKNOWN_CLUSTER;
+    cluster_count_active(engine, entry, counts ? w->cluster : 0);
+}
+
 static void read_workload(struct engine *engine, struct entry *entry, const struct json *object, bool had) {
     struct workload *w = entry->workload;
     EACH_PART(part, seen) part->seen(engine, entry, object, had);
@@ -218,10 +223,7 @@ static void read_workload(struct engine *engine, struct entry *entry, const stru
         w->ready_ns = w->facts.attempt == 1 ? w->ready_ns : 0; // counted at the create of the mirror
     else if (w->ready_ns == 0)
         w->ready_ns = engine->received_ns;
-    read_phase(engine, entry, object, had);
-    read_unknown(engine, entry, object, was_unknown);
-    bool counts = !w->facts.finished && !w->facts.being_deleted && w->facts.cluster != DECIDE_UNKNOWN_CLUSTER;
-    cluster_count_active(engine, entry, counts ? w->facts.cluster : 0);
+    read_state(engine, entry, object, was_unknown);
     read_changes(entry, object);
     w->facts.status_due = true;
 }
@@ -231,7 +233,7 @@ static void end_workload(struct engine *engine, struct entry *entry) {
     if (!entry->workload->facts.exists)
         return;
     EACH_PART(part, workload_ends) part->workload_ends(engine, entry);
-    set_phase(engine, entry, true, 0, false);
+    engine->stats.kinds[entry->kind].phases[entry->workload->phase]--;
     store_end_workload(&engine->store, entry);
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m)) {
         retry_mirror(m);
@@ -259,6 +261,7 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
         return;
     }
     struct workload *w = entry->workload;
+    engine->stats.kinds[entry->kind].phases[WHARF_PENDING] += !had;
     if (had && observe_is_stale(engine, &w->doc, w->stub, object)) {
         stale_version_listed(engine, entry, object);
         object_free(object);
@@ -267,18 +270,43 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
     w->listed_older = false;
     bool restored = strcmp(w->doc.version, STORE_VERSION_NONE) == 0;
     struct shared_text text = {0};
-    if (had && w->facts.finished && (restored || w->facts.ended))
+    if (had && w->facts.finished && !w->facts.unread && (restored || w->facts.ended))
         text = entry_take_text(&engine->store, entry);
     w->facts.too_large = w->stub = object->too_large;
     entry_set_object(&engine->store, entry, object);
     read_workload(engine, entry, doc_tree(&engine->store, &w->doc), had);
     if (!had && w->facts.attempt > 1) // by an earlier process, in an unknown worker
         w->facts.given_up = DECIDE_GIVEN_UP_SEVERAL;
-    restored_finished(engine, entry, &text, restored);
-    rival_observed(engine, entry, had && !restored);
+    restored_finished(engine, entry, &text);
+    if (!w->facts.unread)
+        rival_observed(engine, entry, had && !restored);
     for (struct mirror *m = entry_mirrors(entry); m && !had; m = mirror_next(m))
         observe_set_of_workload(entry, m);
     queue_entry(engine, entry);
+}
+
+bool observe_is_unread(const struct entry *entry) {
+    const struct workload_facts *w = &entry->workload->facts;
+    bool unread = w->unread || w->final_unread;
+    for (const struct mirror *m = entry_mirrors(entry); m && !unread; m = mirror_next(m))
+        unread = m->facts.unread && m->facts.of_workload;
+    return unread && w->exists;
+}
+
+void observe_again(struct engine *engine, struct entry *entry) {
+    struct workload *w = entry->workload;
+    bool first = !w->phase_read, had_finished = w->facts.finished;
+    if (w->facts.unread) {
+        read_state(engine, entry, doc_tree(&engine->store, &w->doc), true);
+        if (!w->facts.unread)
+            rival_observed(engine, entry, !first);
+        if (!w->facts.unread && had_finished)
+            restored_unfinished(engine, entry);
+    }
+    for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
+        if (m->facts.unread && m->facts.of_workload)
+            observe_mirror_phase(engine, entry, m, doc_tree(&engine->store, &m->doc));
+    final_status_read(engine, entry);
 }
 
 // Rule 1: the host drops objects that are not delegated to it.
@@ -316,15 +344,20 @@ void observe_seen(struct engine *engine, size_t cluster, size_t kind, struct obj
 
 // A deletion event has the last state: the mirror may have finished meanwhile.
 static void keep_last_state(struct engine *engine, struct entry *entry, struct mirror *m, struct object **object) {
-    if (entry->workload->facts.finished || m->facts.finished ||
-        observe_is_stale(engine, &m->doc, m->stub || m->reduced, *object) ||
-        !final_status_reached(engine, entry, (*object)->value, NULL))
+    if (entry->workload->facts.finished || m->facts.finished || !m->facts.of_workload ||
+        observe_is_stale(engine, &m->doc, m->stub || m->reduced, *object))
+        return;
+    AUTO_CALL call;
+    call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
+    wharf_phase phase;
+    m->facts.unread = !aside_phase(engine, &call, (*object)->value, &phase);
+    m->facts.finished = !m->facts.unread && phase_is_final(phase.phase);
+    if (!m->facts.unread && !m->facts.finished)
         return;
     m->stub = (*object)->too_large;
     free(m->reduced);
     m->reduced = TAKE((*object)->reduced);
     mirror_set_object(&engine->store, entry, m, TAKE(*object));
-    m->facts.finished = true;
 }
 
 static void on_gone(struct engine *engine, size_t cluster, size_t kind, struct object *object) {

@@ -23,15 +23,20 @@ void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m
 enum ownership observe_ownership(const struct engine *engine, size_t cluster, size_t kind, const struct mirror *mirror,
                                  const struct json *object);
 void observe_mirror_gone(struct engine *engine, struct entry *entry, struct mirror *mirror, bool certain);
+// Whether the phase of the workload, of a mirror or of the final state of a mirror is unread (aside.h).
+bool observe_is_unread(const struct entry *entry);
+void observe_again(struct engine *engine, struct entry *entry); // reads these phases
 void observe_set_of_workload(const struct entry *entry, struct mirror *mirror);
 
 // Rule 9: the resourceVersions of a cluster went backwards, after a restoration from a backup or a wipe.
 //
 // Before the engine handles an answer: a request from before the restoration has an unknown outcome.
 void restored_answer(const struct engine *engine, const struct request_in_flight *request, struct response *response);
-// A finished workload is unfinished in the cluster, after a restoration or a write by another client. Takes `text`,
-// the former state.
-void restored_finished(struct engine *engine, struct entry *entry, struct shared_text *text, bool restored);
+// A finished workload is unfinished in the cluster, after a restoration or a write by another client, or the new phase
+// is unread. Takes `text`, the former state.
+void restored_finished(struct engine *engine, struct entry *entry, struct shared_text *text);
+// The same, once the phase is read.
+void restored_unfinished(struct engine *engine, struct entry *entry);
 
 // The stored version of the workload is stale: all later objects count as newer, and another spec may have the same
 // generation.
@@ -47,4 +52,5 @@ bool stale_version_must_read(struct engine *engine, struct entry *entry);
 // stub or has a reduced status; then the whole object of the same version counts as newer (maxObjectSize or
 // maxStatusSize is larger now).
 bool observe_is_stale(struct engine *engine, struct doc *doc, bool stub, const struct object *object);
+void observe_mirror_phase(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct json *object);
 void observe_seen_mirror(struct engine *engine, size_t cluster, size_t kind, struct object *object);

@@ -50,6 +50,26 @@ static bool is_current(const struct entry *entry, const struct mirror *m) {
     return m->facts.of_workload && m->facts.attempt == w->attempt && m->facts.cluster == w->cluster;
 }
 
+// Rule 12: without a result the former phase stays. A mirror of an earlier workload is deleted in any case.
+void observe_mirror_phase(struct engine *engine, struct entry *entry, struct mirror *m, const struct json *object) {
+    bool has_status = json_first(json_get(object, "status"));
+    wharf_phase phase = {.phase = WHARF_PENDING};
+    AUTO_CALL call;
+    call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
+    m->had_status |= has_status;
+    m->facts.unread = has_status && ((entry->workload->facts.exists && !m->facts.of_workload) ||
+                                     !aside_phase(engine, &call, object, &phase));
+    if (m->facts.unread)
+        return;
+    m->phase = (uint8_t)phase.phase;
+    m->facts.finished = phase_is_final(phase.phase);
+    unstarted_observe(engine, entry, m, has_status ? &phase : NULL);
+    if (m->has_run && !m->facts.finished)
+        completions_started(engine, entry, m->facts.cluster);
+    if (!m->facts.finished && m->facts.of_workload && m->facts.attempt == entry->workload->facts.final_attempt)
+        final_status_drop(entry);
+}
+
 static void read_mirror(struct engine *engine, struct entry *entry, struct mirror *m, const struct json *object,
                         enum ownership ownership, bool same) {
     struct workload *w = entry->workload;
@@ -83,15 +103,7 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
     attempt_history_read_mirror(m, object);
     m->facts.finalizer = finalizer_is_on(object);
     fence_read_mirror(engine, m, object);
-    wharf_phase phase;
-    bool has_status = json_first(json_get(object, "status"));
-    m->had_status |= has_status;
-    m->facts.finished = has_status && final_status_reached(engine, entry, object, &phase);
-    unstarted_observe(engine, entry, m, has_status ? &phase : NULL, same);
-    if (m->has_run && !m->facts.finished)
-        completions_started(engine, entry, m->facts.cluster);
-    if (!m->facts.finished && m->facts.of_workload && m->facts.attempt == w->facts.final_attempt)
-        final_status_drop(entry);
+    observe_mirror_phase(engine, entry, m, object);
     m->facts.unsure = m->facts.may_exist = false;
     if (!m->facts.marks_stripped) {
         m->facts.excluded_until_ns = 0;
@@ -107,6 +119,9 @@ static void forget_object(struct mirror *m) {
     m->carry = CARRY_UNKNOWN;
     m->patched_source = 0;
     m->facts.marks_stripped = m->suspension_reported = m->had_status = m->was_of_workload = m->facts.queued = false;
+    m->facts.finished = m->facts.unread = m->has_run = false;
+    m->phase = WHARF_PENDING;
+    m->facts.unstarted_since_ns = 0;
     m->noop_patch_hash = 0;
     rejections_end(&m->refused);
     m->facts.update_at_ns = 0;
@@ -153,11 +168,11 @@ static void drop_mirror_doc(struct engine *engine, struct entry *entry, struct m
         return;
     free(TAKE(m->kueue_status));
     m->facts.queued = false;
-    if (wanted && m->facts.finished)
+    if (wanted && (m->facts.finished || m->facts.unread)) // an unread one may have finished
         final_status_keep(engine, entry, m);
     else
         mirror_set_object(&engine->store, entry, m, NULL);
-    m->facts.finished = false;
+    m->facts.finished = m->facts.unread = false;
     engine->stats.clusters[m->facts.cluster].mirrors--;
     engine->stats.clusters[m->facts.cluster].quarantined -= m->quarantine_reported;
     m->quarantine_reported = false;
@@ -318,17 +333,20 @@ void restored_answer(const struct engine *engine, const struct request_in_flight
         response->reason = REASON_UNKNOWN_OUTCOME;
 }
 
-void restored_finished(struct engine *engine, struct entry *entry, struct shared_text *text, bool restored) {
-    if (!text->own || entry->workload->facts.finished) {
+void restored_finished(struct engine *engine, struct entry *entry, struct shared_text *text) {
+    if (entry->workload->facts.finished && !entry->workload->facts.unread)
         shared_text_clear(text);
+    if (!text->own)
         return;
-    }
-    final_status_put(entry, *text);
-    report_event(engine, entry, false, "HadFinished", "CopyStatus", "%s",
-                 restored ? "the workload had finished before the management cluster was restored from a backup, and "
-                            "does not run again"
-                          : "the workload had finished, and another writer took back the final status: the host writes "
-                            "the status again, and the workload does not run again");
+    final_status_put(entry, *text); // of no effect while the new phase is unread
+    restored_unfinished(engine, entry);
+}
+
+void restored_unfinished(struct engine *engine, struct entry *entry) {
+    if (decide_has_final_status(&entry->workload->facts))
+        report_event(engine, entry, false, "HadFinished", "CopyStatus",
+                     "the workload had finished, and another writer or a restored backup took back the final status: "
+                     "the host writes the status again, and the workload does not run again");
 }
 
 const struct part part_restored = {.name = "restored", .events = PART_EVENT(EVENT_RESTORED), .event = on_restored};

@@ -76,6 +76,8 @@ static const struct {
     [WAITING_BYTES] = {"status-bytes", "the statuses of the worker take more space in the management cluster than "
                                        "rateLimit.statusBytes allows; the host copies the newest status later, the "
                                        "final status at once"},
+    [WAITING_ADAPTER] = {"adapter", "the adapter has failed for the workload, is paused or is busy; wharf explain has "
+                                    "the reason"},
     [WAITING_GONE] = {"deletion", "the mirror has a deletionTimestamp but still exists; check the finalizers"},
 };
 
@@ -122,7 +124,7 @@ static void report_unschedulable(struct engine *engine, struct entry *entry) {
 
 // Whether another Event has reported the cause of the wait.
 static bool has_own_event(const struct workload *w) {
-    static const uint64_t failures = BIT(WAITING_BACKOFF) | BIT(WAITING_REPEATED);
+    static const uint64_t failures = BIT(WAITING_BACKOFF) | BIT(WAITING_REPEATED) | BIT(WAITING_ADAPTER);
     static const uint64_t losses = BIT(WAITING_WORKER) | BIT(WAITING_KEPT) | BIT(WAITING_UNGUARDED);
     static const uint64_t others = BIT(WAITING_BYTES) | BIT(WAITING_QUEUED) | BIT(WAITING_KUEUE) |
                                    BIT(WAITING_CHECK_REJECTED) | BIT(WAITING_START) | BIT(WAITING_GAVE_UP);
@@ -146,6 +148,8 @@ static void report_waiting(struct engine *engine, struct entry *entry, const str
     AUTO_BUFFER(text, 8192);
     if (w->waiting == WAITING_RESUME)
         unresumed_put(engine, entry, &text);
+    else if (w->waiting == WAITING_ADAPTER)
+        aside_put(engine, entry, &text);
     if (text.len == 0)
         buffer_text(&text, waiting_text(action->waiting));
     if (action->cluster != 0 && action->cluster < engine->n_clusters) {
@@ -186,7 +190,8 @@ static void after(struct engine *engine, struct entry *entry, const struct actio
     count_unplaced(engine, w, waiting);
     if (waiting == WAITING_ANSWER)
         return;
-    if (waiting == WAITING_NOT || waiting == WAITING_STOPPING || !w->facts.exists || w->facts.finished) {
+    if (waiting == WAITING_NOT || waiting == WAITING_STOPPING || !w->facts.exists ||
+        (w->facts.finished && waiting != WAITING_ADAPTER)) {
         end_waiting(engine, w);
         return;
     }

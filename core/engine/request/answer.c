@@ -135,8 +135,7 @@ static void record_written(struct engine *engine, struct entry *entry, const str
     w->placed_attempt = w->facts.attempt;
     if (w->facts.cluster == w->requested_cluster)
         own_record_accept(engine, entry);
-    if (request->was_clean)
-        w->facts.clean_attempt = w->facts.attempt;
+    w->facts.clean_attempt = request->was_clean ? w->facts.attempt : 0; // also of the same number in another worker
 }
 
 static void answer_of_workload(struct engine *engine, struct entry *entry, const struct request_in_flight *request,

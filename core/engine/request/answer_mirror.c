@@ -75,9 +75,14 @@ static bool refuse_dropped(struct engine *engine, struct entry *entry, struct mi
                    entry->workload->facts.attempt == attempt;
     if (!current || !stored)
         return false;
-    size_t dropped = dropped_of(engine, entry, stored, false, &fields);
-    bool refused = dropped > 0 && required != REQUIRE_NONE &&
-                   dropped_of(engine, entry, stored, required == REQUIRE_SCHEDULING, &needed) > 0;
+    size_t dropped = dropped_of(engine, entry, stored, false, &fields), missing = 0;
+    if (dropped > 0 && required != REQUIRE_NONE)
+        missing = dropped_of(engine, entry, stored, required == REQUIRE_SCHEDULING, &needed);
+    if (dropped == DROPPED_UNKNOWN || missing == DROPPED_UNKNOWN) { // compares later
+        mirror->unchecked_source = repeat_fold(entry->workload->carry_hash);
+        return false;
+    }
+    bool refused = missing > 0;
     dropped_note(engine, entry, mirror, refused);
     mirror->dropping_reported |= dropped > 0;
     if (dropped > 0 && !refused)
@@ -196,7 +201,8 @@ static void on_create(struct engine *engine, struct entry *entry, struct mirror 
 
 void answer_check_dropped(struct engine *engine, struct entry *entry) {
     struct mirror *mirror = entry_mirror(entry, entry->workload->facts.cluster);
-    if (!mirror || !mirror->unchecked_source || mirror->facts.busy || mirror != facts_placed_mirror(entry))
+    if (!mirror || !mirror->unchecked_source || mirror->facts.busy || aside_waits(entry) ||
+        mirror != facts_placed_mirror(entry))
         return;
     if (mirror->unchecked_source != repeat_fold(entry->workload->carry_hash) && mirror->facts.update_due)
         return; // the workload has changed since: the host carries the change first
@@ -217,7 +223,9 @@ static void on_trial(struct engine *engine, struct entry *entry, struct mirror *
     bool only_scheduling = dropped_required(engine, entry) == REQUIRE_SCHEDULING;
     size_t dropped =
         current && response->value ? dropped_of(engine, entry, response->value, only_scheduling, &fields) : 0;
-    if (dropped > 0) {
+    if (dropped == DROPPED_UNKNOWN) { // another trial follows
+        mirror->failures = 0;
+    } else if (dropped > 0) {
         exclude(engine, entry, mirror, "FieldsDropped",
                 "the worker does not keep %s, which requireFields asks for; the host created nothing",
                 fields.len > 0 ? fields.data : "all fields");
@@ -336,7 +344,7 @@ static void on_update(struct engine *engine, struct entry *entry, struct mirror 
         bool sealed = observe_answer(engine, entry, mirror, response, &newest) == OWNERSHIP_SEAL;
         if (request->piece == PIECE_WHOLE)
             mirror->patched_source = repeat_fold(request->wanted);
-        if (request->marks && !mirror->facts.finished)
+        if (request->marks && !mirror->facts.finished && !mirror->facts.unread)
             refuse_marks(engine, entry, mirror, request->attempt, sealed && newest, mirror->refusals);
         mirror->facts.update_due = true; // compare once more: the server may have changed the fields
         mirror->noop_patch_hash = newest ? request->patch_hash : 0;

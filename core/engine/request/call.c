@@ -15,24 +15,25 @@ static size_t worker_of(const struct entry *entry) {
     return cluster == DECIDE_UNKNOWN_CLUSTER ? ENGINE_MANAGEMENT : cluster;
 }
 
-void call_begin(const struct engine *engine, const struct entry *entry, wharf_mirror_state state,
-                struct adapter_call *call) {
+void call_begin(struct engine *engine, struct entry *entry, wharf_mirror_state state, struct adapter_call *call) {
     const struct kind *kind = engine->kinds[entry->kind];
     const char *version = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->version;
     size_t worker = worker_of(entry);
-    adapter_call_begin(call, &(struct call_context){
-                                 .kind = &kind->abi,
-                                 .given = kind->given,
-                                 .adapter = kind->adapter ? kind->adapter->name : NULL,
-                                 .now = engine->now,
-                                 .cluster = worker ? engine->clusters[worker].name : NULL,
-                                 .attempt = entry->workload->facts.attempt,
-                                 .version = version ? version : kind->abi.versions[0], // an unknown version
-                                 .object = entry->key,
-                                 .mirror_state = state,
-                                 .clock = engine->clock,
-                                 .times = engine->stats.kinds[entry->kind].calls,
-                             });
+    struct call_context context = {
+        .kind = &kind->abi,
+        .given = kind->given,
+        .adapter = kind->adapter ? kind->adapter->name : NULL,
+        .now = engine->now,
+        .cluster = worker ? engine->clusters[worker].name : NULL,
+        .attempt = entry->workload->facts.attempt,
+        .version = version ? version : kind->abi.versions[0], // an unknown version
+        .object = entry->key,
+        .mirror_state = state,
+        .clock = engine->clock,
+        .times = engine->stats.kinds[entry->kind].calls,
+    };
+    aside_begin(engine, entry, &context);
+    adapter_call_begin(call, &context);
 }
 
 struct mirror_context call_begin_for_mirror(struct engine *engine, struct entry *entry, struct mirror *mirror,
@@ -61,6 +62,8 @@ bool call_succeeded(struct engine *engine, struct entry *entry, wharf_result res
         *refusals = 0;
         return true;
     }
+    if (call->trouble != CALL_FINE && aside_waits(entry)) // decide() waits
+        return false;
     engine->stats.kinds[entry->kind].adapter_errors++;
     if (result == WHARF_REFUSED) {
         report_event(engine, entry, true, adapter_answer_reason(call, "Refused"), action, "%s",

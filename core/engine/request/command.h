@@ -89,12 +89,12 @@ void answer_check_dropped(struct engine *engine, struct entry *entry);
 
 // A call of the adapter that ends with its block.
 
-void call_begin(const struct engine *engine, const struct entry *entry, wharf_mirror_state state,
-                struct adapter_call *call);
+void call_begin(struct engine *engine, struct entry *entry, wharf_mirror_state state, struct adapter_call *call);
 // The same, and the input for the functions of mirror.h; `mirror` may be NULL.
 struct mirror_context call_begin_for_mirror(struct engine *engine, struct entry *entry, struct mirror *mirror,
                                             wharf_mirror_state state, struct adapter_call *call);
-// True for WHARF_OK. Else reports the failure, and sets the time to retry; `refusals` counts consecutive rejections.
+// True for WHARF_OK. Else reports the failure, and sets the time to retry unless the workload waits (aside.h);
+// `refusals` counts consecutive rejections.
 bool call_succeeded(struct engine *engine, struct entry *entry, wharf_result result, struct adapter_call *call,
                     const char *action, uint16_t *refusals, int64_t *retry_at_ns);
 // Reports the message of a successful call, if any.
@@ -184,7 +184,9 @@ void pacing_answered(struct engine *engine, size_t cluster, enum window_verb ver
 
 // Whether requests to a cluster go out at once.
 bool pacing_has_spare(struct engine *engine, size_t cluster);
-// The same, after a pause with few requests in flight: for work that comes last.
+// Whether a request of the present entry goes out: at once, or since the entry has its turn.
+bool pacing_is_open(struct engine *engine, size_t cluster);
+// Whether requests to a cluster go out at once, after a pause with few requests in flight: for work that comes last.
 bool pacing_is_calm(struct engine *engine, size_t cluster);
 // The number of objects that wait for any window.
 size_t pacing_waiting(const struct engine *engine);

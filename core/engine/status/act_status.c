@@ -231,39 +231,43 @@ void status_mirror_changed(struct workload *workload) {
         facts->not_before_ns = workload->status.denials.at_ns; // the status may be a different one
 }
 
-bool final_status_reached(const struct engine *engine, const struct entry *entry, const struct json *mirror,
-                          wharf_phase *out) {
-    AUTO_CALL call;
-    call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
-    wharf_phase phase;
-    bool is_final = adapter_phase(&call, mirror, &phase) == WHARF_OK && phase_is_final(phase.phase);
-    phase.reason = phase.message = NULL;
-    if (out)
-        *out = phase;
-    return is_final;
-}
-
-static void set_final(struct entry *entry, struct shared_text text, uint32_t attempt) {
+static void set_final(struct entry *entry, struct shared_text text, uint32_t attempt, bool unread) {
     final_status_drop(entry);
     entry->workload->status.final_status = text;
     entry->workload->facts.final_attempt = attempt;
     entry->workload->facts.has_final_status = text.own;
+    entry->workload->facts.final_unread = text.own && unread;
 }
 
 // Rule 6: a deleted mirror had finished. A finished workload does not run again.
 void final_status_keep(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    set_final(entry, mirror_take_text(&engine->store, mirror), mirror->facts.attempt);
+    bool unread = mirror->facts.unread;
+    set_final(entry, mirror_take_text(&engine->store, mirror), mirror->facts.attempt, unread);
 }
 
 void final_status_put(struct entry *entry, struct shared_text text) {
-    set_final(entry, text, entry->workload->facts.attempt);
+    set_final(entry, text, entry->workload->facts.attempt, false);
+}
+
+void final_status_read(struct engine *engine, struct entry *entry) {
+    struct workload_facts *w = &entry->workload->facts;
+    AUTO_JSON last = w->final_unread ? store_parse(&entry->workload->status.final_status) : NULL;
+    AUTO_CALL call;
+    call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
+    wharf_phase phase;
+    if (!last || !aside_phase(engine, &call, last, &phase))
+        return;
+    w->final_unread = false;
+    w->status_due = true;
+    if (!phase_is_final(phase.phase))
+        final_status_drop(entry);
 }
 
 void final_status_drop(struct entry *entry) {
     if (!entry->workload->status.final_status.own)
         return;
     shared_text_clear(&entry->workload->status.final_status);
-    entry->workload->facts.has_final_status = false;
+    entry->workload->facts.has_final_status = entry->workload->facts.final_unread = false;
 }
 
 bool own_record(const struct entry *entry) {
@@ -366,6 +370,7 @@ static void retry_if_due(struct engine *engine, struct entry *entry) {
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
         retry_mirror(m);
     rival_retried(engine, entry);
+    aside_retried(entry);
 }
 
 static void drop_final(struct engine *engine, struct entry *entry) {

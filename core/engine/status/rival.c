@@ -370,32 +370,28 @@ static bool is_own(struct engine *engine, struct entry *entry) {
            entry->workload->status.status_seen == status_hash(doc_tree(&engine->store, &entry->workload->doc));
 }
 
-// The mirror has come to the same end.
-static bool has_end(struct engine *engine, struct entry *entry, struct mirror *placed, wharf_phase_kind end) {
-    wharf_phase phase;
-    const struct json *object = placed->facts.finished ? doc_tree(&engine->store, &placed->doc) : NULL;
-    return object && final_status_reached(engine, entry, object, &phase) && phase.phase == end;
-}
-
 bool rival_believes_end(struct engine *engine, struct entry *entry, wharf_phase_kind end, bool had) {
     struct workload_facts *w = &entry->workload->facts;
     struct mirror *placed = facts_placed_mirror(entry);
     // While the mirror runs, the host's own final status is the status of an earlier attempt. The write had a
     // precondition, so the status has nothing of another writer.
     bool own = is_own(engine, entry);
-    bool believed = own || (placed ? has_end(engine, entry, placed, end) : !had || w->attempt == 0);
+    bool believed = own || (placed ? placed->facts.finished && placed->phase == end : !had || w->attempt == 0);
     w->ended |= placed && own;
     w->end_untold = had && !believed;
     return believed;
 }
 
-static void report_end(struct engine *engine, struct entry *entry, struct doc *doc) {
+// False: the phase is not known yet.
+static bool report_end(struct engine *engine, struct entry *entry, struct doc *doc) {
     const struct workload *w = entry->workload;
     AUTO_CALL call;
     call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
     wharf_phase phase;
-    if (adapter_phase(&call, doc_tree(&engine->store, doc), &phase) != WHARF_OK || !phase_is_final(phase.phase))
-        return;
+    if (!aside_phase(engine, &call, doc_tree(&engine->store, doc), &phase))
+        return false;
+    if (!phase_is_final(phase.phase))
+        return true;
     attempt_history_finished(engine, entry, &phase);
     if (phase.phase == (wharf_phase_kind)w->phase)
         report_finished(engine, entry);
@@ -405,6 +401,7 @@ static void report_end(struct engine *engine, struct entry *entry, struct doc *d
             "%s in %s (attempt %u), but the status here is that of another writer (%s), and the host cannot change it",
             phase.phase == WHARF_FAILED ? "failed" : "succeeded", engine->clusters[w->facts.cluster].name,
             w->facts.attempt, w->status.rival && *w->status.rival->who ? w->status.rival->who : "unknown");
+    return true;
 }
 
 // The mirror has finished, which ends the workload, whatever the status says. The host first writes the mirror's
@@ -420,13 +417,14 @@ static void settle_end(struct engine *engine, struct entry *entry, struct mirror
     if (w->foreign_end && (w->status_due || entry->busy) && !refused)
         return;
     bool untold = w->end_untold || w->foreign_end;
+    if (untold && !report_end(engine, entry, &mirror->doc))
+        return;
     w->ended = true;
     w->foreign_end = w->end_untold = false;
     if (!untold)
         return;
     w->retain_until_ns = clock_after(engine->now.mono_ns, engine->settings.mirror_retention_ns);
     queue_entry(engine, entry);
-    report_end(engine, entry, &mirror->doc);
 }
 
 // Without a mirror, the host reports the end if this host wrote the status.
@@ -435,8 +433,7 @@ static void judge_end(struct engine *engine, struct entry *entry) {
         ask(engine, entry);
         return;
     }
-    entry->workload->facts.end_untold = false;
-    report_end(engine, entry, &entry->workload->doc);
+    entry->workload->facts.end_untold = !report_end(engine, entry, &entry->workload->doc);
 }
 
 // The controller of the management cluster has run the workload to its end. The mirror is suspended, or finished
@@ -452,9 +449,8 @@ static void end_yielding(struct engine *engine, struct entry *entry, struct mirr
 }
 
 static void check(struct engine *engine, struct entry *entry, const struct action *action) {
-    (void)action;
     struct workload_facts *w = &entry->workload->facts;
-    if (!w->exists || w->being_deleted)
+    if (!w->exists || w->being_deleted || action->waiting == WAITING_ADAPTER)
         return;
     if (entry->workload->status.rival)
         unmark_if_rested(engine, entry);
@@ -499,9 +495,9 @@ static void judge_final(struct engine *engine, struct entry *entry, const struct
     if (placed && placed->facts.finished) // settle_end follows
         return;
     if (!writers->other && *writers->own_at) {
+        if (w->end_untold && !report_end(engine, entry, &entry->workload->doc))
+            return; // asks again
         w->ended = placed;
-        if (w->end_untold)
-            report_end(engine, entry, &entry->workload->doc);
         w->end_untold = false;
         return;
     }

@@ -32,10 +32,9 @@ void status_budget_facts(const struct engine *engine, const struct entry *entry,
 
 // The final status of a mirror, which the host keeps after the deletion of the mirror until the write of the status.
 //
-// Whether a mirror's status is final. `phase` (may be NULL) is the adapter's, without texts.
-bool final_status_reached(const struct engine *engine, const struct entry *entry, const struct json *mirror,
-                          wharf_phase *phase);
-void final_status_keep(struct engine *engine, struct entry *entry, struct mirror *mirror); // takes the mirror's text
+// Takes the mirror's text, which may turn out to be no final state if the mirror is unread.
+void final_status_keep(struct engine *engine, struct entry *entry, struct mirror *mirror);
+void final_status_read(struct engine *engine, struct entry *entry);  // an unread one
 void final_status_put(struct entry *entry, struct shared_text text); // takes the text of the former workload
 void final_status_drop(struct entry *entry);
 

@@ -49,6 +49,7 @@ struct attempt {
     int64_t placed_ns, created_ns, started_ns, ended_ns;
     char *message;      // about the end, owned; or NULL
     const char *reason; // for a rejection, static ("QuotaExceeded"); or NULL
+    char *scores;       // of adapters for this placement, as text (placing.h), owned; or NULL
     uint32_t number;
     uint8_t outcome;
     bool witnessed; // by this process
@@ -98,6 +99,7 @@ struct mirror {
     uint32_t created_reported;         // the last attempt reported as created
     uint32_t namespace_retry_s;        // last retry after a change of the namespace, in monotonic seconds
     uint16_t failures, refusals, denials;
+    uint8_t phase;                    // wharf_phase_kind, the last one read
     uint8_t orphan;                   // enum orphan_state, see orphans.c
     uint8_t carry;                    // enum carry_state, since either side changed
     bool released : 1;                // an operator annotated the mirror for deletion
@@ -143,6 +145,8 @@ struct workload {
     bool listed_older : 1;           // the last list had an older version, see stale_version_must_read
     bool stub : 1;                   // doc is one (object.h)
     bool unsealed_reported : 1;      // an unsealed object with the host's marks was reported
+    bool phase_read : 1;             // of some version; `phase` is the last one
+    struct aside *aside;             // NULL: all calls had results, see aside/; owned
     struct capacity_claim *capacity; // NULL: none
     struct {
         struct attempt_history attempts;
@@ -159,6 +163,7 @@ struct workload {
         bool missing_unfinished;        // counts as unfinished there
     } membership;
     struct workload_placement {
+        char *scores;                   // of adapters for the last placement, as text, owned; or NULL
         int64_t runs_since_ns;          // in runs_in, see completions.c
         uint32_t runs_in;               // the worker; 0: not compared
         bool had_choice;                // several workers were eligible
@@ -264,6 +269,9 @@ struct mirror *entry_mirror(const struct entry *entry, size_t cluster); // or NU
 struct mirror *entry_make_mirror(struct entry *entry, size_t cluster);  // NULL when out of memory
 void entry_remove_mirror(struct store *store, struct entry *entry, struct mirror *mirror);
 const char *entry_name(const struct entry *entry);
+static inline struct entry *entry_of_key(const char *key) {
+    return (struct entry *)(void *)(key - offsetof(struct entry, key));
+}
 // The namespace, "" if there is none, into `out` (254 bytes).
 void entry_namespace(const struct entry *entry, char out[254]);
 

@@ -35,12 +35,10 @@ static void end_run(const struct engine *engine, struct entry *entry) {
 }
 
 void unstarted_observe(const struct engine *engine, struct entry *entry, struct mirror *mirror,
-                       const wharf_phase *phase, bool same) {
+                       const wharf_phase *phase) {
     wharf_phase_kind kind = phase ? phase->phase : WHARF_PENDING;
     struct mirror_facts *m = &mirror->facts;
-    if (!same)
-        m->unstarted_since_ns = 0;
-    if (!same || kind == WHARF_SUSPENDED) // the pods no longer run
+    if (kind == WHARF_SUSPENDED) // the pods no longer run
         mirror->has_run = false;
     if (phase_is_final(kind) || (kind == WHARF_ACTIVE && !phase->not_started))
         mirror->has_run = true;
@@ -241,6 +239,8 @@ bool unstarted_give_up(struct engine *engine, struct entry *entry) {
     AUTO_JSON status = message.len > 0 ? status_of(&context, text) : NULL;
     AUTO_JSON patch = NULL;
     uint64_t wanted = status ? json_hash(status) : 0;
+    if (aside_waits(entry)) // for the result
+        return true;
     bool written = status && mirror_status_patch(&context, status, &patch) == WHARF_OK && patch;
     struct request_in_flight request = {
         .type = REQUEST_STATUS, .patch_hash = mirror_patch_hash(patch), .wanted = wanted};

@@ -9,9 +9,9 @@
 #define UNSTARTED_ROUND_NS (30 * CLOCK_SECOND) // between two rounds over all workers, doubling
 #define UNSTARTED_ROUND_MAX_NS (10 * CLOCK_MINUTE)
 
-// A new state of the mirror. `phase` NULL: no status. `same`: the known object.
+// A new state of the mirror. `phase` NULL: no status.
 void unstarted_observe(const struct engine *engine, struct entry *entry, struct mirror *mirror,
-                       const wharf_phase *phase, bool same);
+                       const wharf_phase *phase);
 // A client resumed the workload: the mirror has the whole time again.
 void unstarted_resumed(const struct engine *engine, struct entry *entry);
 // Stores a report about the mirror's pods.

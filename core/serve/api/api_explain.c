@@ -146,9 +146,9 @@ static void put_attempts(const struct attempt *newest, struct writer *out) {
         const struct attempt *a = list[--count];
         api_put_object(out, NULL,
                        "attempt=%u cluster=%s placedAt=%jd createdAt=%jd startedAt=%jd endedAt=%jd outcome=%s "
-                       "reason=%s message=%s",
+                       "reason=%s message=%s scores=%s",
                        a->number, a->cluster, a->placed_ns, a->created_ns, a->started_ns, a->ended_ns,
-                       outcome_name((enum outcome)a->outcome), a->reason, a->message);
+                       outcome_name((enum outcome)a->outcome), a->reason, a->message, a->scores);
     }
     writer_end(out, ']');
 }

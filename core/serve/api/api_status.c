@@ -127,8 +127,24 @@ void api_show_status(const struct api_source *source, const struct host_snapshot
     put_election(&snapshot->election, out);
 }
 
+struct adapter_sums {
+    uint64_t errors, failures, aside;
+    enum adapter_health health;
+    const char *problem;
+};
+
+static void add_kind(const struct stats_kind *kind, struct adapter_sums *sums) {
+    sums->errors += kind->adapter_errors;
+    for (size_t f = 0; f < ADAPTER_FAILURES; f++)
+        sums->failures += kind->failures[f];
+    sums->aside += kind->aside;
+    sums->health = kind->adapter;
+    sums->problem = kind->adapter_problem;
+}
+
 static void put_adapter(const struct host_snapshot *snapshot, const struct adapter *adapter, struct writer *out) {
-    uint64_t errors = 0;
+    static const char *const healths[] = {"active", "busy", "paused"};
+    struct adapter_sums sums = {.problem = ""};
     writer_object(out, NULL);
     api_put(out, "name=%s version=%s file=%s sha256=%s", adapter->name, adapter->version, adapter->file,
             adapter->sha256);
@@ -142,10 +158,12 @@ static void put_adapter(const struct host_snapshot *snapshot, const struct adapt
         writer_end(out, '}');
         for (size_t k = 0; k < snapshot->stats.n_kinds; k++)
             if (snapshot->kinds[k] == kind)
-                errors += snapshot->stats.kinds[k].adapter_errors;
+                add_kind(&snapshot->stats.kinds[k], &sums);
     }
     writer_end(out, ']');
-    writer_uint(out, "errors", errors);
+    writer_bool(out, "scores", adapter->scorer.score);
+    api_put(out, "errors=%ju state=%s failures=%ju setAside=%ju problem=%s", sums.errors, healths[sums.health],
+            sums.failures, sums.aside, api_filled(sums.problem));
     writer_end(out, '}');
 }
 

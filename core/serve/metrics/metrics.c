@@ -11,11 +11,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static const char *const function_labels[ADAPTER_FUNCTIONS] = {
-    [FUNCTION_PHASE] = "phase",   [FUNCTION_ACCEPT] = "accept", [FUNCTION_MIRROR] = "mirror",
-    [FUNCTION_UPDATE] = "update", [FUNCTION_STATUS] = "status", [FUNCTION_POD_SETS] = "pod_sets",
-};
-
 static const char *const meter_labels[] = {
     [METER_GET] = "get",       [METER_CREATE] = "create",
     [METER_PATCH] = "patch",   [METER_PATCH_STATUS] = "patch_status",
@@ -30,11 +25,28 @@ static void print_calls(const struct host_snapshot *s, struct buffer *out) {
     for (size_t k = 0; k < s->stats.n_kinds; k++)
         for (size_t f = 0; f < ADAPTER_FUNCTIONS; f++) {
             const struct call_time *time = &s->stats.kinds[k].calls[f];
-            const struct label *labels = LABELS({"kind", s->kinds[k]->plural_group}, {"function", function_labels[f]});
+            const struct label *labels =
+                LABELS({"kind", s->kinds[k]->plural_group}, {"function", adapter_function_name(f)});
             if (time->count == 0)
                 continue;
             metrics_sample_seconds(out, "wharf_adapter_call_duration_seconds_sum", labels, time->sum_ns);
             metrics_sample(out, "wharf_adapter_call_duration_seconds_count", labels, time->count);
+        }
+}
+
+static void print_failures(const struct host_snapshot *s, struct buffer *out) {
+    static const char *const reasons[] = {
+        [ADAPTER_CRASHED] = "crash", [ADAPTER_LIMIT] = "limit", [ADAPTER_ANSWER] = "answer"};
+    const char *name = "wharf_adapter_failures_total";
+    metrics_family(out, name, "counter",
+                   "Calls that ended the adapter's process (crash, limit), or had an answer against the ABI's rules.");
+    for (size_t k = 0; k < s->stats.n_kinds; k++)
+        for (size_t r = 0; r < ADAPTER_FAILURES; r++) {
+            const struct kind *kind = s->kinds[k];
+            metrics_sample(out, name,
+                           LABELS({"adapter", kind->adapter ? kind->adapter->name : ""}, {"kind", kind->plural_group},
+                                  {"reason", reasons[r]}),
+                           s->stats.kinds[k].failures[r]);
         }
 }
 
@@ -174,6 +186,7 @@ struct error *metrics_print(const struct host_snapshot *snapshot, const struct m
                   true);
     print_unknown(snapshot, out);
     print_calls(snapshot, out);
+    print_failures(snapshot, out);
     print_latencies(snapshot, out);
     print_leader(snapshot, out);
     print_refused(&snapshot->notes, out);

@@ -28,8 +28,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/debian"
 printf 'Source: wharf\n\nPackage: wharf\nArchitecture: any\n' >"$work/debian/control"
-depends=$(cd "$work" && dpkg-shlibdeps -O --ignore-missing-info -e"$stage/usr/bin/wharf" -e"$stage/usr/bin/wharf-sandbox" \
-    -e"$stage/usr/libexec/wharf/wharf-conformance" 2>"$work/log") || { cat "$work/log" >&2; exit 1; }
+depends=$(cd "$work" && dpkg-shlibdeps -O --ignore-missing-info "$stage/usr/bin/wharf" "$stage/usr/bin/wharf-sandbox" \
+    "$stage"/usr/libexec/wharf/* 2>"$work/log") || { cat "$work/log" >&2; exit 1; }
 
 mkdir -p "$stage/DEBIAN"
 (cd "$stage" && find usr lib etc -type f | LC_ALL=C sort | xargs -d '\n' md5sum) >"$stage/DEBIAN/md5sums"

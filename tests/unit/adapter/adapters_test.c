@@ -60,6 +60,40 @@ static void larger_structs_of_a_later_minor_are_fine(void **state) {
     drop(&wanted);
 }
 
+static void adapters_rate_workers_for_their_kinds_or_for_all(void **state) {
+    (void)state;
+    static const struct {
+        const char *file;
+        size_t n_kinds, n_scorers;
+        bool every_kind;
+    } cases[] = {
+        {"scores.so", 1, 1, false},
+        {"scores_all.so", 0, 1, true},
+        {"scores_beyond.so", 1, 0, false}, // the module of an older header ends before the function
+        {"good.so", 1, 0, false},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO_TEXT file = in(built, cases[i].file);
+        struct wanted wanted = enabled("x", file);
+        struct problems problems = {.count = 0};
+        struct adapters *adapters = load(&wanted, 1, &problems);
+        assert_int_equal(problems.count, 0);
+        assert_int_equal(adapters->n_kinds, cases[i].n_kinds);
+        assert_int_equal(adapters->n_scorers, cases[i].n_scorers);
+        const struct scorer *scorer = &adapters->list[0]->scorer;
+        if (cases[i].n_scorers) {
+            assert_ptr_equal(adapters->scorers[0], scorer);
+            assert_int_equal(scorer->every_kind, cases[i].every_kind);
+            assert_ptr_equal(scorer->owner, adapters->list[0]);
+            assert_string_equal(scorer->name, "thing");
+        } else {
+            assert_null(scorer->score);
+        }
+        adapters_free(adapters);
+        drop(&wanted);
+    }
+}
+
 static void adapters_that_break_the_abi_are_refused(void **state) {
     (void)state;
     static const struct {
@@ -390,6 +424,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_adapter_is_loaded_with_all_that_is_known_of_it),
         cmocka_unit_test(larger_structs_of_a_later_minor_are_fine),
+        cmocka_unit_test(adapters_rate_workers_for_their_kinds_or_for_all),
         cmocka_unit_test(adapters_that_break_the_abi_are_refused),
         cmocka_unit_test(files_that_are_no_adapters_are_refused),
         cmocka_unit_test(a_file_that_others_may_write_is_refused),

@@ -344,13 +344,13 @@ static void replay(void **state) {
     end(&life);
 }
 
-int main(void) {
+static int run(bool isolated) {
     static struct trial trials[TESTS_MAX];
     static struct CMUnitTest tests[TESTS_MAX];
     struct shipped shipped;
     struct recordings recordings;
     size_t count = 0;
-    shipped_load(&shipped);
+    shipped_load(&shipped, isolated);
     struct error *error = recordings_load(NULL, &recordings);
     if (error) {
         fprintf(stderr, "%s\n", error_text(error));
@@ -367,8 +367,12 @@ int main(void) {
             (struct CMUnitTest){.name = recording->path, .test_func = replay, .initial_state = &trials[count]};
         count++;
     }
-    int failed = _cmocka_run_group_tests("recordings", tests, count, NULL, NULL);
+    int failed = _cmocka_run_group_tests(isolated ? "isolated" : "recordings", tests, count, NULL, NULL);
     recordings_free(&recordings);
     shipped_free(&shipped);
     return failed;
+}
+
+int main(void) {
+    return run(false) + run(true);
 }

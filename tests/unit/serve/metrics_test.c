@@ -46,10 +46,12 @@ static void what_was_counted_is_printed_under_its_labels(void **state) {
     fake.feeds[2][0].eligible = true;
     fake.clusters[2].policy = WORKER_DRAIN_MOVE;
     fake.clusters[2].leaving = true;
-    fake.kind_stats[0] = (struct stats_kind){.phases = {1, 2, 3, 4, 5}, .adapter_errors = 8};
+    fake.kind_stats[0] =
+        (struct stats_kind){.phases = {1, 2, 3, 4, 5}, .adapter_errors = 8, .failures = {3, 2, 1}, .aside = 4};
     struct stats *stats = &fake.snapshot.stats;
     stats->placements = 21;
     stats->replacements = 22;
+    stats->unscored = 24;
     stats->conflicts = 23;
     stats->orphans = 24;
     stats->events = 25;
@@ -80,8 +82,11 @@ static void what_was_counted_is_printed_under_its_labels(void **state) {
         "wharf_workloads{kind=\"jobs.batch\",phase=\"succeeded\"} 4",
         "wharf_workloads{kind=\"jobs.batch\",phase=\"failed\"} 5",
         "wharf_adapter_errors_total{kind=\"jobs.batch\"} 8",
+        "wharf_adapter_failures_total{adapter=\"\",kind=\"jobs.batch\",reason=\"limit\"} 2",
+        "wharf_workloads_set_aside{kind=\"jobs.batch\"} 4",
         "wharf_placements_total 21",
         "wharf_replacements_total 22",
+        "wharf_placements_unscored_total 24",
         "wharf_conflicts_total 23",
         "wharf_orphans_deleted_total 24",
         "wharf_events_recorded_total 25",

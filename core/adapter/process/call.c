@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/adapter/process/call.h"
+
+#include "core/base/memory.h"
+
+enum document { DOCUMENT_NONE, DOCUMENT_PLACED, DOCUMENT_NEW, DOCUMENT_PASSING };
+
+#define NO_BASE 255
+
+const char *const call_section_names[CALL_SECTIONS] = {"apiVersion", "kind", "metadata", "spec", "status"};
+
+// -- places --
+
+static size_t find_place(const struct places *places, uint64_t serial) {
+    size_t i = 0;
+    while (i < CALL_PLACES && places->list[i].serial != serial)
+        i++;
+    return i;
+}
+
+static size_t oldest_place(const struct places *places) {
+    size_t oldest = 0;
+    for (size_t i = 1; i < CALL_PLACES; i++)
+        if (places->list[i].used < places->list[oldest].used)
+            oldest = i;
+    return oldest;
+}
+
+static void empty_place(struct places *places, size_t index) {
+    places->bytes -= places->list[index].bytes;
+    places->list[index] = (struct place){.serial = 0};
+}
+
+// Those used longest ago go until the rest fits; the documents of this call are the newest.
+static size_t oldest_full(const struct places *places) {
+    size_t oldest = CALL_PLACES;
+    for (size_t i = 0; i < CALL_PLACES; i++)
+        if (places->list[i].serial && (oldest == CALL_PLACES || places->list[i].used < places->list[oldest].used))
+            oldest = i;
+    return oldest;
+}
+
+// Before a call, so that none of its own documents goes.
+static void write_dropped(struct buffer *out, struct places *places) {
+    size_t at = out->len, count = 0;
+    wire_put_u32(out, 0);
+    while (places && places->bytes > CALL_PLACES_BYTES) {
+        size_t oldest = oldest_full(places);
+        wire_put_u32(out, oldest);
+        empty_place(places, oldest);
+        count++;
+    }
+    uint32_t number = (uint32_t)count;
+    if (!out->failed)
+        memcpy(out->data + at, &number, sizeof number);
+}
+
+static void write_text(struct buffer *out, const struct json *value, size_t *len) {
+    size_t at = out->len;
+    wire_put_u32(out, 0);
+    out->failed |= !json_print(value, out);
+    *len = out->failed ? 0 : out->len - at - sizeof(uint32_t);
+    uint32_t number = (uint32_t)*len;
+    if (!out->failed)
+        memcpy(out->data + at, &number, sizeof number);
+}
+
+static void write_document(struct buffer *out, const struct json *value, struct places *places) {
+    uint64_t serial = places ? json_serial(value) : 0;
+    size_t len = 0, index = serial ? find_place(places, serial) : CALL_PLACES;
+    if (!value) {
+        wire_put_u8(out, DOCUMENT_NONE);
+    } else if (!serial) {
+        wire_put_u8(out, DOCUMENT_PASSING);
+        write_text(out, value, &len);
+    } else if (index < CALL_PLACES) {
+        places->list[index].used = ++places->clock;
+        wire_put_u8(out, DOCUMENT_PLACED);
+        wire_put_u8(out, (unsigned)index);
+    } else {
+        index = oldest_place(places);
+        empty_place(places, index);
+        wire_put_u8(out, DOCUMENT_NEW);
+        wire_put_u8(out, (unsigned)index);
+        write_text(out, value, &len);
+        places->list[index] = (struct place){.serial = serial, .used = ++places->clock, .bytes = len};
+        places->bytes += len;
+    }
+}
+
+_Static_assert(CALL_PLACES <= 256, "the number of a place is one byte");
+
+void call_write(struct buffer *out, const struct call_question *question, struct places *places) {
+    const wharf_call *call = question->call;
+    unsigned base = NO_BASE;
+    frame_begin(out, FRAME_CALL);
+    wire_put_u32(out, question->kind);
+    wire_put_u32(out, question->function);
+    wire_put_i64(out, places ? call->now_ns : 0);
+    wire_put_text(out, call->cluster);
+    wire_put_u32(out, call->attempt);
+    wire_put_text(out, call->version);
+    wire_put_u32(out, call->mirror_state);
+    write_dropped(out, places);
+    for (unsigned i = 0; i < CALL_DOCUMENTS; i++) {
+        write_document(out, question->documents[i], places);
+        if (question->base && question->base == question->documents[i])
+            base = i;
+    }
+    wire_put_u8(out, question->changed ? 1 : 0);
+    if (!question->changed)
+        return;
+    wire_put_u8(out, base);
+    delta_write(out, base == NO_BASE ? NULL : question->base, question->changed);
+}
+
+// -- in the process --
+
+static struct json *read_text(struct wire *wire) {
+    size_t len = 0;
+    const char *text = wire_bytes(wire, &len);
+    struct json *value = NULL;
+    error_free(text ? json_parse(text, len, &value) : NULL);
+    if (!value)
+        wire_fail(wire);
+    return value;
+}
+
+static void read_document(struct wire *wire, struct json *places[CALL_PLACES], struct call_received *out, size_t i) {
+    unsigned how = wire_u8(wire);
+    unsigned place = how == DOCUMENT_PLACED || how == DOCUMENT_NEW ? wire_u8(wire) : 0;
+    if (how == DOCUMENT_PASSING) {
+        out->documents[i] = out->own[i] = read_text(wire);
+    } else if (how == DOCUMENT_NEW) {
+        json_free(places[place]);
+        out->documents[i] = places[place] = read_text(wire);
+    } else if (how == DOCUMENT_PLACED) {
+        out->documents[i] = places[place];
+        if (!places[place])
+            wire_fail(wire);
+    } else if (how != DOCUMENT_NONE) {
+        wire_fail(wire);
+    }
+}
+
+static void read_dropped(struct wire *wire, struct json *places[CALL_PLACES]) {
+    for (uint32_t count = wire_u32(wire); count > 0 && !wire->failed; count--) {
+        uint32_t place = wire_u32(wire);
+        if (place >= CALL_PLACES) {
+            wire_fail(wire);
+            return;
+        }
+        json_free(TAKE(places[place]));
+    }
+}
+
+struct json *call_make_changed(const struct call_received *received) {
+    struct wire delta = received->delta;
+    AUTO_JSON value = received->base ? json_copy(received->base) : NULL;
+    if ((received->base && !value) || !delta_apply(&delta, &value, false, NULL))
+        return NULL;
+    return TAKE(value);
+}
+
+static void read_changed(struct wire *wire, struct call_received *out) {
+    if (!wire_u8(wire))
+        return;
+    unsigned base = wire_u8(wire);
+    if (base < CALL_DOCUMENTS)
+        out->base = out->documents[base];
+    else if (base != NO_BASE)
+        wire_fail(wire);
+    out->delta = *wire;
+    wire->at = wire->end;
+    out->changed = wire->failed ? NULL : call_make_changed(out);
+    if (!out->changed)
+        wire_fail(wire);
+}
+
+bool call_read(struct wire *wire, struct json *places[CALL_PLACES], struct call_received *out) {
+    *out = (struct call_received){.kind = 0};
+    if (wire_u8(wire) != FRAME_CALL)
+        return wire_fail(wire);
+    out->kind = wire_u32(wire);
+    out->function = wire_u32(wire);
+    out->context.now.wall_ns = wire_i64(wire);
+    out->context.cluster = wire_text(wire);
+    out->context.attempt = wire_u32(wire);
+    out->context.version = wire_text(wire);
+    out->context.mirror_state = wire_u32(wire);
+    read_dropped(wire, places);
+    for (size_t i = 0; i < CALL_DOCUMENTS && !wire->failed; i++)
+        read_document(wire, places, out, i);
+    if (!wire->failed)
+        read_changed(wire, out);
+    return wire_is_done(wire);
+}
+
+void call_received_free(struct call_received *received) {
+    for (size_t i = 0; i < CALL_DOCUMENTS; i++)
+        json_free(received->own[i]);
+    json_free(received->changed);
+}
+
+// -- the answer --
+
+void call_write_answer(struct buffer *out, const struct call_answer *answer) {
+    frame_begin(out, FRAME_ANSWER);
+    wire_put_u32(out, answer->result);
+    wire_put_text(out, answer->reason);
+    wire_put_text(out, answer->message);
+    wire_put_u32(out, answer->retry_after_ms);
+    wire_put_u32(out, answer->phase.phase);
+    wire_put_text(out, answer->phase.reason);
+    wire_put_text(out, answer->phase.message);
+    wire_put_i64(out, answer->phase.since_ns);
+    wire_put_u32(out, answer->phase.not_started);
+    wire_put_u8(out, answer->sections);
+    wire_put_u32(out, answer->n_logs);
+    for (size_t i = 0; i < answer->n_logs; i++) {
+        wire_put_u32(out, answer->logs[i].level);
+        wire_put_text(out, answer->logs[i].message);
+    }
+    wire_put_u32(out, answer->lost_logs);
+}
+
+bool call_read_answer(struct wire *wire, struct call_answer *out) {
+    *out = (struct call_answer){.phase.size = sizeof(wharf_phase)};
+    if (wire_u8(wire) != FRAME_ANSWER)
+        return wire_fail(wire);
+    out->result = wire_u32(wire);
+    out->reason = wire_text(wire);
+    out->message = wire_text(wire);
+    out->retry_after_ms = wire_u32(wire);
+    out->phase.phase = wire_u32(wire);
+    out->phase.reason = wire_text(wire);
+    out->phase.message = wire_text(wire);
+    out->phase.since_ns = wire_i64(wire);
+    out->phase.not_started = wire_u32(wire);
+    out->sections = wire_u8(wire);
+    out->n_logs = wire_u32(wire);
+    if (out->n_logs > CALL_LOGS)
+        return wire_fail(wire);
+    for (size_t i = 0; i < out->n_logs; i++) {
+        out->logs[i].level = wire_u32(wire);
+        out->logs[i].message = wire_text(wire);
+        if (!out->logs[i].message)
+            return wire_fail(wire);
+    }
+    out->lost_logs = wire_u32(wire);
+    out->delta = *wire;
+    return !wire->failed;
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kills the process that started this one.
+#define FARM "kill-parent"
+#include "tests/gallery/farm.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+static void harm(const wharf_call *call, const wharf_value *object, void *out) {
+    (void)call;
+    (void)object;
+    (void)out;
+    kill(getppid(), SIGKILL);
+}

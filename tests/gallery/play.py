@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run of the host with some adapters of the gallery in processes of their own, beside ten kinds under load: quiet
+times, and times in which the adapters of a group do harm, one after the other."""
+import contextlib
+import re
+import time
+
+from farms import ENDLESS, QUICK, Farm
+from load import Load
+from members import ALL
+from stage import Stage, until
+
+GROUP = 8            # adapters that do harm at the same time
+QUIET = 2.0          # seconds at least
+HARM = 3.0
+SHARE = 1.05         # of the quiet p99
+FLOOR = 0.05         # of a second, below which a difference is that of the machine
+BACK = 1.0           # seconds after which an adapter works again
+ENDS = 8             # of a process, in the first seconds of a host, at most
+
+
+def percentile(values, share):
+    assert values, "nothing of the load was seen"
+    values = sorted(values)
+    return values[min(len(values) - 1, int(share * len(values)))]
+
+
+def groups(names):
+    return [names[first:first + GROUP] for first in range(0, len(names), GROUP)]
+
+
+class Play:
+    def __init__(self, build, names):
+        self.names = names
+        self.stage = Stage(build, names)
+        self.load = Load(self.stage, self.stage.ten)
+        self.farms = {name: Farm(self.stage, name) for name in names}
+        self.client, self.worker = self.stage.client("mgmt"), self.stage.client("w1")
+        self.quiet, self.bad = [], {}   # times, and times by the names of the group
+        self.problems = {name: [] for name in names}
+        self.common = []                # problems of no single adapter
+        self.late = set()
+        self.back = {}                  # seconds until an object after the bad one has a mirror
+
+    @contextlib.contextmanager
+    def blame(self, name):
+        """A condition that does not come true is a problem of this adapter."""
+        try:
+            yield
+        except AssertionError as error:
+            self.problems[name].append(str(error))
+
+    def run(self):
+        self.stage.configure(self.names)
+        self.stage.start()
+        pid = self.stage.child.pid
+        self.stage.watch_readiness()
+        self.stage.watch_events()
+        self.load.start()
+        until("the load runs", lambda: self.load.ended > len(self.stage.ten))
+        called = [name for name in self.names if ALL[name].where != "load"]
+        self._place(called)
+        self._rest()
+        for group in groups(called):
+            began = time.monotonic()
+            self._harm(group)
+            self._window(began, HARM)
+            self.bad[tuple(group)] = [(began, time.monotonic())]
+            self._rest()
+        self._check_states()
+        if self.stage.child.poll() is not None or self.stage.child.pid != pid:
+            self.common.append(f"the host has ended with {self.stage.child.poll()}")
+        self._restart()
+        self._settle()
+
+    @staticmethod
+    def _window(began, seconds):
+        time.sleep(max(0.0, began + seconds - time.monotonic()))
+
+    def _rest(self):
+        began = time.monotonic()
+        self._window(began, QUIET)
+        self.quiet.append((began, time.monotonic()))
+
+    def _place(self, names):
+        """Before any harm an object of each kind runs in the worker."""
+        for name in names:
+            self.farms[name].make(self.client, "first", **ENDLESS)
+        for name in names:
+            with self.blame(name):
+                until(f"the first Farm of {name} runs",
+                      lambda farm=self.farms[name]: farm.status(self.client, "first").get("cluster") == "w1")
+
+    def _harm(self, names):
+        farms = [self.farms[name] for name in names]
+        for farm in farms:
+            if farm.member.follows:
+                farm.harm_by_mirror(self.worker, "first")
+            else:
+                farm.make_bad(self.client, "bad-0")
+        for farm in farms:
+            with self.blame(farm.name):
+                self._check_note(farm, "first" if farm.member.follows else "bad-0")
+                self._check_back(farm)
+        paused = [farm for farm in farms if farm.member.said and not farm.member.calls]
+        for farm in paused:
+            farm.make_bad(self.client, "bad-1")
+            farm.make_bad(self.client, "bad-2")
+        for farm in paused:
+            with self.blame(farm.name):
+                self._check_pause(farm)
+
+    def _check_note(self, farm, name):
+        if farm.member.said:
+            note = farm.await_failure(self.client, name)
+            if farm.name not in note or not re.search(farm.member.said, note):
+                self.problems[farm.name].append(f'the Event says "{note}", expected /{farm.member.said}/ and the adapter')
+
+    def _check_back(self, farm):
+        """An object of the same kind works."""
+        began = time.monotonic()
+        farm.make(self.client, "good-1", **QUICK)
+        until(f"{farm.full('good-1')} has a mirror", lambda: farm.has_mirror("good-1"))
+        self.back[farm.name] = time.monotonic() - began
+        until(f"{farm.full('good-1')} is done", lambda: farm.status(self.client, "good-1").get("state") == "done")
+
+    def _check_pause(self, farm):
+        for name in ("bad-1", "bad-2"):
+            farm.await_failure(self.client, name)
+        until(f"the kind of {farm.name} pauses", lambda: farm.is_paused)
+
+    def _check_states(self):
+        """What `wharf status` says of each adapter, or the log of one that was not loaded."""
+        text = self.stage.wharf("status", "adapters")
+        for name in self.names:
+            member = ALL[name]
+            if member.where == "load":
+                if not self.stage.logged(rf"adapter not loaded .*adapter {name}: "):
+                    self.problems[name].append("the log does not say that it was not loaded")
+                continue
+            row = next((line for line in text.splitlines() if line.startswith(f"{name} ")), "no row")
+            expected = rf"\bpaused\b.*({member.said})" if member.said and not member.calls else r"\bactive\b|\bbusy\b"
+            if not re.search(expected, row):
+                self.problems[name].append(f"wharf status adapters says \"{row}\", expected /{expected}/")
+
+    def _restart(self):
+        """The bad objects are still there: the host starts, and the processes do not end in a loop."""
+        code = self.stage.stop()
+        if code != 0:
+            self.common.append(f"SIGTERM: exit code {code}")
+        self.stage.start()
+        self.stage.watch_readiness()
+        began, ended = time.monotonic(), self.load.ended
+        until("the ten kinds work again", lambda: self.load.ended > ended + len(self.stage.ten))
+        self._window(began, HARM)
+        for name in self.names:
+            ends = len(self.stage.logged(rf"the process of an adapter has ended adapter={name} "))
+            if ends > ENDS:
+                self.problems[name].append(f"its process ended {ends} times within {HARM:.0f} s after a restart")
+
+    def _settle(self):
+        self.common += self.load.problems + self.stage.problems
+        for name, farm in self.farms.items():
+            self.problems[name] += farm.wrong_mirrors()
+
+    def measure(self):
+        """Adapters with harm to others go to `late`; returns lines with the figures."""
+        usual = percentile(self.load.latencies(self.quiet), 0.99)
+        lines = []
+        for group, windows in self.bad.items():
+            p99 = percentile(self.load.latencies(windows), 0.99)
+            lines.append(f"p99 {p99 * 1000:.1f} ms, without harm {usual * 1000:.1f} ms: {', '.join(group)}")
+            if p99 > SHARE * usual + FLOOR:
+                self.late |= set(group)
+        self.late |= {name for name, seconds in self.back.items() if seconds > BACK + usual}
+        if self.back:
+            last = max(self.back, key=self.back.get)
+            lines.append(f"back after {self.back[last]:.2f} s at the latest ({last})")
+        return lines
+
+    def close(self, keep=False):
+        self.load.stop()
+        self.stage.close(keep)

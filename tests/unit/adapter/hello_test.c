@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kinds on the channel: every field of the struct has a row in the table, and comes through.
+#include "core/adapter/process/hello.h"
+#include "core/base/text.h"
+#include "tests/support/shipped.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#define FRAME ((size_t)1 << 20)
+
+static void write_hello(const struct adapter *adapter, struct buffer *out) {
+    const wharf_kind **kinds = calloc(adapter->n_kinds + 1, sizeof *kinds);
+    static const char *missing[] = {"one", "two", NULL};
+    assert_non_null(kinds);
+    for (size_t i = 0; i < adapter->n_kinds; i++)
+        kinds[i] = &adapter->kinds[i]->abi;
+    hello_write(out, &(struct hello){.version = "1",
+                                     .missing = missing,
+                                     .kinds = kinds,
+                                     .module = {.abi_major = 1, .name = adapter->name, .version = adapter->version}});
+    free(kinds);
+}
+
+// A kind that is written again after it was read has the same bytes.
+static void kinds_of_all_adapters_come_through(void **state) {
+    (void)state;
+    struct shipped shipped;
+    shipped_load(&shipped, false);
+    assert_true(shipped.adapters->count > 5);
+    for (size_t i = 0; i < shipped.adapters->count; i++) {
+        const struct adapter *adapter = shipped.adapters->list[i];
+        AUTO_BUFFER(frame, FRAME);
+        AUTO_BUFFER(again, FRAME);
+        struct hello hello;
+        struct hello_memory *memory = NULL;
+        write_hello(adapter, &frame);
+        struct wire wire = frame_content(&frame);
+        assert_true(hello_read(&wire, &hello, &memory));
+        hello_write(&again, &hello);
+        assert_int_equal(again.len, frame.len);
+        assert_memory_equal(again.data, frame.data, frame.len);
+        struct kind *kind = NULL; // and passes the checks
+        assert_null(kind_check(hello.kinds[0], NULL, "wharf.dev/host", &kind));
+        kind_free(kind);
+        hello_memory_free(memory);
+    }
+    shipped_free(&shipped);
+}
+
+// Each place of the struct changes the bytes: a pointer to zeros is an empty text or list, a function, or a number.
+static void every_field_of_a_kind_has_a_row(void **state) {
+    (void)state;
+    static const char zeros[256];
+    const void *pointer = zeros;
+    for (size_t at = offsetof(wharf_kind, group); at < sizeof(wharf_kind); at += sizeof pointer) {
+        wharf_kind kind = {WHARF_KIND_SIZES};
+        AUTO_BUFFER(without, FRAME);
+        AUTO_BUFFER(with, FRAME);
+        hello_write_kind(&without, &kind);
+        memcpy((char *)&kind + at, &pointer, sizeof pointer);
+        hello_write_kind(&with, &kind);
+        if (without.len == with.len && memcmp(without.data, with.data, with.len) == 0)
+            fail_msg("the field at offset %zu of wharf_kind has no row", at);
+    }
+}
+
+static void a_frame_that_is_cut_or_changed_is_garbage_or_harmless(void **state) {
+    (void)state;
+    struct shipped shipped;
+    shipped_load(&shipped, false);
+    AUTO_BUFFER(frame, FRAME);
+    write_hello(shipped.adapters->list[0], &frame);
+    struct hello hello;
+    struct hello_memory *memory = NULL;
+    for (size_t len = 4; len < frame.len; len++) {
+        struct wire wire = wire_of(frame.data + 4, len - 4);
+        assert_false(hello_read(&wire, &hello, &memory));
+        assert_null(memory);
+    }
+    struct random random = {11};
+    for (int i = 0; i < 20000; i++) {
+        char *place = frame.data + 4 + random_below(&random, frame.len - 4), kept = *place;
+        *place = (char)random_below(&random, 256);
+        struct wire wire = frame_content(&frame);
+        if (hello_read(&wire, &hello, &memory))
+            hello_memory_free(memory);
+        *place = kept;
+    }
+    shipped_free(&shipped);
+}
+
+static void settings_keep_their_lines(void **state) {
+    (void)state;
+    AUTO_JSON settings = NULL;
+    assert_null(json_parse("{\"a\":[1,{\"b\":2}]}", 17, &settings));
+    json_set_line(json_get(settings, "a"), 12);
+    json_set_line(json_get(json_at(json_get(settings, "a"), 1), "b"), 14);
+    AUTO_BUFFER(frame, FRAME);
+    start_write(&frame, &(struct start_frame){.version = "1", .name = "x", .settings = settings, .limits = {1, 2, 3}});
+    struct start_frame start;
+    struct wire wire = frame_content(&frame);
+    assert_true(start_read(&wire, &start));
+    assert_int_equal(json_line(json_get(start.settings, "a")), 12);
+    assert_int_equal(json_line(json_get(json_at(json_get(start.settings, "a"), 1), "b")), 14);
+    assert_int_equal(start.limits.answer, 3);
+    assert_null(start.managed_by);
+    json_free(start.settings);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kinds_of_all_adapters_come_through),
+        cmocka_unit_test(every_field_of_a_kind_has_a_row),
+        cmocka_unit_test(a_frame_that_is_cut_or_changed_is_garbage_or_harmless),
+        cmocka_unit_test(settings_keep_their_lines),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

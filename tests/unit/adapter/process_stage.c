@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/adapter/process_stage.h"
+
+#include <time.h>
+
+void stage_begin(struct stage *stage, const char *file, bool patient) {
+    stage_begin_limited(stage, file, patient, (struct adapter_limits){.cpu_ns = 0});
+}
+
+void stage_begin_limited(struct stage *stage, const char *file, bool patient, struct adapter_limits limits) {
+    stage->build = text_directory(built);
+    stage->program = text_format("%s/wharf-adapter", stage->build);
+    AUTO_TEXT path = text_format("%s/%s", stage->build, file);
+    AUTO_JSON settings = json_new_object();
+    const struct adapter_wanted wanted = {.name = "tested", .file = path, .file_given = true, .settings = settings};
+    const struct adapters_options options = {.controller_name = "wharf.dev/host",
+                                             .wanted = &wanted,
+                                             .n_wanted = 1,
+                                             .isolation = ISOLATION_ALL,
+                                             .limits = limits,
+                                             .program = stage->program,
+                                             .patient = patient};
+    struct problems problems = {.count = 0};
+    assert_null(adapters_load(&options, &problems, &stage->adapters));
+    if (problems.count > 0)
+        fail_msg("%s", problems.list[0]);
+    assert_int_equal(stage->adapters->count, 1);
+    stage->kind = stage->adapters->kinds[0];
+}
+
+void stage_end(struct stage *stage) {
+    adapters_free(stage->adapters);
+    free(stage->build);
+    free(stage->program);
+}
+
+void stage_call(const struct stage *stage, struct adapter_call *call) {
+    adapter_call_begin(call, &(struct call_context){.kind = &stage->kind->abi,
+                                                    .given = stage->kind->given,
+                                                    .now = clock_now(),
+                                                    .version = "v1",
+                                                    .object = "default/one"});
+}
+
+struct json *stage_object(const char *text) {
+    struct json *value = NULL;
+    assert_null(json_parse(text, strlen(text), &value));
+    return value;
+}
+
+struct adapter_state stage_state(const struct stage *stage) {
+    struct adapter_state state;
+    assert_true(adapter_process_state(stage->adapters->list[0], &state));
+    return state;
+}
+
+void stage_await_run(const struct stage *stage, uint64_t starts) {
+    int64_t until_ns = clock_ticks() + PATIENCE_NS;
+    while (stage_state(stage).starts < starts || stage_state(stage).state != ADAPTER_RUNS) {
+        assert_true(clock_ticks() < until_ns);
+        nanosleep(&(struct timespec){.tv_nsec = CLOCK_MS}, NULL);
+    }
+}
