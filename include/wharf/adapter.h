@@ -10,8 +10,7 @@
 //
 // Loading
 //   An adapter is a shared object that exports exactly one symbol, the constant `wharf_module_v1` (type wharf_module).
-//   The host opens the object with RTLD_NOW | RTLD_LOCAL, checks all data before the first call, and never unloads the
-//   object.
+//   The host opens it with RTLD_NOW | RTLD_LOCAL, checks all data before the first call, and never unloads it.
 //
 // Threads
 //   The host may call functions of an adapter from any thread, and several at once, also for the same object. Only
@@ -41,14 +40,11 @@
 //   after a restart, and the result depends only on the present state.
 //
 // Compatibility
-//   The major version is in the symbol's name. Within major version 1:
-//     - structs grow only at their end. A struct begins with its size, or the struct that holds a list has the size of
-//       its elements. A reader compares the writer's size, and takes a missing field as zero;
-//     - meanings, types, offsets, numbers and signatures never change;
-//     - an adapter that works without a new function of wharf_host checks WHARF_HAS; any other adapter requires the
-//       host's minor version (wharf_module.abi_minor);
-//     - the host passes a new enumerator to an adapter only where the comment says "unknown values: ...".
-//   So an adapter built against 1.0 runs on every host 1.x. One built against 1.x states the version that it needs.
+//   The major version is in the symbol's name. Within major version 1, structs grow only at their end, and nothing else
+//   changes. A struct begins with its size, or the struct that holds a list has the size of its elements: a reader
+//   takes a missing field as zero. An adapter that works without a new function of wharf_host checks WHARF_HAS; any
+//   other one requires the host's minor version (wharf_module.abi_minor). The host passes a new enumerator to an
+//   adapter only where the comment says "unknown values: ...". So an adapter built against 1.0 runs on every host 1.x.
 
 #ifndef WHARF_ADAPTER_H
 #define WHARF_ADAPTER_H
@@ -75,8 +71,7 @@ extern "C" {
 // Ends the fields that an adapter fills. A field that its initializer leaves out is zero; in C++ compilers warn about
 // it without this.
 #ifdef __cplusplus
-#define WHARF_0                                                                                                        \
-    {}
+#define WHARF_0 = {}
 #else
 #define WHARF_0
 #endif
@@ -84,15 +79,13 @@ extern "C" {
 // True if the struct that `pointer` points to, as its writer built it, has `field`.
 #define WHARF_HAS(type, pointer, field) ((pointer)->size >= offsetof(type, field) + sizeof((pointer)->field))
 
-// Enumerations are 32-bit integers: the size of an enum depends on the compiler.
-
 // Values --------------------------------------------------------------------------------------------------------------
 
 // A JSON value, opaque: only the services read and change values. A `const wharf_value *` must not be changed. Numbers
 // keep their digits, and members their order.
 typedef struct wharf_value wharf_value;
 
-// The type of a value. Unknown values: there will be none, since JSON has no other types.
+// The type of a value. Enumerations are 32-bit integers: the size of an enum depends on the compiler.
 typedef uint32_t wharf_type;
 enum {
     WHARF_ABSENT = 0, // the type of NULL
@@ -108,8 +101,7 @@ enum {
 typedef uint32_t wharf_result;
 enum {
     WHARF_OK = 0,     // the output is filled
-    WHARF_RETRY = 1,  // not now: the host calls again after wharf_answer.retry_after_ms (0: the host chooses the delay)
-                      // and ignores the output
+    WHARF_RETRY = 1,  // not now: the host calls again after wharf_answer.retry_after_ms, and ignores the output
     WHARF_REFUSED = 2 // impossible for the workload in its present form: the host reports wharf_answer.message in an
                       // Event, calls again when the workload or the mirror changes, and ignores the output
 };
@@ -124,7 +116,7 @@ typedef struct wharf_answer {
     size_t size;             // set by the host
     const char *reason;      // CamelCase word, as in Event.reason; NULL: the host's own
     const char *message;     // one sentence, UTF-8; the first 1,024 bytes are used (Event.note); NULL: none
-    uint32_t retry_after_ms; // with WHARF_RETRY
+    uint32_t retry_after_ms; // with WHARF_RETRY; 0: the host chooses the delay
 } wharf_answer;
 
 // The state of the mirror during a call. Unknown values: as WHARF_MIRROR_NONE.
@@ -132,8 +124,7 @@ typedef uint32_t wharf_mirror_state;
 enum {
     WHARF_MIRROR_NONE = 0,    // there is none: the workload is not placed yet, or the mirror is known to be gone
     WHARF_MIRROR_PRESENT = 1, // the call has the mirror as last seen
-    WHARF_MIRROR_LOST = 2 // given up: the worker cluster has been unreachable for longer than workerLostTimeout, and
-                          // the mirror may still run there
+    WHARF_MIRROR_LOST = 2     // given up after workerLostTimeout: the mirror may still run in the worker
 };
 
 // The context of a call. Valid during the call.
@@ -212,10 +203,8 @@ typedef struct wharf_host {
     wharf_value *(*parse)(const wharf_call *call, const char *text, size_t len);
     // Compact JSON, NUL-terminated; of NULL: NULL. `len` may be NULL.
     const char *(*print)(const wharf_call *call, const wharf_value *value, size_t *len);
-    // printf.
-    const char *(*format)(const wharf_call *call, const char *format, ...)WHARF_PRINTF(2, 3);
-    // metav1.Time.
-    const char *(*format_time)(const wharf_call *call, int64_t ns);
+    const char *(*format)(const wharf_call *call, const char *format, ...)WHARF_PRINTF(2, 3); // printf
+    const char *(*format_time)(const wharf_call *call, int64_t ns);                           // metav1.Time
     // `size` zeroed bytes, aligned for anything; they live as values do.
     void *(*memory)(const wharf_call *call, size_t size);
 
@@ -276,17 +265,15 @@ typedef struct wharf_phase {
 //   {"/status/conditions", "Complete", .phase = WHARF_SUCCEEDED}: the array has a condition of this type that is True
 //   {"/status/conditions", "Succeeded", "False", .phase = WHARF_FAILED}: ... that is False
 //   {"/status/state", "ready", .phase = WHARF_ACTIVE}: a string, boolean or number is this one (see wharf_host.is)
-//   {"/status/endedAt", .phase = WHARF_SUCCEEDED, .flags = WHARF_RULE_EXISTS}: the field exists
 typedef struct wharf_phase_rule {
     const char *pointer WHARF_0; // to an array of conditions or to a scalar, below /status; NULL ends the list
     const char *value WHARF_0;   // type of a condition, or the scalar as text; WHARF_RULE_EXISTS or `values` need none
     const char *status WHARF_0;  // of the condition; NULL: "True"
     const char *reason WHARF_0;  // of the condition; NULL: any
     wharf_phase_kind phase WHARF_0;
-    uint32_t flags WHARF_0; // WHARF_RULE_...
-    // Since 1.2.
-    const char *const *values WHARF_0; // more values, each of which matches as `value` does; ends with NULL
-    const char *key WHARF_0; // a condition's member that has its type; NULL: "type". "status" needs WHARF_RULE_EXISTS
+    uint32_t flags WHARF_0;            // WHARF_RULE_...
+    const char *const *values WHARF_0; // since 1.2: more values, which match as `value` does; ends with NULL
+    const char *key WHARF_0; // since 1.2: the member with the type; NULL: "type". "status" needs WHARF_RULE_EXISTS
 } wharf_phase_rule;
 
 // The rule applies only while the kind's `suspend` field suspends the object. A controller that reports "suspended" for
@@ -311,11 +298,11 @@ enum {
 // carried before once the workload no longer has it. The host does not carry a change of any other field of the spec,
 // and reports such a change in an Event on the workload.
 typedef struct wharf_carried {
-    const char *pointer WHARF_0; // a pattern, "/spec/replicatedJobs/*/replicas". Items of two arrays correspond if
-                                 // they have the same member `key`; items without that member, if they have the same
-                                 // index and both arrays have the same length. NULL ends the list
-    const char *key WHARF_0;     // "groupName"; NULL: "name"
-    uint32_t when WHARF_0;       // WHARF_CARRY_...
+    // A pattern, "/spec/replicatedJobs/*/replicas". Items of two arrays correspond by their member `key`; items without
+    // that member by the index, in arrays of the same length. NULL ends the list.
+    const char *pointer WHARF_0;
+    const char *key WHARF_0; // "groupName"; NULL: "name"
+    uint32_t when WHARF_0;   // WHARF_CARRY_...
 } wharf_carried;
 
 // Elements of a list of carried fields: the fields of a PodTemplateSpec that affect scheduling and may change while the
@@ -334,9 +321,8 @@ typedef struct wharf_pods {
     // Pointers to integers, ends with NULL: the number of pods is their product. A "*" is the same item as at this
     // place of `templates`. An absent field counts as 1. NULL: one pod.
     const char *const *counts WHARF_0;
-    // Since 1.2.
-    const char *fallback WHARF_0; // a pattern for the templates of pods that have none at `templates`, with the same
-                                  // path up to the last "*". NULL: without a template, there are no pods
+    const char *fallback WHARF_0; // since 1.2: a pattern for the templates of pods that have none at `templates`, with
+                                  // the same path up to the last "*". NULL: without a template, there are no pods
     int32_t offset WHARF_0;       // added to the last of `counts`: -1 for a size that includes a leader with other pods
     uint32_t flags WHARF_0;       // WHARF_PODS_...
 } wharf_pods;
@@ -389,7 +375,6 @@ typedef struct wharf_status_change {
     { WHARF_REMOVE, WHARF_ALWAYS, pattern, NULL, NULL, NULL }
 
 // Bits of wharf_kind.flags. A host refuses an adapter with unknown bits.
-//
 // The CRD has no status subresource: the host patches the status with the object. Excludes observed_generation, since
 // each such write is a new generation.
 #define WHARF_KIND_NO_STATUS_SUBRESOURCE UINT32_C(1)
@@ -417,24 +402,23 @@ typedef struct wharf_kind {
     const char *managed_by_builtin
         WHARF_0; // the value for the kind's own controller, never managed by the host, or NULL
     const char *const *managed_by_allowed WHARF_0; // the closed set that the API accepts besides the built-in value.
-                                                   // NULL: any domain-prefixed path of at most 63 characters; then
-                                                   // the host's own name (controllerName) is the default
+                                                   // NULL: any domain-prefixed path of at most 63 characters
     const char *managed_by_default WHARF_0; // the value that the host manages if the configuration names none; NULL:
                                             // the first of managed_by_allowed, or else controllerName
 
     // -- Suspending --
-    const char *suspend WHARF_0; // pointer to the field that suspends; NULL: the kind cannot be suspended. Since 1.2
-                                 // it may be a label or an annotation, which the host always carries
+    const char *suspend
+        WHARF_0; // pointer to the field that suspends, since 1.2 also a label or an annotation; NULL: none
     const char *suspend_value WHARF_0; // the value that means suspended, see wharf_host.is; NULL: "true"
 
     // -- The mirror --
     const wharf_carried *carried WHARF_0; // spec fields that may change after creation and are carried to an existing
                                           // mirror; `suspend` must be among them, unless it is a label or an annotation
-    const char *const *removed WHARF_0;   // patterns of fields that a mirror must not have: self-deletion (TTLs),
-                                          // inner managedBy fields, fields that the worker's API server sets. Later
-                                          // updates do not carry these fields either. The host always removes
-                                          // managedBy, and all metadata except name, namespace, labels and annotations
-    const wharf_pods *pods WHARF_0;       // see also the function pod_sets
+    const char *const *removed
+        WHARF_0; // patterns of fields that a mirror must not have: self-deletion (TTLs),
+                 // inner managedBy fields, fields that the worker's API server sets. The host always removes managedBy,
+                 // and all metadata except name, namespace, labels and annotations
+    const wharf_pods *pods WHARF_0; // see also the function pod_sets
 
     // -- The status --
     // Patterns of fields below /status that the host does not copy, since they have a meaning only in the worker
@@ -476,8 +460,8 @@ typedef struct wharf_kind {
     // Completes a mirror before its creation, after the host has applied the data above. `mirror` is the whole object
     // to be created; the function may change spec, labels and annotations. Name, namespace and the marks that begin
     // with wharf.dev/ belong to the host, which sets them again after the call. An adapter may add its own annotations,
-    // with a prefix that ends in .wharf.dev or that the workload does not use: these stay with the mirror, and `status`
-    // can read them. So an annotation can record the workload's state at the creation of the mirror. NULL: nothing to
+    // with a prefix that ends in .wharf.dev or that the workload does not use, for example to record the workload's
+    // state at the creation of the mirror: these stay with the mirror, and `status` can read them. NULL: nothing to
     // add.
     wharf_result (*mirror)(const wharf_call *call, const wharf_value *workload, wharf_value *mirror) WHARF_0;
 
@@ -506,26 +490,22 @@ typedef struct wharf_kind {
     // `pods` is sufficient.
     wharf_result (*pod_sets)(const wharf_call *call, const wharf_value *workload, wharf_value *sets) WHARF_0;
 
-    // -- Since 1.1 --
-
-    // The changes that the kind's own controller makes to the status of an object that failed before any pod ran. The
-    // host makes these changes once to a workload that no cluster has accepted within giveUpAfter and that has no
-    // mirror, and then calls `status` without a mirror. The phase that follows must be FAILED; otherwise the host
+    // Since 1.1. The changes that the kind's own controller makes to the status of an object that failed before any pod
+    // ran. The host makes these changes once to a workload that no cluster has accepted within giveUpAfter and that has
+    // no mirror, and then calls `status` without a mirror. The phase that follows must be FAILED; otherwise the host
     // writes nothing. NULL: the kind has no such status; the host reports an Event, and the workload waits for the
     // annotation wharf.dev/retry.
     const wharf_status_change *gave_up_status WHARF_0;
 
-    // -- Since 1.2 --
-
-    // More values of the `suspend` field that mean suspended, besides suspend_value; ends with NULL. The host itself
-    // writes suspend_value. NULL: none.
+    // Since 1.2. More values of the `suspend` field that mean suspended, besides suspend_value; ends with NULL. The
+    // host itself writes suspend_value. NULL: none.
     const char *const *suspend_values WHARF_0;
-    // The reason why `start` cannot make this kind of the settings, a sentence like its result: the host refuses the
-    // kind, and uses the adapter's other kinds. It reads no other field but `kind`. NULL: none.
+    // Since 1.2. The reason why `start` cannot make this kind of the settings, a sentence like its result: the host
+    // refuses the kind, and uses the adapter's other kinds. It reads no other field but `kind`. NULL: none.
     const char *refused WHARF_0;
-    // The type in which the host writes suspend_value: WHARF_BOOL, WHARF_NUMBER or WHARF_STRING. WHARF_ABSENT: the type
-    // of the value that the object has; if it has none, boolean or number if suspend_value is the text of one, else
-    // string. A label or annotation is a string.
+    // Since 1.2. The type in which the host writes suspend_value: WHARF_BOOL, WHARF_NUMBER or WHARF_STRING.
+    // WHARF_ABSENT: the type of the value that the object has; if it has none, boolean or number if suspend_value is
+    // the text of one, else string. A label or annotation is a string.
     wharf_type suspend_type WHARF_0;
 } wharf_kind;
 
@@ -544,8 +524,7 @@ typedef struct wharf_module {
     uint32_t abi_minor WHARF_0;             // the least minor version of a host that the adapter needs
     const char *name WHARF_0;               // short name, RFC 1123 label: "job"
     const char *version WHARF_0;            // of the adapter: "1.2.0"
-    const wharf_kind *const *kinds WHARF_0; // ends with NULL. NULL or empty only if `start` sets the kinds, or
-                                            // with `score`
+    const wharf_kind *const *kinds WHARF_0; // ends with NULL. May be NULL or empty with `start` or `score`
     // A variable of the adapter in which the host stores the pointer to its services, before the first call. NULL: the
     // adapter uses no services.
     const wharf_host **host WHARF_0;
@@ -560,12 +539,10 @@ typedef struct wharf_module {
     // "/kinds/0/plural: found 7, expected a string"; the host adds file and line. NULL: no setup is needed.
     const char *(*start)(const wharf_host *host, const wharf_value *settings, const wharf_kind *const **kinds)WHARF_0;
 
-    // -- Since 1.2 --
-
-    // Rates the workers that may get a workload. Called before a placement with a choice: two or more eligible workers,
-    // and no annotation wharf.dev/cluster-names. An adapter with kinds is asked for these alone, an adapter without
-    // kinds for every kind. The rules for functions of a kind apply: from any thread, several at once, a pure function
-    // of the arguments; all values end with the call.
+    // Since 1.2. Rates the workers that may get a workload. Called before a placement with a choice: two or more
+    // eligible workers, and no annotation wharf.dev/cluster-names. An adapter with kinds is asked for these alone, an
+    // adapter without kinds for every kind. The rules for functions of a kind apply: from any thread, several at once,
+    // a pure function of the arguments; all values end with the call.
     //   pod_sets  the pods of the workload, as in wharf_kind.pod_sets; NULL: unknown
     //   workers   an array of the eligible workers, ordered by name. Later versions may add members:
     //               {"name": "w1",
@@ -587,8 +564,7 @@ typedef struct wharf_module {
                           const wharf_value *workers, wharf_value *scores) WHARF_0;
 } wharf_module;
 
-// The one symbol.
-WHARF_EXPORT extern const wharf_module wharf_module_v1;
+WHARF_EXPORT extern const wharf_module wharf_module_v1; // the one symbol
 
 // The minor version of a host that WHARF_MODULE asks for: that of this header, unless defined before it is included.
 #ifndef WHARF_NEEDS_MINOR
@@ -610,8 +586,7 @@ WHARF_EXPORT extern const wharf_module wharf_module_v1;
 #ifdef __cplusplus
 }
 
-// For C++17, which has no designated initializers for the macros above: a kind with the sizes and a module with the
-// versions, to be filled field by field.
+// For C++17, which has no designated initializers: a kind with its sizes, and a module with its versions.
 inline constexpr wharf_kind wharf_new_kind() {
     return {sizeof(wharf_kind), sizeof(wharf_carried), sizeof(wharf_pods), sizeof(wharf_phase_rule),
             sizeof(wharf_status_change)};

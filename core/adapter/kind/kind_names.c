@@ -152,9 +152,9 @@ static struct error *check_suspend_values(const wharf_kind *kind) {
     if (!*value)
         return kind_wrong("suspend_value", "", "a value, or NULL for true");
     TRY(kind_check_list("suspend_values", kind->suspend_values, &count));
-    for (size_t i = 0; i < count; i++)
-        if (!kind->suspend_values[i][0] || strcmp(kind->suspend_values[i], value) == 0)
-            return kind_wrong("suspend_values", kind->suspend_values[i], "values other than suspend_value");
+    for (const char *const *more = kind->suspend_values; more && *more; more++)
+        if (!**more || strcmp(*more, value) == 0)
+            return kind_wrong("suspend_values", *more, "values other than suspend_value");
     static const enum json_type types[] = {
         [WHARF_BOOL] = JSON_BOOL, [WHARF_NUMBER] = JSON_NUMBER, [WHARF_STRING] = JSON_STRING};
     if (kind->suspend_type == WHARF_ABSENT)

@@ -138,7 +138,7 @@ static const char *or_text(const char *text, const char *otherwise) {
 
 // Whether `rule` matches only where `earlier` does.
 static bool is_narrower(const wharf_phase_rule *rule, const wharf_phase_rule *earlier) {
-    if (strcmp(earlier->pointer, rule->pointer) != 0 ||
+    if (!text_equal(earlier->pointer, rule->pointer) ||
         ((earlier->flags & WHARF_RULE_WHILE_SUSPENDED) != 0 && (rule->flags & WHARF_RULE_WHILE_SUSPENDED) == 0))
         return false;
     if (!phase_rule_has_value(earlier) || !phase_rule_has_value(rule))
