@@ -51,6 +51,8 @@ class AdapterNew(unittest.TestCase):
             (crd({"type": "object", "x-kubernetes-preserve-unknown-fields": True}), "FILE:1: One: spec.versions: v1: found no schema with properties"),
             (crd({"type": "object", "properties": {"status": {"type": "object"}}}), "FILE:1: One: spec.versions: v1: found no spec in the schema, expected one\n"),
             (crd({"type": "object", "properties": {"spec": {"type": "object"}}}), "v1: found no status in the schema, expected one: the host copies it\n"),
+            (crd({"type": "object", "properties": {"spec": {"type": "object"}, "status": {"type": "string"}}}),
+             "One: cannot make an object: the types of the schema are contradictory"),
             (json.dumps(crd()) + "\n---\n" + json.dumps(crd(names={"kind": "Two", "plural": "twos"})),
              "FILE: found 2 CRDs (One, Two), expected one: --kind names its kind\n"),
         ]
@@ -105,6 +107,13 @@ class AdapterNew(unittest.TestCase):
             source = file.read()
         self.assertIn("// No field for the manager was found: a label names the manager.", source)
         self.assertIn("// suspend: No field for suspension was found", source)
+
+    def test_lists_where_mappings_belong_are_no_fields(self):
+        schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": ["x", {"a": 1}], "required": {"b": 1}},
+                                                   "status": {"type": "object", "properties": [3], "items": [1]}}}
+        code, out, err = self.run_new("one", "--crd", self.write(crd(schema)))
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("suspend: No field", out)
 
     def test_texts_of_the_schema_cannot_leave_their_place(self):
         """Names and descriptions that end a string, a comment or a line."""

@@ -111,6 +111,7 @@ const struct guess_row *description_row(const struct description *description, e
 // schema.c
 struct error *places_find(struct description *description, const char *root, struct schema_places *out);
 void places_free(struct schema_places *places);
+const struct json *schema_properties(const struct json *schema); // the first one, or NULL
 const struct json *schema_property(const struct json *schema, const char *name);
 bool schema_is(const struct json *schema, const char *type);
 const char *schema_text(const struct json *schema); // the description, or ""

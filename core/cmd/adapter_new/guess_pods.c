@@ -52,8 +52,7 @@ static size_t prefix_length(const char *name) {
 static const char *number_named_after(const struct schema_place *parent, const char *template_) {
     static const char *const ends[] = {"Replicas", "Count", "s", "Parallelism", "Instances", NULL};
     size_t len = prefix_length(template_);
-    const struct json *properties = json_get(parent->schema, "properties");
-    for (const struct json *p = json_first(properties); p && len > 0; p = json_next(p)) {
+    for (const struct json *p = schema_properties(parent->schema); p && len > 0; p = json_next(p)) {
         const char *name = json_key(p), *rest = name + (strncasecmp(name, "num", 3) == 0 ? 3 : 0);
         if (strncasecmp(rest, template_, len) == 0 && text_is_one_of(rest + len, ends) && has_number(parent, name))
             return name;
