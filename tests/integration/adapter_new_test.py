@@ -99,6 +99,15 @@ class AdapterNew(unittest.TestCase):
                     with open(f"{self.folder}/{language}/{name}", encoding="utf-8") as file:
                         self.assertNotRegex(file.read(), r"@[A-Z]+@", name)    # of a template
 
+    def test_the_readme_says_how_an_object_is_delegated(self):
+        schema = json.loads(json.dumps(OBJECT))
+        self.assertEqual(self.run_new("one", "--crd", self.write(crd(schema)), "-o", "label")[0], 0)
+        schema["properties"]["spec"]["properties"]["managedBy"] = {"type": "string"}
+        self.assertEqual(self.run_new("one", "--crd", self.write(crd(schema)), "-o", "field")[0], 0)
+        for folder, words in (("label", "with the label `example.com/managed-by: wharf`."), ("field", "with `spec.managedBy: wharf.dev/host`.")):
+            with open(f"{self.folder}/{folder}/README.md", encoding="utf-8") as file:
+                self.assertIn(words, file.read())
+
     def test_what_was_not_guessed_is_said(self):
         _, out, _ = self.run_new("one", "--crd", self.write(crd()))
         for member in ("suspend: No field for suspension was found", "pods: No pod template was found", "carried: ", "removed: "):
