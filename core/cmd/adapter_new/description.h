@@ -65,6 +65,10 @@ struct guess_row {
     const char *why;                       // a comment; NULL: none
 };
 
+// The fields of WHARF_CARRIED_POD_TEMPLATE; ends with NULL.
+#define TEMPLATE_FIELDS 5
+extern const char *const template_fields[TEMPLATE_FIELDS + 1];
+
 struct guess_rows {
     struct guess_row *list;
     size_t count;

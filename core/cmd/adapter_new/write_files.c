@@ -88,9 +88,9 @@ static const char *life_name(struct description *d, size_t index) {
     const struct guess_row *rule = &rules->list[index];
     size_t number = 1;
     for (size_t i = 0; i < index; i++)
-        number += strcasecmp(rules->list[i].value, rule->value) == 0;
+        number += rule->value && strcasecmp(rules->list[i].value, rule->value) == 0;
     AUTO_BUFFER(name, 4096);
-    for (const char *c = rule->value; *c; c++)
+    for (const char *c = rule->value ? rule->value : strrchr(rule->text, '/') + 1; *c; c++)
         buffer_char(&name, isalnum((unsigned char)*c) ? (char)tolower((unsigned char)*c) : '-');
     if (rule->status)
         buffer_printf(&name, "-%s", strcmp(rule->status, "False") == 0 ? "false" : "true");

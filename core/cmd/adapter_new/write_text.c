@@ -44,6 +44,8 @@ void write_template(const struct description *d, const char *source, const char 
     bool is_new = false; // has a flag of ABI 1.2
     for (size_t i = 0; i < d->members[PODS].count; i++)
         is_new |= d->members[PODS].list[i].flags != 0;
+    for (size_t i = 0; i < d->members[PHASES].count; i++)
+        is_new |= d->members[PHASES].list[i].flags == WHARF_RULE_EXISTS;
     const char *const words[][2] = {{"@MINOR@", is_new ? "2" : "0"}, {"@NAME@", d->name},     {"@KIND@", d->kind},
                                     {"@GROUP@", d->group},           {"@PLURAL@", d->plural}, {"@SOURCE@", source}};
     for (const char *at = template_; *at;) {
