@@ -14,7 +14,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 OWN = os.path.join(_HERE, "..", "unit", "cmd", "crds")
 REAL = os.environ.get("WHARF_CRDS") or os.path.join(_HERE, "..", "..", "..", "shared", "crds")
 EXAMPLE = "share/doc/wharf/examples/adapter-c/crd.yaml"
-KINDS = {"services.yaml": ("Fleet", "Film")}    # of files with several CRDs
+KINDS = {"services.yaml": ("Fleet", "Film", "Export", "Mount")}    # of files with several CRDs
 NO_WORKLOADS = re.compile(r"scope: found Cluster|found no status in the schema")
 # language, variable of the Makefile, compilers. The first one builds all small CRDs, the first of all the projects' own as well,
 # the others one file.
@@ -80,7 +80,7 @@ def what_it_does(author, folder, full):
     for life in sorted(os.listdir(f"{folder}/objects")):
         with open(f"{folder}/objects/{life}", encoding="utf-8") as file:
             status = file.read().rpartition("---\n")[2]
-        if "\nstatus:" in f"\n{status}":
+        if "\nstatus:\n" in f"\n{status}":    # not an empty one
             with open(f"{folder}/status.yaml", "w", encoding="utf-8") as file:
                 file.write(re.sub(r"\nphase: .*", "", status.partition("status:\n")[2]))
             said += author.must("wharf plan --config wharf.yaml -f objects/sample.yaml --status status.yaml", folder)

@@ -51,6 +51,8 @@ class AdapterNew(unittest.TestCase):
             (crd({"type": "object", "x-kubernetes-preserve-unknown-fields": True}), "FILE:1: One: spec.versions: v1: found no schema with properties"),
             (crd({"type": "object", "properties": {"status": {"type": "object"}}}), "FILE:1: One: spec.versions: v1: found no spec in the schema, expected one\n"),
             (crd({"type": "object", "properties": {"spec": {"type": "object"}}}), "v1: found no status in the schema, expected one: the host copies it\n"),
+            (crd({"type": "object", "properties": {"spec": {"type": "object"}, "status": {"type": "string"}}}),
+             "One: cannot make an object: the types of the schema are contradictory"),
             (json.dumps(crd()) + "\n---\n" + json.dumps(crd(names={"kind": "Two", "plural": "twos"})),
              "FILE: found 2 CRDs (One, Two), expected one: --kind names its kind\n"),
         ]
@@ -70,7 +72,7 @@ class AdapterNew(unittest.TestCase):
         for name in ("Fleet", "fleet", "fleets"):
             self.assertIn("kind: Fleet\n", self.run_new("--generic", "--crd", path, "--kind", name)[1])
         self.assertEqual(self.run_new("--generic", "--crd", path, "--kind", "ship")[2],
-                         f"error: {path}: found no CRD of kind ship, expected one of Fleet, Film\n")
+                         f"error: {path}: found no CRD of kind ship, expected one of Fleet, Film, Export, Mount\n")
 
     def test_nothing_is_overwritten(self):
         path = self.write(crd())
@@ -97,6 +99,15 @@ class AdapterNew(unittest.TestCase):
                     with open(f"{self.folder}/{language}/{name}", encoding="utf-8") as file:
                         self.assertNotRegex(file.read(), r"@[A-Z]+@", name)    # of a template
 
+    def test_the_readme_says_how_an_object_is_delegated(self):
+        schema = json.loads(json.dumps(OBJECT))
+        self.assertEqual(self.run_new("one", "--crd", self.write(crd(schema)), "-o", "label")[0], 0)
+        schema["properties"]["spec"]["properties"]["managedBy"] = {"type": "string"}
+        self.assertEqual(self.run_new("one", "--crd", self.write(crd(schema)), "-o", "field")[0], 0)
+        for folder, words in (("label", "with the label `example.com/managed-by: wharf`."), ("field", "with `spec.managedBy: wharf.dev/host`.")):
+            with open(f"{self.folder}/{folder}/README.md", encoding="utf-8") as file:
+                self.assertIn(words, file.read())
+
     def test_what_was_not_guessed_is_said(self):
         _, out, _ = self.run_new("one", "--crd", self.write(crd()))
         for member in ("suspend: No field for suspension was found", "pods: No pod template was found", "carried: ", "removed: "):
@@ -105,6 +116,13 @@ class AdapterNew(unittest.TestCase):
             source = file.read()
         self.assertIn("// No field for the manager was found: a label names the manager.", source)
         self.assertIn("// suspend: No field for suspension was found", source)
+
+    def test_lists_where_mappings_belong_are_no_fields(self):
+        schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": ["x", {"a": 1}], "required": {"b": 1}},
+                                                   "status": {"type": "object", "properties": [3], "items": [1]}}}
+        code, out, err = self.run_new("one", "--crd", self.write(crd(schema)))
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("suspend: No field", out)
 
     def test_texts_of_the_schema_cannot_leave_their_place(self):
         """Names and descriptions that end a string, a comment or a line."""

@@ -4,6 +4,10 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 
+const char *const template_fields[TEMPLATE_FIELDS + 1] = {"/metadata/labels",      "/metadata/annotations",
+                                                          "/spec/nodeSelector",    "/spec/tolerations",
+                                                          "/spec/schedulingGates", NULL};
+
 void description_cleanup(struct description *description) {
     places_free(&description->spec);
     places_free(&description->status);

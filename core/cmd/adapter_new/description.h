@@ -65,6 +65,10 @@ struct guess_row {
     const char *why;                       // a comment; NULL: none
 };
 
+// The fields of WHARF_CARRIED_POD_TEMPLATE; ends with NULL.
+#define TEMPLATE_FIELDS 5
+extern const char *const template_fields[TEMPLATE_FIELDS + 1];
+
 struct guess_rows {
     struct guess_row *list;
     size_t count;
@@ -111,6 +115,7 @@ const struct guess_row *description_row(const struct description *description, e
 // schema.c
 struct error *places_find(struct description *description, const char *root, struct schema_places *out);
 void places_free(struct schema_places *places);
+const struct json *schema_properties(const struct json *schema); // the first one, or NULL
 const struct json *schema_property(const struct json *schema, const char *name);
 bool schema_is(const struct json *schema, const char *type);
 const char *schema_text(const struct json *schema); // the description, or ""

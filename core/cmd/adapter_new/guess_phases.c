@@ -137,9 +137,21 @@ const struct schema_place *guess_state(const struct description *d, bool with_en
     return NULL;
 }
 
+// A state that any word may be.
+static const struct schema_place *open_state(const struct description *d) {
+    for (size_t i = 0; i < d->status.count; i++)
+        if (is_state(d->status.list[i]) && !json_get(d->status.list[i]->schema, "enum"))
+            return d->status.list[i];
+    return NULL;
+}
+
+static const struct json *types_of(const struct schema_place *conditions) {
+    return json_get(schema_property(conditions_items(conditions), "type"), "enum");
+}
+
 // From what the schema says to what is usual; true once rules are found.
 static bool guess_from_words(struct description *d, const struct schema_place *conditions) {
-    const struct json *types = json_get(schema_property(conditions_items(conditions), "type"), "enum");
+    const struct json *types = types_of(conditions);
     if (types && add_enum(d, conditions->pointer, types) > 0)
         return true;
     d->members[PHASES].count = 0;
@@ -148,6 +160,7 @@ static bool guess_from_words(struct description *d, const struct schema_place *c
         return true;
     d->members[PHASES].count = 0;
     d->members[PHASES].note = NULL;
+    conditions = types ? NULL : conditions;
     AUTO_TEXT text = words_of_status(d, conditions);
     if (conditions && text && strstr(text, "Knative")) {
         add_rule(d, conditions->pointer, "Succeeded", WHARF_SUCCEEDED, "From the schema: a Knative condition.");
@@ -157,7 +170,7 @@ static bool guess_from_words(struct description *d, const struct schema_place *c
     }
     if (conditions && text && add_words(d, conditions->pointer, text, "From the schema: a description has the word."))
         return true;
-    state = guess_state(d, false);
+    state = open_state(d);
     return state && add_words(d, state->pointer, schema_text(state->schema), "From the schema: the description.");
 }
 
@@ -172,33 +185,52 @@ static bool is_service(const struct description *d) {
     return counts && !description_row(d, FINISHED_AT);
 }
 
+static void never_finishes(struct description *d, const char *why) {
+    struct guess_row *flags =
+        d->members[FLAGS].count > 0 ? d->members[FLAGS].list : description_add(d, FLAGS, NULL, NULL);
+    flags->number |= WHARF_KIND_NEVER_FINISHES;
+    flags->why = description_text(d, "%s%s%s", flags->why ? flags->why : "", flags->why ? " " : "", why);
+    description_note(d, PHASES, "Without a rule, an object with a status is active.");
+}
+
+// Neither conditions nor a state that may be any word.
+static void guess_without_words(struct description *d) {
+    const struct guess_row *finished = description_row(d, FINISHED_AT);
+    if (!finished) {
+        never_finishes(d,
+                       "Nothing in the status says that an object is finished: with a rule for that, remove the flag.");
+        return;
+    }
+    struct guess_row *row =
+        description_add(d, PHASES, finished->text,
+                        "The only sign of the end that was found: which field says that an object has failed?");
+    row->number = WHARF_SUCCEEDED;
+    row->flags = WHARF_RULE_EXISTS;
+}
+
 void guess_phases(struct description *d, const struct schema_place *conditions) {
-    const struct schema_place *state = guess_state(d, false);
+    const struct schema_place *state = open_state(d);
     if (guess_from_words(d, conditions))
         return;
     if (is_service(d)) {
-        struct guess_row *flags =
-            d->members[FLAGS].count > 0 ? d->members[FLAGS].list : description_add(d, FLAGS, NULL, NULL);
-        flags->number |= WHARF_KIND_NEVER_FINISHES;
-        flags->why = description_text(d,
-                                      "%s%sThe status counts ready replicas and has no time of an end: a service, "
-                                      "which never finishes.",
-                                      flags->why ? flags->why : "", flags->why ? " " : "");
-        description_note(d, PHASES, "Without a rule, an object with a status is active.");
+        never_finishes(d,
+                       "The status counts ready replicas and has no time of an end: a service, which never finishes.");
         return;
     }
-    bool by_state =
-        state && (!conditions || text_is_one_of(state->name, (const char *const[]){"phase", "state", NULL}));
-    if (by_state)
-        add_usual(d, state->pointer, NULL);
-    else
-        add_usual(d, conditions ? conditions->pointer : CONDITIONS, NULL);
-    description_note(
-        d, PHASES,
-        by_state     ? "The schema does not name the values of the field: these are the usual ones. Keep those "
-                       "that the kind's controller writes."
-        : conditions ? "The schema does not name the types of conditions: these are the usual ones. Keep those that "
-                       "the kind's controller writes."
-                     : "Neither conditions nor a field with a state were found in the status: these rules are the "
-                       "usual ones, and have to be replaced by the kind's.");
+    bool is_open = !places_at(&d->status, "/status") || !schema_properties(places_at(&d->status, "/status")->schema);
+    bool has_conditions = conditions ? !types_of(conditions) : is_open;
+    if (!has_conditions && !state) {
+        guess_without_words(d);
+        return;
+    }
+    bool by_state = state && (!has_conditions || !conditions ||
+                              text_is_one_of(state->name, (const char *const[]){"phase", "state", NULL}));
+    add_usual(d, by_state ? state->pointer : conditions ? conditions->pointer : CONDITIONS, NULL);
+    description_note(d, PHASES,
+                     by_state     ? "The schema does not name the values of the field: these are the usual ones. Keep "
+                                    "those that the kind's controller writes."
+                     : conditions ? "The schema does not name the types of conditions: these are the usual ones. Keep "
+                                    "those that the kind's controller writes."
+                                  : "The schema says nothing about the status: conditions of the usual types. Keep "
+                                    "those that the kind's controller writes.");
 }

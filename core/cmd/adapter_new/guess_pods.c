@@ -52,8 +52,7 @@ static size_t prefix_length(const char *name) {
 static const char *number_named_after(const struct schema_place *parent, const char *template_) {
     static const char *const ends[] = {"Replicas", "Count", "s", "Parallelism", "Instances", NULL};
     size_t len = prefix_length(template_);
-    const struct json *properties = json_get(parent->schema, "properties");
-    for (const struct json *p = json_first(properties); p && len > 0; p = json_next(p)) {
+    for (const struct json *p = schema_properties(parent->schema); p && len > 0; p = json_next(p)) {
         const char *name = json_key(p), *rest = name + (strncasecmp(name, "num", 3) == 0 ? 3 : 0);
         if (strncasecmp(rest, template_, len) == 0 && text_is_one_of(rest + len, ends) && has_number(parent, name))
             return name;
@@ -173,20 +172,44 @@ static void carry_settings(struct description *d) {
     }
 }
 
+// Whether the template's schema has the fields "/metadata/labels" and so on; an open schema has each field.
+static bool has_field(const struct json *schema, const char *field) {
+    for (const char *at = field; *at && !schema_is_open(schema) && schema_properties(schema);) {
+        AUTO_TEXT name = strndup(at + 1, strcspn(at + 1, "/"));
+        schema = name ? schema_property(schema, name) : NULL;
+        if (!schema)
+            return false;
+        at += 1 + strcspn(at + 1, "/");
+    }
+    return true;
+}
+
 // Kueue sets these fields of a suspended object at the admission.
-static void carry_templates(struct description *d) {
-    for (size_t i = 0; description_row(d, SUSPEND) && i < d->members[PODS].count; i++) {
-        const char *pointer = d->members[PODS].list[i].text;
-        const struct schema_place *place = places_at(&d->spec, pointer);
-        if (!place || place->fixed || place->pods == POD_SPEC)
+static void carry_template(struct description *d, const struct schema_place *place) {
+    static const char *const why = "The fields that decide where pods run: may they change while the object is "
+                                   "suspended? Kueue changes them then.";
+    size_t count = 0;
+    for (const char *const *field = template_fields; *field; field++)
+        count += has_field(place->schema, *field);
+    for (const char *const *field = template_fields; *field; field++) {
+        bool all = count == TEMPLATE_FIELDS;
+        if (!has_field(place->schema, *field))
             continue;
-        struct guess_row *row =
-            description_add(d, CARRIED, pointer,
-                            "The fields that decide where pods run: may they change while the object is "
-                            "suspended? Kueue changes them then.");
-        row->is_template = true;
+        struct guess_row *row = description_add(
+            d, CARRIED, all ? place->pointer : description_text(d, "%s%s", place->pointer, *field), why);
+        row->is_template = all;
         row->number = WHARF_CARRY_WHILE_SUSPENDED;
         row->value = list_key(place);
+        if (all)
+            return;
+    }
+}
+
+static void carry_templates(struct description *d) {
+    for (size_t i = 0; description_row(d, SUSPEND) && i < d->members[PODS].count; i++) {
+        const struct schema_place *place = places_at(&d->spec, d->members[PODS].list[i].text);
+        if (place && !place->fixed && place->pods != POD_SPEC)
+            carry_template(d, place);
     }
 }
 

@@ -115,13 +115,16 @@ static struct json *make_status(struct description *d, const struct guess_row *r
     for (size_t i = 0; i < d->members[STATUS_REMOVED].count && done; i++)
         if (!rule->is_condition || !text_has_prefix(d->members[STATUS_REMOVED].list[i].text, rule->text))
             sample_reach(object, d->schema, d->members[STATUS_REMOVED].list[i].text);
+    const struct json *first = schema_properties(schema);
+    if (done && !rule->text && first && json_size(json_get(object, "status")) == 0)
+        done = json_set(json_get(object, "status"), json_key(first), sample_value(first));
     if (rule->text)
         sample_reach(object, d->schema, rule->text); // with what its parents require
     if (done && generation)
         done = pointer_set(object, generation->text, json_new_int64(1));
     if (done && finished && final)
         done = pointer_set(object, finished->text, json_new_string(TIME));
-    if (done && rule->text)
+    if (done && rule->value)
         done = rule->is_condition ? add_condition(d, object, rule)
                                   : pointer_set(object, rule->text, json_new_string(rule->value));
     return done ? json_detach(object, "status") : NULL;

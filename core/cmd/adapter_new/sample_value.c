@@ -143,13 +143,13 @@ static struct json *make_object(const struct json *schema) {
     if (json_bool(json_get(schema, "x-kubernetes-embedded-resource"), false))
         return resource();
     AUTO_JSON object = json_new_object();
-    const struct json *members = json_get(schema, "additionalProperties"), *properties = json_get(schema, "properties");
+    const struct json *members = json_get(schema, "additionalProperties");
     static const char *const alternatives[] = {"allOf", "anyOf", "oneOf"};
     bool done = object && add_required(object, schema, json_get(schema, "required"));
     for (size_t i = 0; i < COUNT(alternatives) && done; i++)
         done = add_required(object, schema, json_get(json_first(json_get(schema, alternatives[i])), "required"));
     int64_t least = json_int64(json_get(schema, "minProperties"), 0);
-    for (const struct json *p = json_first(properties); p && done && (int64_t)json_size(object) < least;
+    for (const struct json *p = schema_properties(schema); p && done && (int64_t)json_size(object) < least;
          p = json_next(p))
         if (!json_get(object, json_key(p)))
             done = json_set(object, json_key(p), sample_value(p));

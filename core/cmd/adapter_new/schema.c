@@ -11,6 +11,11 @@
 
 #define SHOWN_MAX 180 // bytes of a description in a comment
 
+const struct json *schema_properties(const struct json *schema) {
+    const struct json *properties = json_get(schema, "properties");
+    return json_is(properties, JSON_OBJECT) ? json_first(properties) : NULL;
+}
+
 const struct json *schema_property(const struct json *schema, const char *name) {
     return json_get(json_get(schema, "properties"), name);
 }
@@ -28,7 +33,7 @@ static bool is_preserved(const struct json *schema) {
 }
 
 bool schema_is_open(const struct json *schema) {
-    return is_preserved(schema) && json_size(json_get(schema, "properties")) == 0 &&
+    return is_preserved(schema) && !schema_properties(schema) &&
            !json_bool(json_get(schema, "x-kubernetes-embedded-resource"), false);
 }
 
@@ -109,8 +114,7 @@ static bool add_children(struct description *d, struct schema_places *places, co
     bool done = true;
     if (up->pods != NOT_PODS)
         return true;
-    const struct json *properties = json_get(up->schema, "properties");
-    for (const struct json *p = json_first(properties); p && done; p = json_next(p))
+    for (const struct json *p = schema_properties(up->schema); p && done; p = json_next(p))
         done = add(d, places, up, json_key(p), p);
     const struct json *items = json_get(up->schema, "items"), *members = json_get(up->schema, "additionalProperties");
     return done && add(d, places, up, "*", items) && add(d, places, up, "*", members);

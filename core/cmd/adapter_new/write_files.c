@@ -88,9 +88,9 @@ static const char *life_name(struct description *d, size_t index) {
     const struct guess_row *rule = &rules->list[index];
     size_t number = 1;
     for (size_t i = 0; i < index; i++)
-        number += strcasecmp(rules->list[i].value, rule->value) == 0;
+        number += rule->value && strcasecmp(rules->list[i].value, rule->value) == 0;
     AUTO_BUFFER(name, 4096);
-    for (const char *c = rule->value; *c; c++)
+    for (const char *c = rule->value ? rule->value : strrchr(rule->text, '/') + 1; *c; c++)
         buffer_char(&name, isalnum((unsigned char)*c) ? (char)tolower((unsigned char)*c) : '-');
     if (rule->status)
         buffer_printf(&name, "-%s", strcmp(rule->status, "False") == 0 ? "false" : "true");
@@ -99,12 +99,19 @@ static const char *life_name(struct description *d, size_t index) {
     return description_text(d, "%s.yaml", name.data ? name.data : "");
 }
 
+static struct error *no_sample(const struct description *d) {
+    return error_new(ERROR_INVALID,
+                     "%s: cannot make an object: the types of the schema are contradictory, or memory is short",
+                     d->kind);
+}
+
+// `directory` NULL: only makes the life.
 static struct error *write_life(struct description *d, const char *directory, const char *file,
                                 const struct guess_row *rule) {
     AUTO_JSON steps = sample_life(d, rule);
     AUTO_BUFFER(text, TEXT_MAX);
-    if (!steps)
-        return error_no_memory();
+    if (!steps || !directory)
+        return steps ? NULL : no_sample(d);
     write_comment(&text, 0, "#",
                   "A life of sample.yaml: a status that the kind's controller writes, or a user's change.");
     for (const struct json *step = json_first(steps); step; step = json_next(step)) {
@@ -114,15 +121,7 @@ static struct error *write_life(struct description *d, const char *directory, co
     return write_file(directory, file, &text);
 }
 
-static struct error *write_objects(struct description *d, const char *directory) {
-    AUTO_TEXT folder = text_format("%s/objects", directory);
-    AUTO_JSON sample = sample_object(d);
-    if (!folder || !sample)
-        return error_no_memory();
-    TRY(make_directory(folder));
-    TRY(write_yaml(folder, "sample.yaml",
-                   "An object that the schema accepts, with each field of the adapter: replace it by real ones.",
-                   sample));
+static struct error *write_lives(struct description *d, const char *folder) {
     static const struct guess_row any = {.number = WHARF_ACTIVE}, suspended = {.number = WHARF_SUSPENDED};
     bool has_suspension = !description_row(d, SUSPEND);
     for (size_t i = 0; i < d->members[PHASES].count; i++) {
@@ -134,10 +133,25 @@ static struct error *write_objects(struct description *d, const char *directory)
     return d->members[PHASES].count > 0 ? NULL : write_life(d, folder, "active.yaml", &any);
 }
 
+static struct error *write_objects(struct description *d, const char *directory, const struct json *sample) {
+    AUTO_TEXT folder = text_format("%s/objects", directory);
+    if (!folder)
+        return error_no_memory();
+    TRY(make_directory(folder));
+    TRY(write_yaml(folder, "sample.yaml",
+                   "An object that the schema accepts, with each field of the adapter: replace it by real ones.",
+                   sample));
+    return write_lives(d, folder);
+}
+
 struct error *write_directory(struct description *d, enum language language, const char *directory) {
     static const char *const makefiles[] = {adapter_file_c_make, adapter_file_cpp_make, adapter_file_rust_make};
     const char *source = write_source_name(d, language);
     AUTO_BUFFER(code, TEXT_MAX);
+    AUTO_JSON sample = sample_object(d);
+    if (!sample)
+        return no_sample(d);
+    TRY(write_lives(d, NULL)); // so that a directory is written whole, or not at all
     if (!write_code(d, language, &code))
         return error_no_memory();
     TRY(make_directory(directory));
@@ -147,5 +161,5 @@ struct error *write_directory(struct description *d, enum language language, con
     TRY(write_part(d, source, directory, "Makefile", makefiles[language]));
     TRY(write_part(d, source, directory, "README.md", adapter_file_readme));
     TRY(write_yaml(directory, "crd.yaml", "The CRD of the kind.", d->document));
-    return write_objects(d, directory);
+    return write_objects(d, directory, sample);
 }

@@ -94,10 +94,8 @@ static void add_carried_one(struct buffer *out, const struct guess_row *row, con
 }
 
 static void add_carried(struct buffer *out, const struct guess_row *row) {
-    static const char *const fields[] = {"/metadata/labels", "/metadata/annotations", "/spec/nodeSelector",
-                                         "/spec/tolerations", "/spec/schedulingGates"};
-    for (size_t i = 0; row->is_template && i < COUNT(fields); i++)
-        add_carried_one(out, row, fields[i]);
+    for (size_t i = 0; row->is_template && i < TEMPLATE_FIELDS; i++)
+        add_carried_one(out, row, template_fields[i]);
     if (!row->is_template)
         add_carried_one(out, row, "");
 }
@@ -122,11 +120,15 @@ static void add_pods(struct buffer *out, const struct guess_row *row) {
 static void add_rule(struct buffer *out, const struct guess_row *row) {
     static const char *const phases[] = {"Pending", "Suspended", "Active", "Succeeded", "Failed"};
     bool is_usual = row->is_condition && strcmp(row->text, "/status/conditions") == 0;
-    buffer_printf(out, "%*s- {%s: ", AT, "", row->is_condition ? "condition" : "value");
-    add_text(out, row->value);
+    buffer_printf(out, "%*s- {%s: ", AT, "", row->is_condition ? "condition" : row->value ? "value" : "exists");
+    if (row->value)
+        add_text(out, row->value);
+    else
+        buffer_text(out, "true");
     add_field(out, "status", row->status);
     add_field(out, "field", is_usual ? NULL : row->text);
-    buffer_printf(out, "%s, phase: %s}\n", row->flags ? ", whileSuspended: true" : "", phases[row->number]);
+    buffer_printf(out, "%s, phase: %s}\n", row->flags == WHARF_RULE_WHILE_SUSPENDED ? ", whileSuspended: true" : "",
+                  phases[row->number]);
 }
 
 static void add_change(struct buffer *out, const struct guess_row *row) {

@@ -186,8 +186,6 @@ static const char *when_name(uint32_t when) {
 }
 
 static void write_template_row(const struct code_writer *w, const struct guess_row *row) {
-    static const char *const fields[] = {"/metadata/labels", "/metadata/annotations", "/spec/nodeSelector",
-                                         "/spec/tolerations", "/spec/schedulingGates"};
     if (!is_rust(w)) {
         buffer_text(w->out, "    WHARF_CARRIED_POD_TEMPLATE(");
         write_literal(w, row->text);
@@ -196,12 +194,18 @@ static void write_template_row(const struct code_writer *w, const struct guess_r
         buffer_text(w->out, "),\n");
         return;
     }
-    for (size_t i = 0; i < COUNT(fields); i++) {
-        AUTO_TEXT pointer = text_format("%s%s", row->text, fields[i]);
+    for (size_t i = 0; i < TEMPLATE_FIELDS; i++) {
+        AUTO_TEXT pointer = text_format("%s%s", row->text, template_fields[i]);
         struct cells cells = {.value = {pointer, row->value, when_name(row->number)}};
         w->out->failed |= !pointer;
         write_item(w, &item_carried, &cells);
     }
+}
+
+static const char *rule_flag(uint32_t flags) {
+    return flags == WHARF_RULE_EXISTS            ? "RULE_EXISTS"
+           : flags == WHARF_RULE_WHILE_SUSPENDED ? "RULE_WHILE_SUSPENDED"
+                                                 : NULL;
 }
 
 static void write_row(const struct code_writer *w, const struct list_item *item, const struct guess_row *row,
@@ -218,8 +222,8 @@ static void write_row(const struct code_writer *w, const struct list_item *item,
         cells = (struct cells){.value = {row->text, NULL, NULL, NULL, row->flags ? "PODS_ARE_SPECS" : NULL},
                                .list = row->counts ? ++*n_lists : 0};
     else if (item == &item_rule)
-        cells = (struct cells){.value = {row->text, row->value, row->status, NULL, phases[row->number],
-                                         row->flags ? "RULE_WHILE_SUSPENDED" : NULL}};
+        cells = (struct cells){
+            .value = {row->text, row->value, row->status, NULL, phases[row->number], rule_flag(row->flags)}};
     else
         cells = (struct cells){.value = {"SET_CONDITION", "ALWAYS", row->text, row->status, row->reason, row->message}};
     write_item(w, item, &cells);
@@ -237,7 +241,7 @@ static void write_list_end(const struct code_writer *w, const struct list_item *
 static size_t rows_written(const struct guess_rows *rows) {
     size_t count = 0;
     for (size_t i = 0; i < rows->count; i++)
-        count += rows->list[i].is_template ? 5 : 1;
+        count += rows->list[i].is_template ? TEMPLATE_FIELDS : 1;
     return count;
 }
 

@@ -241,12 +241,39 @@ static void an_enum_gives_the_phases_in_its_own_spelling(void **state) {
     description_cleanup(&d);
 }
 
+static void a_status_without_words_ends_with_its_time_or_never(void **state) {
+    struct description d;
+    (void)state;
+    guess(CRDS "services.yaml", "Export", &d);
+    assert_int_equal(d.members[PHASES].count, 1);
+    assert_string_equal(text_of(&d, PHASES), "/status/finishedAt");
+    assert_int_equal(description_row(&d, PHASES)->flags, WHARF_RULE_EXISTS);
+    assert_null(description_row(&d, FLAGS));
+    description_cleanup(&d);
+    guess(CRDS "services.yaml", "Mount", &d); // no value of the enum is an end
+    assert_int_equal(d.members[PHASES].count, 0);
+    assert_int_equal(description_row(&d, FLAGS)->number, WHARF_KIND_NEVER_FINISHES);
+    description_cleanup(&d);
+}
+
+static void only_fields_of_the_schema_are_carried(void **state) {
+    struct description d;
+    (void)state;
+    guess(CRDS "services.yaml", "Export", &d);
+    assert_true(has_row(&d, CARRIED, "/spec/template/spec/tolerations"));
+    assert_false(has_row(&d, CARRIED, "/spec/template") || has_row(&d, CARRIED, "/spec/template/metadata/labels"));
+    assert_int_equal(d.members[CARRIED].count, 2);
+    description_cleanup(&d);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(guesses_are_the_data_of_the_shipped_adapters),
         cmocka_unit_test(a_service_without_a_manager),
         cmocka_unit_test(the_sample_has_what_the_schema_requires),
         cmocka_unit_test(an_enum_gives_the_phases_in_its_own_spelling),
+        cmocka_unit_test(a_status_without_words_ends_with_its_time_or_never),
+        cmocka_unit_test(only_fields_of_the_schema_are_carried),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
