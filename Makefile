@@ -103,7 +103,7 @@ $(B)/wharf-adapter: $(B)/core/isolate/main.o $(B)/isolate.a $(B)/core.a
 	$(link)
 
 # The adapters that come with wharf.
-$(B)/core/adapter/load/adapters.o: CPPFLAGS_ALL += '-DWHARF_ADAPTERS=$(subst $(space),$(comma),$(PLUGINS:%="%"))'
+$(B)/core/adapter/load/adapters.o $(B)/abi/grown/core/adapter/load/adapters.o: CPPFLAGS_ALL += '-DWHARF_ADAPTERS=$(subst $(space),$(comma),$(PLUGINS:%="%"))'
 
 # Where adapters are looked for unless the configuration says otherwise. `make install` with another PREFIX than `make`
 # builds anew what knows of it, and nothing else.

@@ -10,7 +10,7 @@
 //
 // Loading
 //   An adapter is a shared object that exports exactly one symbol, the constant `wharf_module_v1` (type wharf_module).
-//   The host opens the object with RTLD_NOW | RTLD_LOCAL, checks all data before the first call, and never unloads the
+//   The host opens the object with RTLD_NOW | RTLD_LOCAL, checks all data before any call, and never unloads the
 //   object.
 //
 // Threads
@@ -132,15 +132,13 @@ typedef uint32_t wharf_mirror_state;
 enum {
     WHARF_MIRROR_NONE = 0,    // there is none: the workload is not placed yet, or the mirror is known to be gone
     WHARF_MIRROR_PRESENT = 1, // the call has the mirror as last seen
-    WHARF_MIRROR_LOST = 2 // given up: the worker cluster has been unreachable for longer than workerLostTimeout, and
-                          // the mirror may still run there
+    WHARF_MIRROR_LOST = 2     // given up: unreachable for longer than workerLostTimeout; the mirror may still run there
 };
 
 // The context of a call. Valid during the call.
 typedef struct wharf_call {
     size_t size;                   // set by the host
-    const struct wharf_kind *kind; // the kind whose function is called: the adapter's own struct. NULL in `score` for a
-                                   // kind of another adapter
+    const struct wharf_kind *kind; // the kind that the call is about: the adapter's own struct; NULL: another adapter's
     const char *now;      // the present time as metav1.Time, "2026-01-02T03:04:05Z", for a timestamp in a status
     int64_t now_ns;       // the same instant in nanoseconds since 1970-01-01T00:00:00Z
     const char *cluster;  // name of the worker cluster that the workload is placed in, or NULL
@@ -196,8 +194,7 @@ typedef struct wharf_host {
     // The first condition in /status/conditions of `object` with this type and this status ("True", "False", "Unknown";
     // NULL: any status); or NULL.
     const wharf_value *(*condition)(const wharf_value *object, const char *type, const char *status);
-    // Parses RFC 3339 (metav1.Time, metav1.MicroTime) into nanoseconds since 1970. Returns 1; 0 if `text` is not a
-    // time, or NULL.
+    // Parses RFC 3339 (metav1.Time, metav1.MicroTime) into nanoseconds since 1970. Returns 1; 0 if `text` is no time.
     int (*parse_time)(const char *text, int64_t *ns);
 
     // Making.
@@ -477,8 +474,7 @@ typedef struct wharf_kind {
     // to be created; the function may change spec, labels and annotations. Name, namespace and the marks that begin
     // with wharf.dev/ belong to the host, which sets them again after the call. An adapter may add its own annotations,
     // with a prefix that ends in .wharf.dev or that the workload does not use: these stay with the mirror, and `status`
-    // can read them. So an annotation can record the workload's state at the creation of the mirror. NULL: nothing to
-    // add.
+    // can read them. So an annotation can record the workload's state at the mirror's creation. NULL: nothing to add.
     wharf_result (*mirror)(const wharf_call *call, const wharf_value *workload, wharf_value *mirror) WHARF_0;
 
     // Completes a change of an existing mirror. `mirror` is the mirror as last seen; `desired` is a copy with the
@@ -544,13 +540,10 @@ typedef struct wharf_module {
     uint32_t abi_minor WHARF_0;             // the least minor version of a host that the adapter needs
     const char *name WHARF_0;               // short name, RFC 1123 label: "job"
     const char *version WHARF_0;            // of the adapter: "1.2.0"
-    const wharf_kind *const *kinds WHARF_0; // ends with NULL. NULL or empty only if `start` sets the kinds, or
-                                            // with `score`
-    // A variable of the adapter in which the host stores the pointer to its services, before the first call. NULL: the
-    // adapter uses no services.
+    const wharf_kind *const *kinds WHARF_0; // ends with NULL. NULL or empty only with `start` or `score`
+    // A variable of the adapter: the host stores the pointer to its services there before the first call. NULL: none.
     const wharf_host **host WHARF_0;
-    // Names of the adapter's settings, ends with NULL; NULL: none. The host rejects a configuration with other settings
-    // before the first call.
+    // Names of the adapter's settings, ends with NULL; NULL: none. The host rejects others before the first call.
     const char *const *settings WHARF_0;
     // Called once in each instance, before any other function. `settings` is the adapter's `settings` from the
     // configuration file (an object, empty if there is none) and lives as long as the process. `*kinds` is the module's
@@ -560,29 +553,12 @@ typedef struct wharf_module {
     // "/kinds/0/plural: found 7, expected a string"; the host adds file and line. NULL: no setup is needed.
     const char *(*start)(const wharf_host *host, const wharf_value *settings, const wharf_kind *const **kinds)WHARF_0;
 
-    // -- Since 1.2 --
-
-    // Rates the workers that may get a workload. Called before a placement with a choice: two or more eligible workers,
-    // and no annotation wharf.dev/cluster-names. An adapter with kinds is asked for these alone, an adapter without
-    // kinds for every kind. The rules for functions of a kind apply: from any thread, several at once, a pure function
-    // of the arguments; all values end with the call.
-    //   pod_sets  the pods of the workload, as in wharf_kind.pod_sets; NULL: unknown
-    //   workers   an array of the eligible workers, ordered by name. Later versions may add members:
-    //               {"name": "w1",
-    //                "labels": {"gpu": "h100"},              of the worker, see docs/placement.md
-    //                "active": 12, "activeOfKind": 3,        unfinished workloads: of all kinds; of this kind
-    //                "free": {"cpu": 61.5, "memory": 4096}}  sums over the nodes that accept pods, less reservations:
-    //                                                        cpu in cores, memory in bytes, others as in Kubernetes;
-    //                                                        absent without `capacity` or while unknown
-    //   scores    an empty object. The function adds members "name of a worker": integer from 0 to 100; higher is
-    //             better. An absent worker has 0: no opinion
-    // The host adds the scores of all adapters and chooses the worker with the highest sum; the policy of the
-    // configuration decides between equal sums. So an adapter that adds nothing changes nothing. The score of a worker
-    // never overrides a rule: workers that are full, cordoned or excluded are not in `workers`.
-    // Another name, or a value that is no integer from 0 to 100, makes the whole answer invalid. Without a valid answer
-    // and WHARF_OK, the host places the workload at once without this adapter's scores, and `wharf explain` tells the
-    // reason (wharf_answer.message). So WHARF_RETRY delays nothing. The calls for all placements of one second may take
-    // 200 ms together; the policy alone decides the rest of that second. NULL: the adapter rates no workers.
+    // Since 1.2. Rates the eligible workers before a placement with a choice: for the adapter's kinds, or for all if it
+    // has none. `pod_sets` as in wharf_kind.pod_sets; NULL: unknown. `workers` (members may be added): [{"name": "w1",
+    // "labels": {"gpu": "h100"}, "active": 12, "activeOfKind": 3, "free": {"cpu": 61.5, "memory": 4096}}]. `scores`, an
+    // empty object, gets members like "w1": 70, from 0 to 100; higher is better, absent is 0, all else is invalid. The
+    // highest sum of all adapters wins; the policy decides between equal sums. Without a valid answer the host places
+    // without these scores, and `wharf explain` shows the message. More in docs/adapters.md. NULL: no scores.
     wharf_result (*score)(const wharf_call *call, const wharf_value *workload, const wharf_value *pod_sets,
                           const wharf_value *workers, wharf_value *scores) WHARF_0;
 } wharf_module;
