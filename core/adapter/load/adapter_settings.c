@@ -54,25 +54,35 @@ struct error *adapter_settings_wrong(const struct json *settings, const char *se
     return error_new(ERROR_INVALID, "%s%s", name.data, end);
 }
 
-// Appends the pointer to the string at this address.
-static bool append_place(struct buffer *out, const struct json *value, const char *text) {
+// Appends the pointer to the string at this address, or to the first one that is equal.
+static bool append_place(struct buffer *out, const struct json *value, const char *text, bool equal) {
     if (json_is(value, JSON_STRING))
-        return json_string(value) == text;
+        return json_string(value) == text || (equal && text_equal(json_string(value), text));
     size_t len = out->len, index = 0;
     for (const struct json *child = json_first(value); child; child = json_next(child), index++) {
-        if (pointer_append_child(out, json_key(child), index) && append_place(out, child, text))
+        if (pointer_append_child(out, json_key(child), index) && append_place(out, child, text, equal))
             return true;
         buffer_truncate(out, len);
     }
     return false;
 }
 
+// The texts of a kind from another process are copies: sought in the kind's own item.
+static bool find_place(struct buffer *out, const struct json *settings, const char *text, size_t number) {
+    if (append_place(out, settings, text, false))
+        return true;
+    buffer_reset(out);
+    buffer_printf(out, "/kinds/%zu", number - 1);
+    const struct json *item = out->data ? pointer_find(settings, out->data) : NULL;
+    return json_is_container(item) && append_place(out, item, text, true);
+}
+
 // The name of the setting replaces the host's name of the field: "carried: found ..." is "found ...".
-struct error *adapter_settings_kind_wrong(const struct json *settings, const wharf_kind *kind,
+struct error *adapter_settings_kind_wrong(const struct json *settings, const wharf_kind *kind, size_t number,
                                           const struct error *error, size_t *line) {
     AUTO_BUFFER(place, NAME_MAX_BYTES);
     const char *text = error->about ? error->about : kind->kind;
-    if (!text || !append_place(&place, settings, text) || place.failed)
+    if (!text || !find_place(&place, settings, text, number) || place.failed)
         return NULL;
     const char *sentence = error->about ? strstr(error->message, ": found ") : NULL;
     sentence = sentence ? sentence + strlen(": ") : error->message;

@@ -31,8 +31,10 @@ static void assert_same_refusal(const char *path, const char *settings_text) {
     struct yaml settings;
     assert_null(yaml_parse("settings", settings_text, strlen(settings_text), &settings));
     load_one(path, false, settings.value, &here, &adapters);
+    size_t n_kinds = adapters->n_kinds;
     adapters_free(adapters);
     load_one(path, true, settings.value, &apart, &adapters);
+    assert_int_equal(adapters->n_kinds, n_kinds);
     adapters_free(adapters);
     assert_int_equal(here.count, apart.count);
     if (here.count > 0)
@@ -65,6 +67,8 @@ static void a_wrong_setting_has_its_line(void **state) {
         "kinds:\n- group: example.com\n  versions: [v1]\n  kind: Sim\n  plural: sims\n  managedBy: {field: spec}\n",
         "kinds:\n- group: example.com\n  versions: [v1]\n  kind: Sim\n  plural: sims\n  managedBy: {field: /spec/m}\n"
         "  suspend: {field: /spec/suspend}\n  carry: [/metadata/x, /spec/suspend]\n",
+        "kinds:\n- group: example.com\n  versions: [v1]\n  kind: Sim\n  plural: sims\n  managedBy: {field: /spec/m}\n"
+        "- group: example.com\n  versions: [v1]\n  kind: Bad\n  plural: bads\n  managedBy: {field: spec}\n",
         "kind: []\n", "kinds: []\n"};
     (void)state;
     AUTO_TEXT build = text_directory(built);
