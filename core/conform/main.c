@@ -154,7 +154,7 @@ static struct error *test(struct kit *kit) {
     if (fine)
         TRY(try_adapter(kit));
     report_print(&kit->report, stdout);
-    if (kit->report.count == 0 && !kit->report.stopped && !kit->quiet)
+    if (kit->report.count == 0 && kit->board->n_trials > 0 && !kit->report.stopped && !kit->quiet)
         puts("tried: every field missing, null, a boolean, a number, a huge number, a string, an empty string, an "
              "array and an object;\n"
              "numbers at limits; odd Unicode; 10 MB strings, 100,000 items and members, long names; the deepest "
