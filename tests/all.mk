@@ -5,7 +5,7 @@ test:
 	+@MAKE='$(MAKE)' sh tests/run.sh $(B) $(TEST_TARGETS)
 
 ASAN := -fsanitize=address,undefined -fno-sanitize-recover=all
-ASAN_TARGETS = $(filter-out abi authors cli-test,$(TEST_TARGETS))
+ASAN_TARGETS = $(filter-out abi authors cli-test gallery,$(TEST_TARGETS))
 ASAN_SEEDS ?= 200
 
 # Of clang, which finds other things, in a folder of its own.

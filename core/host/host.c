@@ -347,6 +347,7 @@ static void take_turn(struct host *host) {
     heartbeat_wait(&host->heart, now_ns, until_ns);
     struct event_item *items = inbox_take(host->inbox, until_ns);
     tick_settings(host, now_and_alive(host)); // a step follows
+    host_adapters_look(host);
     size_t events = turn_run(&host->turn, items);
     inbox_charge(host->inbox, host->turn.engine, clock_now().mono_ns);
     queries_run(host->queries, host->turn.engine);

@@ -126,6 +126,9 @@ void snapshot_publish(struct host *host, struct moment now, bool force);
 // Returns memory to the system when the host is idle after many events.
 void trim_when_idle(struct host *host, struct moment now, size_t events);
 
+// host_adapters.c: tells the engine; before a step.
+void host_adapters_look(struct host *host);
+
 // host_marks.c
 bool host_marks_begin(struct host *host); // false: out of memory
 // Removes the marks that count no more, at host_marks_next_ns or if `force`.

@@ -14,7 +14,7 @@ ROUNDS = 4    # of a group that was too slow: others on this machine are no adap
 
 
 def run_together(build, names):
-    """{name: problems}, those of no single adapter, and the names of those that were too slow."""
+    """{name: problems}, those of no single adapter, the names of those that were too slow, and of those not tried."""
     game = play.Play(build, names)
     failed = True
     try:
@@ -25,18 +25,18 @@ def run_together(build, names):
         except (AssertionError, OSError) as error:
             game.common.append(str(error))
         failed = bool(game.common or game.late or any(game.problems.values()))
-        return game.problems, game.common, game.late
+        return game.problems, game.common, game.late, game.skipped
     finally:
         game.close(failed)
 
 
 def run(build, names):
     names = names or list(ALL)
-    problems, common, late = run_together(build, names)
+    problems, common, late, skipped = run_together(build, names)
     for _ in range(ROUNDS - 1):
         if common or not late:
             break
-        again, common, late = run_together(build, sorted(late, key=names.index))
+        again, common, late, _ = run_together(build, sorted(late, key=names.index))
         for name, found in again.items():
             problems[name] += found
     for name in late:
@@ -50,7 +50,7 @@ def run(build, names):
         failed += bool(found)
         for problem in found:
             print(f"FAILED  {name}: {problem}", flush=True)
-    print(f"{len(problems) - failed} passed, {failed} failed, 0 skipped")
+    print(f"{len(problems) - failed - len(skipped)} passed, {failed} failed, {len(skipped)} skipped")
     return 1 if failed else 0
 
 

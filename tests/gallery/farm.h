@@ -77,11 +77,18 @@ static const char *start(const wharf_host *services, const wharf_value *settings
 }
 #endif
 
+#ifdef SETTINGS
+static const char *const names[] = {SETTINGS};
+#endif
+
 #ifndef KINDS
 #define KINDS &farm
 #endif
 
 WHARF_MODULE(.name = FARM, .version = "1.0.0", .kinds = WHARF_KINDS(KINDS), .host = &host,
+#ifdef SETTINGS
+             .settings = names,
+#endif
 #ifdef START
              .start = start,
 #endif

@@ -9,6 +9,7 @@ class Member:
     said: str = ""           # a part of the Event's note, as a regular expression; "": the call may succeed
     net: str = ""            # without a process of its own: a part of the line with which the host ends; "": not tried
     calls: bool = False      # only many calls do harm
+    until: int = 0           # its process starts only during the first seconds of the host
 
     @property
     def follows(self):
@@ -56,6 +57,7 @@ ALL = {
     "frames": Member("status", f"{CALL}|frame|answer"),
     "words": Member("status", "the adapter's own words"),
     "longjmp": Member("phase", f"{SIGNAL}|{ENDED}|answer|{LIMIT}"),
+    "restart": Member("phase", SIGNAL, until=15),
     "locale": Member("phase"),
     "log": Member("status"),
     "load-hang": Member("load"),

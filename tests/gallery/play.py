@@ -2,12 +2,13 @@
 """One run of the host with some adapters of the gallery in processes of their own, beside ten kinds under load: quiet
 times, and times in which the adapters of a group do harm, one after the other."""
 import contextlib
+import os
 import re
 import time
 
 from farms import ENDLESS, QUICK, Farm
 from load import Load
-from members import ALL
+from members import ALL, CALL
 from stage import Stage, until
 
 GROUP = 8            # adapters that do harm at the same time
@@ -40,6 +41,7 @@ class Play:
         self.problems = {name: [] for name in names}
         self.common = []                # problems of no single adapter
         self.late = set()
+        self.skipped = set()            # what only seccomp forbids, where the kernel or a container has none
         self.back = {}                  # seconds until an object after the bad one has a mirror
 
     @contextlib.contextmanager
@@ -51,6 +53,7 @@ class Play:
             self.problems[name].append(str(error))
 
     def run(self):
+        self.configured = time.time()
         self.stage.configure(self.names)
         self.stage.start()
         pid = self.stage.child.pid
@@ -58,7 +61,9 @@ class Play:
         self.stage.watch_events()
         self.load.start()
         until("the load runs", lambda: self.load.ended > len(self.stage.ten))
-        called = [name for name in self.names if ALL[name].where != "load"]
+        if self.stage.logged("seccomp: "):
+            self.skipped = {name for name in self.names if ALL[name].said == CALL}
+        called = [name for name in self.names if ALL[name].where != "load" and name not in self.skipped]
         self._place(called)
         self._rest()
         for group in groups(called):
@@ -68,6 +73,7 @@ class Play:
             self.bad[tuple(group)] = [(began, time.monotonic())]
             self._rest()
         self._check_states()
+        self._check_processes()
         if self.stage.child.poll() is not None or self.stage.child.pid != pid:
             self.common.append(f"the host has ended with {self.stage.child.poll()}")
         self._restart()
@@ -93,6 +99,8 @@ class Play:
 
     def _harm(self, names):
         farms = [self.farms[name] for name in names]
+        last = max(farm.member.until for farm in farms)
+        until("no process can start any more", lambda: time.time() > self.configured + last)
         for farm in farms:
             if farm.member.follows:
                 farm.harm_by_mirror(self.worker, "first")
@@ -101,8 +109,9 @@ class Play:
         for farm in farms:
             with self.blame(farm.name):
                 self._check_note(farm, "first" if farm.member.follows else "bad-0")
-                self._check_back(farm)
-        paused = [farm for farm in farms if farm.member.said and not farm.member.calls]
+                if not farm.member.until:
+                    self._check_back(farm)
+        paused = [farm for farm in farms if farm.member.said and not farm.member.calls and not farm.member.until]
         for farm in paused:
             farm.make_bad(self.client, "bad-1")
             farm.make_bad(self.client, "bad-2")
@@ -134,6 +143,8 @@ class Play:
         text = self.stage.wharf("status", "adapters")
         for name in self.names:
             member = ALL[name]
+            if name in self.skipped:
+                continue
             if member.where == "load":
                 if not self.stage.logged(rf"adapter not loaded .*adapter {name}: "):
                     self.problems[name].append("the log does not say that it was not loaded")
@@ -142,6 +153,22 @@ class Play:
             expected = rf"\bpaused\b.*({member.said})" if member.said and not member.calls else r"\bactive\b|\bbusy\b"
             if not re.search(expected, row):
                 self.problems[name].append(f"wharf status adapters says \"{row}\", expected /{expected}/")
+
+    def _check_processes(self):
+        """They have the channel and the adapter's own file, nothing else of the host: no environment, no descriptors."""
+        found = self.stage.adapter_processes()
+        if not found:
+            self.common.append("no adapter has a process of its own")
+        for pid in found:
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as file:
+                    text = file.read()
+                files = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+            except OSError:
+                continue    # the process has just ended, or this user may not look
+            files = [path for path in files if not re.fullmatch(r"/dev/null|/memfd:\S+\.so \(deleted\)", path)]
+            if b"GALLERY" in text or len(files) > 1:
+                self.common.append(f"process {pid} of an adapter has {text!r} and {files}")
 
     def _restart(self):
         """The bad objects are still there: the host starts, and the processes do not end in a loop."""

@@ -13,13 +13,14 @@ import time
 
 import kinds
 from client import Client, clusters
+from members import ALL
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
 from free_port import free_port  # noqa: E402
 
 
-def until(what, look, seconds=20.0):
+def until(what, look, seconds=60.0):
     """What `look` returns once it is true."""
     return clusters.wait_for(what, look, seconds)
 
@@ -44,7 +45,10 @@ class Stage:
     def configure(self, adapters, isolation="auto"):
         """With the ten kinds and the bad adapters of these names."""
         enabled = [f"  - {{name: {name}}}\n" for name in kinds.ADAPTERS]
-        enabled += [f"  - {{name: {name}, file: '{self.build}/gallery/{name}.so'}}\n" for name in adapters]
+        for name in adapters:
+            limit = ALL[name].until
+            settings = f", settings: {{until: {int(time.time()) + limit}}}" if limit else ""
+            enabled.append(f"  - {{name: {name}, file: '{self.build}/gallery/{name}.so'{settings}}}\n")
         isolated = f"  isolation: {isolation}\n" if isolation else ""
         with open(f"{self.folder}/wharf.yaml", "w", encoding="utf-8") as file:
             file.write("apiVersion: wharf.dev/v1alpha1\nkind: HostConfiguration\norigin: gallery\n"
@@ -56,12 +60,25 @@ class Stage:
     def start(self):
         self.hosts += 1
         self.log_path = f"{self.folder}/wharf-{self.hosts}.log"
-        environment = {**os.environ, "STATE_DIRECTORY": self.folder, "WHARF_GALLERY_SECRET": "s3cret"}
+        environment = {**os.environ, "STATE_DIRECTORY": self.folder, "GALLERY": "secret"}
         with open(self.log_path, "wb") as log:
             self.child = subprocess.Popen([f"{self.build}/wharf", "run", "--config", f"{self.folder}/wharf.yaml"],
                                           stderr=log, stdin=subprocess.DEVNULL, env=environment,
                                           start_new_session=True)
         until("the host is ready", self.is_ready)
+
+    def adapter_processes(self):
+        """Children of the host."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                    parent = int(file.read().rsplit(")", 1)[1].split()[1])
+            except OSError:
+                continue
+            if parent == self.child.pid:
+                found.append(int(pid))
+        return found
 
     def is_ready(self):
         assert self.child.poll() is None, f"the host has ended with {self.child.returncode}:\n{self.tail()}"

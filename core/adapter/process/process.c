@@ -245,6 +245,16 @@ bool adapter_process_state(const struct adapter *adapter, struct adapter_state *
     return true;
 }
 
+bool adapter_process_news(const struct adapter *adapter, struct adapter_news *out) {
+    struct adapter_process *process = adapter->process;
+    if (!process || !atomic_exchange(&process->has_news, false))
+        return false;
+    AUTO_LOCK(&process->lock);
+    *out = process->news;
+    process->news = (struct adapter_news){.ready = false};
+    return true;
+}
+
 // -- begin and end --
 
 static int duplicate(int fd) {

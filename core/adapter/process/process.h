@@ -39,6 +39,13 @@ struct adapter_state {
 // The state of the process of an adapter. False, with zeros, for an adapter within the host. From any thread.
 bool adapter_process_state(const struct adapter *adapter, struct adapter_state *out);
 
+// What the engine does not know yet, since the last call. False: nothing. For one thread.
+struct adapter_news {
+    bool ready;                    // calls may be answered that were not
+    char failed[CALL_TROUBLE_MAX]; // it ended while it loaded the adapter again, for this reason; "": it did not
+};
+bool adapter_process_news(const struct adapter *adapter, struct adapter_news *out);
+
 // Called, from a thread of its own, whenever a process can answer again that could not: its answer came after the call
 // had stopped to wait, or it has started. For the engine's thread: inbox_poke. NULL: nobody. One for all adapters.
 void adapter_process_on_ready(void (*ready)(void *ctx), void *ctx);

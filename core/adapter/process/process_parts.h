@@ -6,6 +6,7 @@
 #include "core/adapter/process/process.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #define PROCESS_LATE_MAX 32                   // answers that wait for a second call
 #define PROCESS_LATE_NS (10 * CLOCK_SECOND)   // how long
@@ -90,6 +91,8 @@ struct adapter_process {
     char last[CALL_TROUBLE_MAX];
     bool grace; // with PROCESS_ENDS: see child_end
     bool said;  // there was a first HELLO
+    struct adapter_news news;
+    atomic_bool has_news; // without the lock
 };
 
 // With the lock. The process has ended or must end; `reason` "" is that of the child itself. The thread waits for the

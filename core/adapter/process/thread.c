@@ -184,25 +184,28 @@ static void break_pending(struct adapter_process *process) {
     late_keep(&process->lates, late);
 }
 
-// True: there is a call whose repetition gets the reason.
+// True: the engine has to know.
 static bool end_child(struct adapter_process *process) {
     char own[CALL_TROUBLE_MAX];
     struct process_child child = process->child;
-    bool grace = process->grace, broke = process->pending;
+    bool grace = process->grace, broke = process->pending, loaded_again = process->said && !process->up_ns;
     process->child = (struct process_child){.channel = -1, .watch = -1};
     pthread_mutex_unlock(&process->lock); // takes a while
     child_end(&child, grace, own);
     pthread_mutex_lock(&process->lock);
     if (!process->last[0])
         text_copy(process->last, sizeof process->last, own);
+    process->news.ready |= broke;
+    if (loaded_again)
+        text_copy(process->news.failed, sizeof process->news.failed, process->last);
     plan_next_start(process);
     break_pending(process);
     if (process->state == PROCESS_ENDS)
         process_set_state(process, PROCESS_DOWN);
-    return broke;
+    return broke || loaded_again;
 }
 
-// True: who waits for the process may call again.
+// True: there is news for the engine, usually that who waits for the process may call again.
 static bool look(struct adapter_process *process) {
     struct pollfd ended = {.fd = process->child.watch, .events = POLLIN};
     switch (process->state) {
@@ -233,11 +236,14 @@ void *process_thread(void *owned) {
         int fd = -1;
         int64_t until_ns = 0;
         pthread_mutex_lock(&process->lock);
-        bool ready = look(process), stops = process->state == PROCESS_STOPS;
+        bool news = look(process), stops = process->state == PROCESS_STOPS;
+        process->news.ready |= news && process->state == PROCESS_IDLE;
         plan(process, &fd, &until_ns);
         pthread_mutex_unlock(&process->lock);
-        if (ready)
+        if (news) {
+            atomic_store(&process->has_news, true);
             tell_ready();
+        }
         if (stops)
             return NULL;
         wait_for(process, fd, until_ns);

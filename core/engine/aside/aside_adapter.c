@@ -227,7 +227,7 @@ void aside_adapters_count(struct engine *engine) {
 
 void aside_adapters_tick(struct engine *engine) {
     for (struct aside_adapter *adapter = engine->aside.adapters; adapter; adapter = adapter->next) {
-        if (adapter->failed_to_load)
+        if (adapter->failed_to_load && adapter->state != ASIDE_PAUSED)
             pause_kinds(engine, adapter, "the adapter does not load");
         adapter->failed_to_load = false;
         bool due = adapter->until_ns <= engine->now.mono_ns;
