@@ -69,7 +69,8 @@ static void a_wrong_setting_has_its_line(void **state) {
         "  suspend: {field: /spec/suspend}\n  carry: [/metadata/x, /spec/suspend]\n",
         "kinds:\n- group: example.com\n  versions: [v1]\n  kind: Sim\n  plural: sims\n  managedBy: {field: /spec/m}\n"
         "- group: example.com\n  versions: [v1]\n  kind: Bad\n  plural: bads\n  managedBy: {field: spec}\n",
-        "kind: []\n", "kinds: []\n"};
+        "kind: []\n",
+        "kinds: []\n"};
     (void)state;
     AUTO_TEXT build = text_directory(built);
     AUTO_TEXT path = text_format("%s/adapters/generic.so", build);
