@@ -18,6 +18,7 @@ MIXED = {
     "core/base/utf8.o": {"text_json_clean", "text_show", "text_utf8_sequence", "text_utf8_valid", "text_visible",
                          "text_invisible"},
     "core/base/log.o": set(),
+    "core/adapter/services/net.o": {"net_thread"},
     "core/kube/client/client.o": {"resource_path"},
 }
 # Who may use more of them: adapters write to the log, and the order of members in memory is not to be guessed.

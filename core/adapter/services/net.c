@@ -58,17 +58,13 @@ static void make_key(void) {
     (void)pthread_key_create(&net.key, leave);
 }
 
-void net_start(void) {
-    atomic_store(&net.started, true);
-}
-
-void net_join(void) {
+static void join(void) {
     struct net_thread *thread = &net_thread;
-    if (!atomic_load(&net.started))
+    if (thread->joined || !atomic_load(&net.started))
         return;
     (void)pthread_once(&net.once, make_key);
     if (pthread_setspecific(net.key, thread) != 0)
-        return; // the next call tries again
+        return;
     AUTO_LOCK(&net.mutex);
     thread->self = pthread_self();
     thread->joined = true;
@@ -80,9 +76,13 @@ void net_join(void) {
     give_stack(thread);
 }
 
+void net_start(void) {
+    atomic_store(&net.started, true);
+    join();
+}
+
 void net_loading(const char *adapter) {
-    if (!net_thread.joined)
-        net_join();
+    join();
     net_thread.loading = adapter;
 }
 

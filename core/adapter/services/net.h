@@ -23,15 +23,13 @@ struct net_thread {
 };
 extern _Thread_local struct net_thread net_thread;
 
-// From now on threads join with their first call. Where nobody calls this, as in the process of an isolated adapter,
+// For the thread that calls adapters: net_look sees its calls from now on, and a handler of signals has a stack.
+// Threads that load adapters join too. In a process that does not start the net, such as that of an isolated adapter,
 // calls are noted and nothing else.
 void net_start(void);
-void net_join(void);
 
 // Around each call, on its thread.
 static inline void net_enter(const struct adapter_call *call) {
-    if (!net_thread.joined)
-        net_join();
     atomic_store_explicit(&net_thread.count, atomic_load_explicit(&net_thread.count, memory_order_relaxed) + 1,
                           memory_order_relaxed);
     atomic_store_explicit(&net_thread.call, call, memory_order_release);

@@ -180,7 +180,7 @@ static struct error *open_signals(struct signals *signals) {
     if (thread_start("signals", 0, signals_main, signals, &signals->thread) != 0)
         return error_new(ERROR_IO, "cannot start the signal thread");
     watch_crashes();
-    net_start();
+    net_start(); // on the thread that runs the engine
     return NULL;
 }
 
