@@ -201,7 +201,8 @@ static bool ends(struct trial *trial, struct process *process, const wharf_call 
     process->call = 0;
     process->up_ns = trial->now_ns + wait_ns;
     process->failed = true;
-    call_set_trouble(call, CALL_BROKEN, process->ends % 2 ? "signal 11 (Segmentation fault)" : "limit of 100 ms");
+    call_set_trouble(call, CALL_BROKEN,
+                     process->ends % 2 ? "signal 11 (Segmentation fault)" : "more than 100 ms of processor time");
     return false;
 }
 

@@ -16,11 +16,11 @@ struct entry;
 // The host then steps the engine (EVENT_TIME), which acts on the news.
 
 // The process of the adapter answers again: the workloads that wait are tried.
-void aside_adapter_ready(struct engine *engine, const struct adapter *adapter);
+void aside_adapter_ready(struct engine *engine, const struct adapter *of);
 
 // The process of the adapter ended while it loaded the adapter: the adapter's kinds pause. `text`: "signal 11
 // (Segmentation fault)".
-void aside_adapter_failed_to_load(struct engine *engine, const struct adapter *adapter, const char *text);
+void aside_adapter_failed_to_load(struct engine *engine, const struct adapter *of, const char *text);
 
 // A former process of the host ended in a call for the object: the engine sets the workload aside when the object is
 // first seen. `kind` is plural and group ("jobs.batch"), `object` is "namespace/name", `uid` that of the workload or of

@@ -97,10 +97,11 @@ static void broke(struct engine *engine, struct entry *entry, const struct adapt
     a->retry_ns = engine->now.mono_ns + backoff_ns(engine, a->failures, RETRY_FIRST_NS, RETRY_MAX_NS);
 }
 
+// By the texts of the processes, and of aside_phase.
 static enum adapter_failure reason_of(const char *text) {
-    return text_has_prefix(text, "signal") || text_has_prefix(text, "exit") ? ADAPTER_CRASHED
-           : text_has_prefix(text, "limit")                                 ? ADAPTER_LIMIT
-                                                                            : ADAPTER_ANSWER;
+    if (text_has_prefix(text, "garbage") || text_has_prefix(text, "the result"))
+        return ADAPTER_ANSWER;
+    return text_has_prefix(text, "more than") || text_has_prefix(text, "no answer") ? ADAPTER_LIMIT : ADAPTER_CRASHED;
 }
 
 static void note_failure(struct engine *engine, struct entry *entry, struct aside_adapter *adapter,
