@@ -105,7 +105,7 @@ static struct error *at_setting(struct loading *loading, const wharf_kind *kind,
     error = error_wrap(error, "kind %zu (%s)", number, kind_name(kind));
     if (error->code == ERROR_NO_MEMORY || !loading->given || !WHARF_HAS(wharf_kind, kind, kind))
         return error;
-    struct error *wrong = adapter_settings_kind_wrong(loading->given, kind, error, &loading->line);
+    struct error *wrong = adapter_settings_kind_wrong(loading->given, kind, number, error, &loading->line);
     if (!wrong)
         return error;
     loading->settings = true;
