@@ -255,10 +255,11 @@ class Case(unittest.TestCase):
                               text=True, timeout=240, check=False)
         return [re.split(r"\s{2,}", line)[3] for line in done.stdout.splitlines()[1:]]
 
-    def check(self, settings, more=""):
+    def check(self, settings, more="", isolation="none"):
         """Exit code, output, and the problems; the last one is their number. `more`: adapters before."""
         with open(self.config, "w", encoding="utf-8") as out:
-            out.write(HEAD.replace("  enabled:\n", "  enabled:\n" + more) + re.sub("^(?=.)", "      ", settings, flags=re.MULTILINE))
+            head = HEAD if isolation == "none" else HEAD.replace("adapters:\n", "adapters:\n  isolation: %s\n" % isolation)
+            out.write(head.replace("  enabled:\n", "  enabled:\n" + more) + re.sub("^(?=.)", "      ", settings, flags=re.MULTILINE))
         done = subprocess.run([WHARF, "check", "--config", self.config], stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, timeout=240, check=False)
         return done.returncode, done.stdout, done.stderr.splitlines()
@@ -320,6 +321,21 @@ class Settings(Case):
         self.assertEqual((code, len(problems)), (1, 2), problems)
         self.assertIn("kind jobs.batch: found a second adapter for it", problems[0])
         self.assertEqual(self.kinds(), ["jobs.batch/v1", "services.example.com/v2", "laters.example.com/v2"])
+
+    def test_in_a_process_of_its_own_the_same_is_refused(self):
+        """A text that is there several times is attributed to its kind."""
+        for old, new, where, what in (
+                ("plural: things", "plural: 7", "plural: 7", "settings.kinds[0].plural: found 7, expected a text"),
+                ("/spec/managedBy", "/status/manager", "/status/manager", 'kinds[0].managedBy.field: found "/status/manager"'),
+                ("[v1, v1beta1]", "[v1, v1]", "- group", 'settings.kinds[0]: kind 1 (Thing): versions: found "v1" a second')):
+            with self.subTest(old=old, new=new):
+                settings = GOOD.replace(old, new)
+                code, _, problems = self.check(settings + GOOD_SERVICE, isolation="all")
+                self.assertEqual((code, len(problems)), (1, 2), problems)
+                line = (HEAD + settings[:settings.index(where)]).count("\n") + 2
+                self.assertIn("%s:%d: adapter generic: " % (self.config, line), problems[0])
+                self.assertIn(what, problems[0])
+                self.assertEqual(self.kinds(), ["services.example.com/v2"])
 
     def test_a_kind_must_be_able_to_finish(self):
         short = GOOD_SERVICE.replace("  neverFinishes: true\n", "")

@@ -44,9 +44,9 @@ void adapter_file_close(struct adapter_file *file);
 // unknown. NULL if the sentence does not begin with a pointer.
 struct error *adapter_settings_wrong(const struct json *settings, const char *sentence, size_t *line);
 
-// For an error about the kind with this number that was made of settings (see kind_check): the same sentence about the
-// setting that contains the wrong text, or, without a wrong text, about the mapping with the kind's name. NULL if the
-// text is not in `settings`, the adapter's settings.
+// For an error about a kind that was made of settings (see kind_check): the same sentence about the setting that
+// contains the wrong text, or else about the mapping of the kind, which has this number. NULL if `settings`, the
+// adapter's settings, have none.
 struct error *adapter_settings_kind_wrong(const struct json *settings, const wharf_kind *kind, size_t number,
                                           const struct error *error, size_t *line);
 

@@ -134,26 +134,25 @@ static struct error *start_error(struct loading *loading, const char *sentence) 
     return error ? error : error_new(ERROR_REFUSED, "refused to be loaded: %s", sentence);
 }
 
-// The adapter's own sentence about a kind, and the checks of each kind.
 static struct error *check_kind(struct loading *loading, const struct adapter *adapter, const wharf_kind *given,
                                 struct kind **out) {
     if (loading->of_settings && loading->apart)
         return kind_copy(given, out);
-    if (loading->of_settings && WHARF_HAS(wharf_kind, given, refused) && given->refused)
-        return start_error(loading, given->refused);
     TRY(kind_check(given, loading->wanted->managed_by, loading->options->controller_name, out));
-    for (size_t i = 0; i < adapter->n_kinds; i++)
-        if (adapter_kind_is_same(adapter->kinds[i], *out))
-            return error_new(ERROR_REFUSED, "found the kind or the plural of %s a second time, expected each once",
-                             adapter->kinds[i]->plural_group);
-    return NULL;
+    const struct kind *const *earlier = adapter->kinds;
+    while (*earlier && !adapter_kind_is_same(*earlier, *out))
+        earlier++;
+    return *earlier ? error_new(ERROR_REFUSED, "found the kind or the plural of %s a second time, expected each once",
+                                (*earlier)->plural_group)
+                    : NULL;
 }
 
 static struct error *take_kind(struct loading *loading, const wharf_kind *given, size_t number,
                                struct adapter *adapter) {
     struct kind *kind = NULL;
-    struct error *error = check_kind(loading, adapter, given, &kind);
-    if (error) {
+    bool refused = loading->of_settings && !loading->apart && WHARF_HAS(wharf_kind, given, refused) && given->refused;
+    struct error *error = refused ? start_error(loading, given->refused) : check_kind(loading, adapter, given, &kind);
+    if (refused || error) {
         kind_free(kind);
         return loading->settings ? error : at_setting(loading, given, number, error);
     }
