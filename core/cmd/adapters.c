@@ -58,7 +58,10 @@ static const struct flag test_flags[] = {
          "a folder with objects of its kinds, YAML or JSON; documents beside an object\n"
          "without a kind are steps of its life: a status of its mirror, a patch by a user"),
     FLAG("settings", 0, "FILE", "the adapter's settings, YAML"),
+    FLAG("crd", 0, "FILE", "the CustomResourceDefinitions of its kinds, YAML: compares names, versions and pointers"),
     FLAG("save", 0, "DIR", "write an object that reproduces each finding into this folder"),
+    FLAG("timeout", 0, "DURATION", "the time of the whole test, 10m by default; what is not tried then is a failure"),
+    SWITCH("strict", 0, "exit with 1 after warnings, too"),
     SWITCH("quiet", 'q', "print only findings, warnings and the summary"),
     SWITCH("verbose", 'v', "print messages and all fields in the lives of the objects"),
 };
@@ -100,7 +103,8 @@ static struct error *run_kit(struct call *call) {
 SUBCOMMAND(adapter, run_kit, "test an adapter (for its author)",
            "Loads an adapter in a separate process and calls its functions on the objects of a folder, on objects\n"
            "generated from the declarations of its kinds, and on damaged variants of both. Reports which rules of\n"
-           "<wharf/adapter.h> the adapter violates, and where the header states them. With objects, also shows the\n"
+           "<wharf/adapter.h> the adapter violates, and where the header states them. A second pass has the sandbox\n"
+           "of an adapter in a process of its own. With objects, also shows the\n"
            "phase after each step of their lives and which changes were carried, and warns of rules and pointers\n"
            "that match nothing. Exits with 0 if there are no findings, else with 1.\n",
            .own_flags = true, .operand = "test FILE.so", FLAGS(test_flags));
