@@ -63,7 +63,10 @@ static const struct flag test_flags[] = {
          "a folder with objects of its kinds, YAML or JSON; documents beside an object\n"
          "without a kind are steps of its life: a status of its mirror, a patch by a user"),
     FLAG("settings", 0, "FILE", "the adapter's settings, YAML"),
+    FLAG("crd", 0, "FILE", "the CustomResourceDefinitions of its kinds, YAML: compares names, versions and pointers"),
     FLAG("save", 0, "DIR", "write an object that reproduces each finding into this folder"),
+    FLAG("timeout", 0, "DURATION", "the time of the whole test, 10m by default; what is not tried then is a failure"),
+    SWITCH("strict", 0, "exit with 1 after warnings, too"),
     SWITCH("quiet", 'q', "print only findings, warnings and the summary"),
     SWITCH("verbose", 'v', "print messages and all fields in the lives of the objects"),
 };
@@ -106,9 +109,10 @@ static const struct subcommand adapter_test = {
     .summary = "test an adapter",
     .text = "Loads an adapter in a separate process and calls its functions on the objects of a folder, on objects\n"
             "generated from the declarations of its kinds, and on damaged variants of both. Reports which rules of\n"
-            "<wharf/adapter.h> the adapter violates, and where the header states them. With objects, also shows the\n"
-            "phase after each step of their lives and which changes were carried, and warns of rules and pointers\n"
-            "that match nothing. Exits with 0 if there are no findings, else with 1.\n",
+            "<wharf/adapter.h> the adapter violates, and where the header states them. A second pass has the sandbox\n"
+            "of an adapter in a process of its own. With objects, also shows the phase after each step of\n"
+            "their lives and which changes were carried, and warns of rules and pointers that match nothing.\n"
+            "Exits with 0 if there are no findings, else with 1.\n",
     FLAGS(test_flags),
 };
 

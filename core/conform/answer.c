@@ -39,6 +39,7 @@ static void check_phase(struct run *run, int result, const wharf_phase *phase) {
         run_report(run, RULE_PHASE_VALUE, CALL_PHASE, "", "phase is %d", (int)phase->phase);
     check_text(run, CALL_PHASE, "wharf_phase.reason", phase->reason);
     check_text(run, CALL_PHASE, "wharf_phase.message", phase->message);
+    run->board->not_started |= phase->not_started != 0;
     bool odd = phase->since_ns != 0 && (phase->since_ns < EARLIEST_NS || phase->since_ns > LATEST_NS);
     if (run->thorough && phase_is_final(phase->phase) && odd)
         run_report(run, RULE_TIMES, CALL_PHASE, "since_ns", "since_ns is %lld", (long long)phase->since_ns);

@@ -268,7 +268,7 @@ static void print_kind(struct run *run, const struct tested *tested) {
               functions.data ? functions.data : " none, its data says it all");
 }
 
-static void print_adapter(struct run *run, const struct documents *documents) {
+static void print_adapter(struct run *run, const struct child_task *task) {
     for (size_t i = 0; i < run->adapters->count; i++) {
         const struct adapter *adapter = run->adapters->list[i];
         run_print(run, "%s %s, ABI %u.%u, sha256 %s", adapter->name, adapter->version, adapter->abi_major,
@@ -277,7 +277,9 @@ static void print_adapter(struct run *run, const struct documents *documents) {
     for (size_t i = 0; i < run->n_tested; i++) {
         print_kind(run, &run->tested[i]);
         set_kind(run, &run->tested[i]);
-        unmatched_warn(run, &run->tested[i], documents);
+        unmatched_warn(run, &run->tested[i], task->documents);
+        if (task->crds->count > 0)
+            crd_check(run, &run->tested[i], task->crds);
     }
 }
 
@@ -322,11 +324,30 @@ static void check_carried(struct run *run) {
     }
 }
 
+// Objects of which none is tried are a mistake: another folder, or a typo in the data of the kind.
+static struct error *check_given(const struct child_task *task, const struct run *run) {
+    size_t given = 0;
+    for (size_t i = 0; i < run->n_tested; i++)
+        given += run->tested[i].n_subjects - 2;
+    if (!task->documents_given || given > 0 || run->n_tested == 0)
+        return NULL;
+    const char *kind = NULL, *version = NULL;
+    for (size_t i = 0; i < task->documents->count && !kind; i++) {
+        kind = json_string(json_get(task->documents->list[i].value, "kind"));
+        version = json_string(json_get(task->documents->list[i].value, "apiVersion"));
+    }
+    const wharf_kind *expected = &run->tested[0].kind.abi;
+    return error_new(ERROR_INVALID, "--objects: found %s%s%s, expected objects of the adapter's kinds like %s of %s/%s",
+                     kind ? kind : "no object", kind ? " of " : "", kind && version ? version : "", expected->kind,
+                     expected->group, expected->versions[0]);
+}
+
 static struct error *prepare(const struct child_task *task, struct run *run) {
     set_object(run, "the load");
     set_kind(run, NULL);
     TRY(load(task, run));
     TRY(make_tested(task, run));
+    TRY(check_given(task, run));
     return task->again ? confine(task, run) : NULL;
 }
 
@@ -346,7 +367,7 @@ int child_main(const struct child_task *task) {
     }
     size_t count = run.board->n_trials = run.trials.count;
     if (first)
-        print_adapter(&run, task->documents);
+        print_adapter(&run, task);
     if (first)
         score_run(&run);
     for (size_t i = task->from; i < count; i++)
@@ -358,12 +379,15 @@ int child_main(const struct child_task *task) {
     for (size_t i = 0; i < run.n_tested && !task->again; i++) {
         set_kind(&run, &run.tested[i]);
         answers_conclude(&run, &run.tested[i]);
+        crd_check_places(&run, &run.tested[i], task->crds);
     }
     set_kind(&run, NULL);
     char used[1024];
     if (first && run.n_tested > 0)
         run_print(&run, "of the host (ABI %u.%u) the adapter uses: %s", services_table()->abi_major,
                   services_table()->abi_minor, watch_used(used, sizeof(used)));
+    if (!task->again)
+        needs_print(&run);
     check_kinds(&run);
     run.board->stage = STAGE_DONE;
     return EXIT_SUCCESS;

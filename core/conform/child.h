@@ -80,6 +80,7 @@ struct board {
     struct board_times times[N_FUNCTIONS];
     struct board_carried carried[BOARD_KINDS][BOARD_CARRIED];
     struct board_outcomes outcomes[BOARD_KINDS][N_FUNCTIONS];
+    bool not_started; // phase has set wharf_phase.not_started
     struct board_places places[BOARD_KINDS];
     uint32_t slow[BOARD_KINDS][N_FUNCTIONS]; // calls that took too long
     volatile bool severed;                   // the child's descriptors are closed or others, and it cannot report
@@ -195,6 +196,8 @@ struct child_task {
     const char *controller_name;
     const struct json *settings;
     const struct documents *documents;
+    bool documents_given;
+    const struct documents *crds;
     struct board *board;
     int out;
     size_t from;
@@ -224,6 +227,15 @@ bool life_is_same(const struct document *a, const struct document *b);
 bool life_is_of(const struct documents *documents, const struct document *step, const struct document *object);
 // Runs the life of a subject by the file whose first step is this document, and reports findings.
 void life_run(struct run *run, const struct subject *subject, size_t first);
+
+// -- crd.c --
+void crd_check(struct run *run, const struct tested *tested, const struct documents *crds);
+// After all trials.
+void crd_check_places(struct run *run, const struct tested *tested, const struct documents *crds);
+
+// -- needs.c --
+// Prints the least minor version that the adapter needs, after all trials.
+void needs_print(struct run *run);
 
 // -- unmatched.c --
 void unmatched_warn(struct run *run, const struct tested *tested, const struct documents *documents);
@@ -260,6 +272,8 @@ uint64_t probe_hash(const wharf_answer *answer, int result, const struct json *o
 void watch_services(struct run *run);
 // The functions of struct wharf_host that the adapter called, "find, string".
 const char *watch_used(char *out, size_t size);
+// Whether the adapter called a function that is newer than 1.1.
+bool watch_newer(void);
 // Before the adapter is loaded: calls from objects that were there before are exempt.
 void intercept_start(struct run *run);
 

@@ -29,7 +29,7 @@ struct kit {
     int64_t timeout_ns;        // of the whole run
     struct board *board;
     struct report report;
-    struct documents documents;
+    struct documents documents, crds;
     struct json *settings;
     char *path;           // of the adapter, absolute
     char copy_folder[64]; // a private folder with a copy, if the loader rejects the file itself; or ""
@@ -45,6 +45,7 @@ static void kit_cleanup(struct kit *kit) {
     free(kit->path);
     json_free(kit->settings);
     documents_free(&kit->documents);
+    documents_free(&kit->crds);
     report_free(&kit->report);
     if (kit->board)
         munmap(kit->board, sizeof(*kit->board));
@@ -95,6 +96,10 @@ static struct error *read_inputs(struct kit *kit) {
     struct error *error = kit->objects ? documents_read(kit->objects, &problems, &kit->documents) : NULL;
     for (size_t i = 0; i < problems.count; i++)
         print_warning("warning: left out: ", problems.list[i]);
+    if (!error && kit->crd_file)
+        error = documents_read(kit->crd_file, &problems, &kit->crds);
+    if (!error && kit->crd_file && kit->crds.count == 0)
+        error = error_new(ERROR_INVALID, "%s: found no document, expected a CustomResourceDefinition", kit->crd_file);
     problems_free(&problems);
     TRY(error);
     if (kit->settings_file)
@@ -129,6 +134,8 @@ static struct error *try_adapter(struct kit *kit) {
                               .controller_name = CONTROLLER_NAME,
                               .settings = kit->settings,
                               .documents = &kit->documents,
+                              .documents_given = kit->objects,
+                              .crds = &kit->crds,
                               .quiet = kit->quiet,
                               .verbose = kit->verbose,
                               .until_ns = clock_after(clock_ticks(), kit->timeout_ns)};

@@ -4,8 +4,8 @@
 
 #include "core/json/pointer.h"
 
-#define SMALL 200
-#define STEP 500 // the least of three sizes, each twice the one before
+#define SMALL ((size_t)200)
+#define STEP ((size_t)500) // the least of three sizes, each twice the one before
 #define LARGE (4 * STEP)
 #define ROUNDS 3
 #define SUSPECT 25 // times the time of SMALL, for ten times the size
@@ -87,12 +87,12 @@ static int64_t time_of(struct run *run, enum function function, const struct jso
 static void confirm(struct run *run, enum function function, const struct json *object, const char *pointer) {
     double ms[3];
     for (size_t i = 0; i < 3; i++) {
-        AUTO_JSON sized = grown(object, pointer, (size_t)STEP << i);
+        AUTO_JSON sized = grown(object, pointer, STEP << i);
         ms[i] = (double)time_of(run, function, sized, ROUNDS) / (double)CLOCK_MS;
     }
     if (ms[2] > STEEP * ms[0])
         run_report(run, RULE_GROWTH, function, pointer,
-                   "took %.2f ms with %d items at %s, %.2f ms with %d, %.2f ms with %d", ms[0], STEP, pointer, ms[1],
+                   "took %.2f ms with %zu items at %s, %.2f ms with %zu, %.2f ms with %zu", ms[0], STEP, pointer, ms[1],
                    2 * STEP, ms[2], LARGE);
 }
 

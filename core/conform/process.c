@@ -20,7 +20,8 @@
 #define DEATHS_MAX 3
 #define TEXT_MAX ((size_t)2 << 20)
 #define LAST_WORDS 200
-#define MEMORY_MAX ((size_t)2 << 30) // of a child
+#define MEMORY_MAX ((size_t)2 << 30)        // of a child
+#define CALL_MEMORY_MAX ((size_t)256 << 20) // of one call: all that a process of the host's has
 #define HANG_MEMORY_MAX                                                                                                \
     ((size_t)8 << 20) // of a call that does not return: above this limit the finding is about memory
 
@@ -191,6 +192,8 @@ static void look_at_call(const struct crew *crew, struct child *child) {
     bool late = busy || child->waits;
     if (memory > MEMORY_MAX)
         child->swollen = MEMORY_MAX;
+    else if (memory > child->memory + CALL_MEMORY_MAX)
+        child->swollen = CALL_MEMORY_MAX;
     else if (late && memory > child->memory + HANG_MEMORY_MAX)
         child->swollen = HANG_MEMORY_MAX;
     else

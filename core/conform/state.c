@@ -25,8 +25,6 @@
 #define THREAD_LOOKS 500
 #define THREAD_LOOK_NS 1000000
 
-extern char **environ;
-
 // -- the properties, as hashes --
 
 static uint64_t mix(uint64_t hash, uint64_t value) {

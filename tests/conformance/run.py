@@ -187,6 +187,50 @@ def check_strict(build):
             expect(result.returncode == code and "0 findings, 1 warnings" in result.stdout, f"{flags}: {result.stdout}")
 
 
+CRD_CASES = (  # a part of planted/crd.yaml, what stands there instead, and what is then said
+    ("", "", ""),
+    ("plural: things", "plural: thingies", 'plural: found "things", and the definition has "thingies"'),
+    ("group: example.com", "group: example.org", 'group: found "example.com", and the definition has "example.org"'),
+    ("scope: Namespaced", "scope: Cluster", "the objects have no namespace"),
+    ("name: v1\n", "name: v2\n", "versions: v1 is not in the definition"),
+    ("served: true", "served: false", "versions: v1 is not served"),
+    ("    subresources: {status: {}}\n", "", "flags: v1 has no status subresource"),
+    ("managedBy: ", "manager: ", "managed_by: /spec/managedBy is not in the schema of v1"),
+    ("{replicas: ", "{count: ", "carried: /spec/size/replicas is not in the schema of v1"),
+    ("[Running, Suspended]", "[Running, Paused]", 'suspend_value: "Suspended" is no value of /spec/state'),
+    ("finishedAt: ", "endedAt: ", "finished_at: /status/finishedAt is not in the schema of v1"),
+)
+
+
+def check_crd(build):
+    """The data of a kind is compared with its definition, and the status with names of what only a worker has."""
+    with open(os.path.join(HERE, "planted", "crd.yaml"), encoding="utf-8") as file:
+        text = file.read()
+    with tempfile.TemporaryDirectory() as folder:
+        crd, settings = os.path.join(folder, "crd.yaml"), os.path.join(folder, "settings.yaml")
+
+        def test(plant, part, instead):
+            expect(part in text, part)
+            with open(settings, "w", encoding="utf-8") as file:
+                file.write(f"plant: {plant}\n")
+            with open(crd, "w", encoding="utf-8") as file:
+                file.write(text.replace(part, instead) if part else text)
+            return run(build, os.path.join(build, "conformance", "planted.so"), "--settings", settings, "--crd", crd, "--quiet")
+
+        for part, instead, says in CRD_CASES:
+            result = test("nothing", part, instead)
+            expect(says in result.stdout and "warnings" not in result.stdout, f"{says}\n{result.stdout}")
+            expect(findings(result.stdout) == ({"crd start"} if says else set()), result.stdout)
+        result = test("nothing", "finishedAt: ", "addresses: {type: array, items: {type: string}}\n              finishedAt: ")
+        expect("/status/addresses is copied" in result.stdout and result.returncode == 0, result.stdout)
+        result = test("typo_in_status_removed", "finishedAt: ", "finishedAt: ")
+        expect("/status/podNames is copied" in result.stdout, result.stdout)
+        result = test("finished_runs_again", "", "")
+        expect("a function asks for" not in result.stdout, result.stdout)
+        result = test("update_asks_for_a_field", "", "")
+        expect("a function asks for /spec/sise/replicas, which is in the schema of no version" in result.stdout, result.stdout)
+
+
 def check_no_objects(build):
     """Objects of which none is of a kind of the adapter are an error: nothing of them would be tried."""
     with tempfile.TemporaryDirectory() as folder:
@@ -232,7 +276,7 @@ def main():
     checks = [(check, path) for check in (check_shipped, check_recordings) for path in adapters]
     checks += [(check_bad, path) for path in sorted(glob.glob(os.path.join(HERE, "bad", "*.c")))]
     checks += [(check_planted, *plant) for plant in planted()]
-    checks += [(check_wrong_recording,), (check_save,), (check_loose_file,), (check_no_adapter,), (check_exit,), (check_timeout,), (check_strict,), (check_no_objects,), (check_usage,), (check_program,)]
+    checks += [(check_wrong_recording,), (check_save,), (check_loose_file,), (check_no_adapter,), (check_exit,), (check_timeout,), (check_strict,), (check_no_objects,), (check_crd,), (check_usage,), (check_program,)]
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         futures = [(check, pool.submit(check[0], build, *check[1:])) for check in checks]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trusts a field that neither the objects nor the data of the kind have.
 // finds: crash pod_sets, crash accept
-// says: /spec/gang/size is
+// says: /spec/gang/size contains formats of printf
 // says: /metadata/labels/app is a string of 100 KB
 #include "tests/conformance/template.h"
 

@@ -187,6 +187,16 @@ PLANT(update_takes_back_what_is_carried) {
     kind.update = update_holds;
 }
 
+static wharf_result update_asks(UNUSED const wharf_call *call, UNUSED const wharf_value *workload,
+                                const wharf_value *mirror, UNUSED wharf_value *desired) {
+    return host->integer(host->find(mirror, "/spec/sise/replicas"), 0) > 1000000 ? WHARF_RETRY : WHARF_OK;
+}
+
+// finds: nothing
+PLANT(update_asks_for_a_field) {
+    kind.update = update_asks;
+}
+
 static wharf_result status_counts(const wharf_call *call, const wharf_value *workload, UNUSED const wharf_value *mirror,
                                   wharf_value *object) {
     if (mirror)
@@ -339,6 +349,7 @@ static const struct {
     ROW(mirror_is_delegated),
     ROW(mirror_has_another_name),
     ROW(update_takes_back_what_is_carried),
+    ROW(update_asks_for_a_field),
     ROW(status_is_another_each_time),
     ROW(status_without_a_mirror_moves),
     ROW(accept_refuses_next_time),
