@@ -108,6 +108,15 @@ class AdapterNew(unittest.TestCase):
             with open(f"{self.folder}/{folder}/README.md", encoding="utf-8") as file:
                 self.assertIn(words, file.read())
 
+    def test_the_source_asks_for_the_least_version_of_the_abi(self):
+        for crds, kind, minor in (("mpijobs.yaml", "MPIJob", 0), ("services.yaml", "Fleet", 2), ("services.yaml", "Export", 2)):
+            for language, words in (("c", f"#define WHARF_NEEDS_MINOR {minor} "), ("cpp", f"#define WHARF_NEEDS_MINOR {minor} "),
+                                    ("rust", f"abi_minor: {minor},")):
+                folder = f"{kind}-{language}"
+                self.run_new("one", "-l", language, "--crd", os.path.join(CRDS, crds), "--kind", kind, "-o", folder)
+                with open(f"{self.folder}/{folder}/one.{FILES[language][4].partition('.')[2]}", encoding="utf-8") as file:
+                    self.assertIn(words, file.read())
+
     def test_what_was_not_guessed_is_said(self):
         _, out, _ = self.run_new("one", "--crd", self.write(crd()))
         for member in ("suspend: No field for suspension was found", "pods: No pod template was found", "carried: ", "removed: "):

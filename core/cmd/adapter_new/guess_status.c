@@ -8,7 +8,7 @@
 #include <strings.h>
 
 #define CONDITIONS "/status/conditions"
-#define OWN_DEPTH 3 // deeper fields are those of contained objects
+#define OWN_DEPTH 4 // deeper fields are those of contained objects
 
 const struct json *conditions_items(const struct schema_place *conditions) {
     return conditions ? json_get(conditions->schema, "items") : NULL;
