@@ -27,7 +27,7 @@ ALL = {
     "null-call": Member("status", SIGNAL, "status"),
     "abort": Member("mirror", SIGNAL, "mirror"),
     "recursion": Member("accept", SIGNAL, "accept"),
-    "input": Member("phase", SIGNAL),
+    "input": Member("phase", f"{SIGNAL}|memory|answer"),
     "exit": Member("phase", ENDED),
     "quick-exit": Member("status", ENDED),
     "loop": Member("phase", LIMIT),

@@ -137,20 +137,27 @@ static bool wait_for(int fd, short events, int64_t until_ns) {
     }
 }
 
-bool frame_send(int fd, struct buffer *frame, int64_t until_ns) {
+enum frame_state frame_send_part(int fd, struct buffer *frame, size_t *at, int64_t until_ns) {
     if (frame->failed || frame->len - LENGTH > FRAME_MAX)
-        return false;
+        return FRAME_GARBAGE;
     uint32_t len = (uint32_t)(frame->len - LENGTH);
     memcpy(frame->data, &len, sizeof len);
-    for (size_t at = 0; at < frame->len;) {
+    while (*at < frame->len) {
         ssize_t sent =
-            send(fd, frame->data + at, size_least(frame->len - at, CHUNK), MSG_NOSIGNAL | flags_of(until_ns));
+            send(fd, frame->data + *at, size_least(frame->len - *at, CHUNK), MSG_NOSIGNAL | flags_of(until_ns));
         if (sent >= 0)
-            at += (size_t)sent;
-        else if (errno != EINTR && (errno != EAGAIN || !wait_for(fd, POLLOUT, until_ns)))
-            return false;
+            *at += (size_t)sent;
+        else if (errno == EAGAIN && !wait_for(fd, POLLOUT, until_ns))
+            return FRAME_LATE;
+        else if (errno != EAGAIN && errno != EINTR)
+            return FRAME_ENDED;
     }
-    return true;
+    return FRAME_WHOLE;
+}
+
+bool frame_send(int fd, struct buffer *frame, int64_t until_ns) {
+    size_t at = 0;
+    return frame_send_part(fd, frame, &at, until_ns) == FRAME_WHOLE;
 }
 
 static enum frame_state state_of(const struct buffer *in) {

@@ -46,16 +46,18 @@ void frame_begin(struct buffer *out, enum frame_type type);
 
 // Times are clock_ticks(); CLOCK_NEVER blocks in the call itself.
 //
-// Sends a whole frame that frame_begin began; waits for room until `until_ns`. False: the other end is gone, or does
-// not read.
-bool frame_send(int fd, struct buffer *frame, int64_t until_ns);
-
 enum frame_state {
     FRAME_WHOLE,
     FRAME_LATE,   // not whole by then; goes on with the next call
     FRAME_ENDED,  // the other end is gone
     FRAME_GARBAGE // its length is impossible
 };
+
+// Sends a whole frame that frame_begin began; waits for room until `until_ns`. False: the other end is gone, or does
+// not read.
+bool frame_send(int fd, struct buffer *frame, int64_t until_ns);
+// The same from byte *at on, at first 0, as far as it gets until then; `until_ns` 0: what there is room for.
+enum frame_state frame_send_part(int fd, struct buffer *frame, size_t *at, int64_t until_ns);
 
 // Receives a frame into `in`, whose content is that of an earlier call, or nothing; a whole one stays as it is.
 // `until_ns` 0: only what is there.

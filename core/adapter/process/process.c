@@ -130,16 +130,19 @@ static enum call_trouble ask(struct adapter_process *process, const struct call_
     }
     process_set_state(process, PROCESS_CALLING);
     buffer_reset(&process->in);
-    int64_t until_ns = process->since_ns + PROCESS_WALL_NS;
-    bool sent = frame_send(process->child.channel, &process->out, until_ns);
-    enum call_trouble trouble = sent ? wait_for_answer(process, text) : CALL_WAITS;
+    process->sent = 0;
+    int64_t until_ns = process->since_ns + (process->patient ? PROCESS_WALL_NS : PROCESS_WAIT_NS);
+    enum frame_state state = frame_send_part(process->child.channel, &process->out, &process->sent, until_ns);
+    process->cpu_ns = state == FRAME_LATE ? child_cpu_ns(&process->child) : 0;
+    enum call_trouble trouble = state == FRAME_WHOLE ? wait_for_answer(process, text) : CALL_WAITS;
     if (trouble == CALL_WAITS) {
         snprintf(text, CALL_TROUBLE_MAX, "the adapter's process is busy");
         give_up_waiting(process, question);
     }
-    if (!sent)
-        process_fail(process, true, "%s", "");
-    return !sent && process->patient ? await_end(process, text) : trouble;
+    if (state == FRAME_WHOLE || (state == FRAME_LATE && !process->patient))
+        return trouble;
+    process_fail(process, true, "%s", "");
+    return process->patient ? await_end(process, text) : trouble;
 }
 
 // For a patient caller: until the process has started, or cannot.

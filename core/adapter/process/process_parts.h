@@ -77,6 +77,7 @@ struct adapter_process {
     struct process_child child;
     struct places places;
     struct buffer in, out;
+    size_t sent; // of `out`; with PROCESS_LATE, the thread sends the rest
     struct memo memo;
     struct lates lates;
     struct late *pending;  // with PROCESS_LATE and PROCESS_ENDS: its question, or NULL

@@ -33,24 +33,25 @@ static void tell_ready(void) {
     pthread_mutex_unlock(&listener.lock);
 }
 
-// What the thread waits for in a state: a descriptor, and a time.
-static void plan(const struct adapter_process *process, int *fd, int64_t *until_ns) {
-    *fd = -1;
+// What the thread waits for in a state: events of a descriptor, and a time.
+static void plan(const struct adapter_process *process, struct pollfd *out, int64_t *until_ns) {
+    *out = (struct pollfd){.fd = -1, .events = POLLIN};
     *until_ns = CLOCK_NEVER;
     switch (process->state) {
     case PROCESS_DOWN:
         *until_ns = process->next_start_ns;
         break;
     case PROCESS_STARTING:
-        *fd = process->child.channel;
+        out->fd = process->child.channel;
         *until_ns = clock_ticks() + LOOK_NS;
         break;
     case PROCESS_IDLE:
     case PROCESS_CALLING:
-        *fd = process->child.watch;
+        out->fd = process->child.watch;
         break;
     case PROCESS_LATE:
-        *fd = process->child.channel;
+        out->fd = process->child.channel;
+        out->events |= process->sent < process->out.len ? POLLOUT : 0;
         *until_ns = clock_ticks() + LOOK_NS;
         break;
     case PROCESS_ENDS:
@@ -60,8 +61,8 @@ static void plan(const struct adapter_process *process, int *fd, int64_t *until_
     }
 }
 
-static void wait_for(const struct adapter_process *process, int fd, int64_t until_ns) {
-    struct pollfd polled[] = {{.fd = process->wake, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
+static void wait_for(const struct adapter_process *process, struct pollfd of, int64_t until_ns) {
+    struct pollfd polled[] = {{.fd = process->wake, .events = POLLIN}, of};
     int64_t left_ns = until_ns == CLOCK_NEVER ? CLOCK_NEVER : clock_later(until_ns - clock_ticks(), 0);
     struct timespec timeout = {left_ns / CLOCK_SECOND, left_ns % CLOCK_SECOND};
     uint64_t count;
@@ -141,8 +142,13 @@ static void take_late(struct adapter_process *process) {
 // True: the answer is known.
 static bool look_for_answer(struct adapter_process *process) {
     char reason[CALL_TROUBLE_MAX];
+    // What went wrong there is seen below.
+    (void)frame_send_part(process->child.channel, &process->out, &process->sent, 0);
+    bool asked = process->sent == process->out.len;
     enum frame_state state = frame_receive(process->child.channel, &process->in, 0);
-    if (state == FRAME_WHOLE && process_is_answer(&process->in, reason))
+    if (state == FRAME_WHOLE && !asked)
+        process_fail(process, false, "garbage as an answer: it came before the question");
+    else if (state == FRAME_WHOLE && process_is_answer(&process->in, reason))
         take_late(process);
     else if (state == FRAME_WHOLE)
         process_fail(process, true, "%s", reason);
@@ -233,12 +239,12 @@ static bool look(struct adapter_process *process) {
 void *process_thread(void *owned) {
     struct adapter_process *process = owned;
     for (;;) {
-        int fd = -1;
+        struct pollfd of;
         int64_t until_ns = 0;
         pthread_mutex_lock(&process->lock);
         bool news = look(process), stops = process->state == PROCESS_STOPS;
         process->news.ready |= news && process->state == PROCESS_IDLE;
-        plan(process, &fd, &until_ns);
+        plan(process, &of, &until_ns);
         pthread_mutex_unlock(&process->lock);
         if (news) {
             atomic_store(&process->has_news, true);
@@ -246,6 +252,6 @@ void *process_thread(void *owned) {
         }
         if (stops)
             return NULL;
-        wait_for(process, fd, until_ns);
+        wait_for(process, of, until_ns);
     }
 }

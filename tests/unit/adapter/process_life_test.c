@@ -51,6 +51,31 @@ static void a_slow_answer_is_used_by_the_repetition(void **state) {
     stage_end(&stage);
 }
 
+// More than fits into the channel.
+static void a_process_that_does_not_read_delays_the_caller_a_little(void **state) {
+    (void)state;
+    struct stage stage;
+    enum call_trouble trouble;
+    char reason[CALL_TROUBLE_MAX];
+    stage_begin(&stage, "bad_adapters/acts.so", false);
+    AUTO_TEXT text = text_format("{\"spec\":{\"act\":\"%02097152d\"}}", 1);
+    ask_again(&stage, "{\"spec\":{}}", &trouble, reason); // it has started
+    kill(stage_state(&stage).pid, SIGSTOP);
+    int64_t begun_ns = clock_ticks();
+    assert_int_equal(ask(&stage, text, &trouble, reason), WHARF_RETRY);
+    assert_int_equal(trouble, CALL_WAITS);
+    assert_true(clock_ticks() - begun_ns < PROCESS_WALL_NS / 2);
+    kill(stage_state(&stage).pid, SIGCONT);
+    ask_again(&stage, text, &trouble, reason);
+    assert_int_equal(trouble, CALL_FINE);
+    struct adapter_news news;
+    assert_true(adapter_process_news(stage.adapters->list[0], &news));
+    assert_true(news.ready);
+    assert_string_equal(news.failed, "");
+    assert_false(adapter_process_news(stage.adapters->list[0], &news));
+    stage_end(&stage);
+}
+
 static void the_reason_of_an_end_is_told_to_the_repetition(void **state) {
     static const char *const cases[][2] = {{"loop", "more than 100 ms of processor time"},
                                            {"crash", "signal 11 (Segmentation fault)"}};
@@ -200,6 +225,7 @@ static void who_waits_is_told(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slow_answer_is_used_by_the_repetition),
+        cmocka_unit_test(a_process_that_does_not_read_delays_the_caller_a_little),
         cmocka_unit_test(the_reason_of_an_end_is_told_to_the_repetition),
         cmocka_unit_test(what_the_function_did_not_look_at_needs_no_exchange),
         cmocka_unit_test(the_delay_before_a_start_grows),
