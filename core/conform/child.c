@@ -366,10 +366,10 @@ int child_main(const struct child_task *task) {
         return EXIT_FAILURE;
     }
     size_t count = run.board->n_trials = run.trials.count;
-    if (first)
+    if (first) {
         print_adapter(&run, task);
-    if (first)
         score_run(&run);
+    }
     for (size_t i = task->from; i < count; i++)
         run_one(&run, task->again ? count - 1 - i : i, task->again);
     run.workload = run.mirror = NULL;
