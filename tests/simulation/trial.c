@@ -532,9 +532,9 @@ static void stay_idle(struct trial *trial) {
     run_until(trial, trial->now_ns + QUIET_NS);
     uint64_t requests = trial->rules->requests - before;
     char *missing = outcome_missing(trial);
-    // What is tried in turn need not have begun to converge, but may since: it has finished, and its mirror is
-    // retained.
-    if (missing && trial->plan.pending_timeout_ns)
+    // What is tried in turn, or disputed, need not have begun to converge, but may since: it has finished, and its
+    // mirror is retained.
+    if (missing && (trial->plan.pending_timeout_ns || rivals_are_there(trial->seed)))
         settle(trial);
     else if (missing)
         trial_fail(trial, "after it had converged: %s", missing);

@@ -127,7 +127,7 @@ size_t dropped_of(struct engine *engine, struct entry *entry, const struct json 
     AUTO_JSON sent = NULL;
     struct mirror_context context = call_begin_for_mirror(engine, entry, NULL, WHARF_MIRROR_NONE, &call);
     bool made = context.workload && mirror_make(&context, &sent) == WHARF_OK;
-    if (aside_waits(entry))
+    if (call.trouble != CALL_FINE)
         return DROPPED_UNKNOWN;
     return made ? dropped_find(NULL, only_scheduling, sent, stored, out) : 0;
 }

@@ -239,7 +239,7 @@ bool unstarted_give_up(struct engine *engine, struct entry *entry) {
     AUTO_JSON status = message.len > 0 ? status_of(&context, text) : NULL;
     AUTO_JSON patch = NULL;
     uint64_t wanted = status ? json_hash(status) : 0;
-    if (aside_waits(entry)) // for the result
+    if (call.trouble != CALL_FINE) // the workload waits for the result
         return true;
     bool written = status && mirror_status_patch(&context, status, &patch) == WHARF_OK && patch;
     struct request_in_flight request = {

@@ -2,6 +2,8 @@
 // /api/v1/status and /api/v1/adapters; and /api/v1/rights: the rights that the host needs in a worker, with the present
 // adapters and configuration.
 #include "core/serve/api/api_internal.h"
+
+#include "core/adapter/process/process.h"
 #include "core/serve/metrics/metrics.h"
 
 static const char *const phase_names[STATS_PHASES] = {
@@ -142,8 +144,27 @@ static void add_kind(const struct stats_kind *kind, struct adapter_sums *sums) {
     sums->problem = kind->adapter_problem;
 }
 
+static const char *state_of(const struct adapter_state *process, const struct adapter_sums *sums) {
+    if (sums->health == ADAPTER_PAUSED)
+        return "paused";
+    if (process->isolated && process->state != ADAPTER_RUNS)
+        return process->state == ADAPTER_STARTS ? "starting" : "down";
+    return sums->health == ADAPTER_BUSY ? "busy" : "active";
+}
+
+// Null for an adapter within the host.
+static void put_process(const struct adapter_state *process, struct writer *out) {
+    if (process->isolated)
+        api_put_object(out, "process", "pid=%ju starts=%ju ends=%ju memoryBytes=%zu lastEnd=%s",
+                       (uintmax_t)process->pid, process->starts, process->ends, process->memory,
+                       api_filled(process->last));
+    else
+        writer_null(out, "process");
+}
+
 static void put_adapter(const struct host_snapshot *snapshot, const struct adapter *adapter, struct writer *out) {
-    static const char *const healths[] = {"active", "busy", "paused"};
+    struct adapter_state process;
+    (void)adapter_process_state(adapter, &process);
     struct adapter_sums sums = {.problem = ""};
     writer_object(out, NULL);
     api_put(out, "name=%s version=%s file=%s sha256=%s", adapter->name, adapter->version, adapter->file,
@@ -162,8 +183,9 @@ static void put_adapter(const struct host_snapshot *snapshot, const struct adapt
     }
     writer_end(out, ']');
     writer_bool(out, "scores", adapter->scorer.score);
-    api_put(out, "errors=%ju state=%s failures=%ju setAside=%ju problem=%s", sums.errors, healths[sums.health],
-            sums.failures, sums.aside, api_filled(sums.problem));
+    api_put(out, "errors=%ju state=%s failures=%ju setAside=%ju problem=%s", sums.errors, state_of(&process, &sums),
+            sums.failures, sums.aside, api_filled(*sums.problem ? sums.problem : process.last));
+    put_process(&process, out);
     writer_end(out, '}');
 }
 

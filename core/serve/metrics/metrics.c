@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/serve/metrics/metrics.h"
 
+#include "core/adapter/process/process.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/text.h"
@@ -38,7 +39,7 @@ static void print_failures(const struct host_snapshot *s, struct buffer *out) {
     static const char *const reasons[] = {
         [ADAPTER_CRASHED] = "crash", [ADAPTER_LIMIT] = "limit", [ADAPTER_ANSWER] = "answer"};
     const char *name = "wharf_adapter_failures_total";
-    metrics_family(out, name, "counter",
+    metrics_family(out, name, NULL,
                    "Calls that ended the adapter's process (crash, limit), or had an answer against the ABI's rules.");
     for (size_t k = 0; k < s->stats.n_kinds; k++)
         for (size_t r = 0; r < ADAPTER_FAILURES; r++) {
@@ -48,6 +49,49 @@ static void print_failures(const struct host_snapshot *s, struct buffer *out) {
                                   {"reason", reasons[r]}),
                            s->stats.kinds[k].failures[r]);
         }
+}
+
+static uint64_t runs(const struct adapter_state *process) {
+    return process->state == ADAPTER_RUNS;
+}
+
+static uint64_t starts(const struct adapter_state *process) {
+    return process->starts;
+}
+
+static uint64_t ends(const struct adapter_state *process) {
+    return process->ends;
+}
+
+static uint64_t memory(const struct adapter_state *process) {
+    return process->memory;
+}
+
+static bool is_first_of_adapter(const struct host_snapshot *s, size_t kind) {
+    size_t k = 0;
+    while (s->kinds[k]->adapter != s->kinds[kind]->adapter)
+        k++;
+    return k == kind;
+}
+
+static void print_processes(const struct host_snapshot *s, struct buffer *out) {
+    static const struct {
+        const char *name, *help;
+        uint64_t (*value)(const struct adapter_state *process);
+    } families[] = {
+        {"wharf_adapter_process_up", "1 while the process of an isolated adapter answers calls, else 0.", runs},
+        {"wharf_adapter_process_starts_total", "Starts of the process of an isolated adapter.", starts},
+        {"wharf_adapter_process_ends_total", "Ends of the process that the host did not wish for.", ends},
+        {"wharf_adapter_process_memory_bytes", "Resident memory of the process of an isolated adapter.", memory}};
+    for (size_t f = 0; f < sizeof families / sizeof *families; f++) {
+        metrics_family(out, families[f].name, NULL, families[f].help);
+        for (size_t k = 0; k < s->stats.n_kinds; k++) {
+            const struct adapter *adapter = s->kinds[k]->adapter;
+            struct adapter_state process;
+            if (adapter && is_first_of_adapter(s, k) && adapter_process_state(adapter, &process))
+                metrics_sample(out, families[f].name, LABELS({"adapter", adapter->name}), families[f].value(&process));
+        }
+    }
 }
 
 static void print_latencies(const struct host_snapshot *s, struct buffer *out) {
@@ -187,6 +231,7 @@ struct error *metrics_print(const struct host_snapshot *snapshot, const struct m
     print_unknown(snapshot, out);
     print_calls(snapshot, out);
     print_failures(snapshot, out);
+    print_processes(snapshot, out);
     print_latencies(snapshot, out);
     print_leader(snapshot, out);
     print_refused(&snapshot->notes, out);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The API's answers as JSON: overviews, workloads, changes, the stream.
+#include "core/engine/aside/aside.h"
 #include "tests/unit/serve/desk.h"
 
 static void the_overviews_say_what_runs(void **state) {
@@ -28,6 +29,10 @@ static void the_overviews_say_what_runs(void **state) {
         {"/api/v1/adapters", "/items/0/kinds/0/kind", "\"Job\""},
         {"/api/v1/adapters", "/items/0/kinds/0/managedBy", "\"wharf.dev/host\""},
         {"/api/v1/adapters", "/items/0/kinds/0/versions", "[\"v1\"]"},
+        {"/api/v1/adapters", "/items/0/state", "\"active\""},
+        {"/api/v1/adapters", "/items/0/setAside", "0"},
+        {"/api/v1/adapters", "/items/0/problem", "null"},
+        {"/api/v1/adapters", "/items/0/process", "null"},
         {"/api/v1/workers", "/items/0/name", "\"w1\""},
         {"/api/v1/workers", "/items/0/state", "\"Ready\""},
         {"/api/v1/workers", "/items/0/reason", "null"},
@@ -48,6 +53,20 @@ static void the_overviews_say_what_runs(void **state) {
         assert_int_equal(get(&desk, cases[i].url), 200);
         assert_at(&desk, cases[i].pointer, cases[i].expected);
     }
+    end(&desk);
+}
+
+static void an_adapter_says_why_its_kinds_are_paused(void **state) {
+    (void)state;
+    struct desk desk;
+    begin(&desk);
+    aside_adapter_failed_to_load(desk.stage.engine, desk.stage.kind->adapter, "signal 6 (Aborted)");
+    stage_step(&desk.stage, &(struct engine_event){.type = EVENT_TIME});
+    assert_int_equal(get(&desk, "/api/v1/adapters"), 200);
+    assert_at(&desk, "/items/0/state", "\"paused\"");
+    assert_at(&desk, "/items/0/problem", "\"signal 6 (Aborted)\"");
+    assert_int_equal(get(&desk, "/api/v1/status"), 200);
+    assert_at(&desk, "/ready", "true");
     end(&desk);
 }
 
@@ -429,6 +448,7 @@ static void many_workloads_are_collected_in_slices(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_overviews_say_what_runs),
+        cmocka_unit_test(an_adapter_says_why_its_kinds_are_paused),
         cmocka_unit_test(a_worker_says_why_it_is_not_ready),
         cmocka_unit_test(a_worker_says_how_long_recent_requests_took),
         cmocka_unit_test(a_worker_says_what_it_is_used_for),
