@@ -67,9 +67,16 @@ struct adapter {      // begins with ADAPTER_TEXTS texts, in the same block
     struct json *settings; // the same
 };
 
+// An adapter of the configuration that could not be loaded at the start.
+struct adapter_refused {
+    char *name, *file, *problem;
+};
+
 struct adapters {
     struct adapter **list;
     size_t count;
+    struct adapter_refused *refused;
+    size_t n_refused;
     struct kind **kinds; // of all, in the order of loading
     size_t n_kinds;
     const struct scorer **scorers; // of all adapters that rate workers, in the order of loading

@@ -99,7 +99,11 @@ static bool load(struct isolate *isolate, const struct start_frame *start) {
     hello.message = error_text(error);
     hello.line = loading.line;
     hello.settings = loading.settings;
+    memcpy(hello.logs, isolate->logs.list, sizeof hello.logs);
+    hello.n_logs = isolate->logs.count;
+    hello.lost_logs = isolate->logs.lost;
     bool done = answer(isolate, &hello);
+    isolate_clear_logs(&isolate->logs);
     free(hello.missing);
     free(hello.kinds);
     problems_free(&missing);

@@ -61,20 +61,15 @@ static wharf_result invoke(const struct isolate *isolate, struct adapter_call *c
     }
 }
 
-// Appends what the function changed.
-static void write_change(struct isolate *isolate, const struct call_received *received) {
-    AUTO_JSON before = call_make_changed(received);
-    if (!before)
-        isolate_die(isolate, "out of memory");
-    delta_write(&isolate->out, before, received->changed);
-}
-
 static bool answer(struct isolate *isolate, struct call_received *received) {
     const struct kind *kind = received->kind == CALL_NO_KIND ? NULL : isolate->adapter.kinds[received->kind];
     AUTO_CALL call;
     received->context.kind = kind ? &kind->abi : NULL;
     received->context.given = kind ? kind->given : NULL;
     adapter_call_begin(&call, &received->context);
+    AUTO_JSON before = received->changed ? json_copy(received->changed) : NULL;
+    if (received->changed && !before)
+        isolate_die(isolate, "out of memory");
     struct call_answer said = {.phase.size = sizeof(wharf_phase)};
     isolate_watch(received->kind, received->function, received->documents);
     said.result = invoke(isolate, &call, received, &said.phase);
@@ -87,7 +82,7 @@ static bool answer(struct isolate *isolate, struct call_received *received) {
     memcpy(said.logs, isolate->logs.list, sizeof said.logs);
     call_write_answer(&isolate->out, &said);
     if (received->changed)
-        write_change(isolate, received);
+        (void)delta_write(&isolate->out, before, received->changed);
     if (isolate->out.failed)
         isolate_die(isolate, "an answer of more than %zu bytes", isolate->limits.answer);
     isolate_clear_logs(&isolate->logs);

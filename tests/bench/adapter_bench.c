@@ -226,7 +226,8 @@ static double isolated_us(const struct subject *s, enum function function, bool 
         times_ns[i] = one_call(&own, function);
     }
     qsort(times_ns, CALLS, sizeof times_ns[0], by_size);
-    return (double)times_ns[CALLS / 2] / 1000;
+    const size_t middle = CALLS / 2;
+    return (double)times_ns[middle] / 1000;
 }
 
 static void measure_isolated(const char *build) {

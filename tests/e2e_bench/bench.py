@@ -60,14 +60,17 @@ class Bench:
             self.dispatchers.append(kueue.MultiKueue(clusters, options.kueue))
         if options.before:
             self.dispatchers.append(self._wharf("before", options.before))
+        if options.isolated:
+            self.dispatchers.append(self._wharf("isolated", options.build, {"job": {"isolation": "all"}}))
         if options.others:
             self.loads.start_others()
 
-    def _wharf(self, name, build):
+    def _wharf(self, name, build, enabled=None):
         folder = os.path.join(self.folder, name)
         os.mkdir(folder)
         configs = {cluster.name: cluster.kubeconfig("wharf", cluster.host_certificate) for cluster in self.clusters.all}
-        return Wharf(name, Host(os.path.join(build, "wharf"), os.path.join(build, "adapters"), folder, configs, defaults={}))
+        return Wharf(name, Host(os.path.join(build, "wharf"), os.path.join(build, "adapters"), folder, configs, defaults={}),
+                     enabled)
 
     def _groups(self):
         """{name: pids} of what runs beside a dispatcher; users end with their turn, and tell their own time."""
@@ -115,6 +118,7 @@ def parse_arguments():
     parser.add_argument("--raw", help="a file for the figures of all turns, as JSON")
     parser.add_argument("--kueue", action="store_true", help="also MultiKueue; KUEUE_ASSETS says where Kueue is")
     parser.add_argument("--before", help="the folder of another build of wharf, measured too")
+    parser.add_argument("--isolated", action="store_true", help="also wharf with its adapter in a process of its own")
     parser.add_argument("--burst", action="store_true", help="users who do not wait, and a script with more connections")
     parser.add_argument("--others", action="store_true", help="others keep the servers and the machine busy")
     parser.add_argument("--keep", action="store_true", help="keep logs and data")

@@ -7,7 +7,7 @@ import time
 import load
 from figures import figures, percentile
 from observer import Observer
-from usage import Connects, Cpu, connections, cpu, memory
+from usage import Connects, Cpu, children, connections, cpu, memory
 from wait import until
 
 _QUIET = 2.0   # seconds without a request of the dispatcher, after which it is over
@@ -25,11 +25,12 @@ class Wharf(Dispatcher):
     """`wharf run` with a configuration as in README.md."""
     users, managed_by = load.WHARF_USERS, "wharf.dev/host"
 
-    def __init__(self, name, host):
+    def __init__(self, name, host, enabled=None):
         self.name, self.host, self.processes, self.stop = name, host, [host.process], host.stop
+        self.enabled = enabled
 
     def start(self, _namespace):
-        self.host.use()
+        self.host.use(self.enabled)
 
 
 class Script(Dispatcher):
@@ -72,7 +73,9 @@ class Turn:
         return found
 
     def _pids(self):
-        return [process.child.pid for process in self.dispatcher.processes]
+        """Those of the dispatcher's processes, then those that they started (isolated adapters)."""
+        pids = [process.child.pid for process in self.dispatcher.processes]
+        return pids + [child for pid in pids for child in children(pid)]
 
     def _measure(self):
         observer = Observer(self.clusters, self.namespace)

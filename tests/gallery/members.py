@@ -6,7 +6,7 @@ import dataclasses
 @dataclasses.dataclass(frozen=True)
 class Member:
     where: str = "phase"     # the function; "load": before there is a kind
-    said: str = ""           # a part of the Event's note, as a regular expression; "": the call may succeed
+    said: str = ""           # a part of the Event's note and of the status, as a regular expression; "": a call may succeed
     net: str = ""            # without a process of its own: a part of the line with which the host ends; "": not tried
     calls: bool = False      # only many calls do harm
     until: int = 0           # its process starts only during the first seconds of the host
@@ -55,17 +55,18 @@ ALL = {
     "close": Member("status", f"{CALL}|{ENDED}"),
     "channel": Member("phase", f"{CALL}|frame|answer"),
     "frames": Member("status", f"{CALL}|frame|answer"),
+    "drip": Member("phase", LIMIT),
     "words": Member("status", "the adapter's own words"),
     "longjmp": Member("phase", f"{SIGNAL}|{ENDED}|answer|{LIMIT}"),
     "restart": Member("phase", SIGNAL, until=15),
     "locale": Member("phase"),
     "log": Member("status"),
-    "load-hang": Member("load"),
-    "load-sleep": Member("load"),
-    "load-crash": Member("load"),
-    "load-exit": Member("load"),
-    "start-hang": Member("load"),
-    "start-crash": Member("load"),
-    "unterminated": Member("load"),
-    "wild": Member("load"),
+    "load-hang": Member("load", f"{LIMIT}|not loaded"),
+    "load-sleep": Member("load", f"{CALL}|not loaded"),
+    "load-crash": Member("load", SIGNAL),
+    "load-exit": Member("load", ENDED),
+    "start-hang": Member("load", f"{LIMIT}|not loaded"),
+    "start-crash": Member("load", SIGNAL),
+    "unterminated": Member("load", SIGNAL),
+    "wild": Member("load", f"{SIGNAL}|expected"),
 }

@@ -132,6 +132,13 @@ class Stage:
                 pass    # the sandbox has ended
         threading.Thread(target=look, daemon=True).start()
 
+    def steps_over(self, seconds):
+        """How many steps of the engine have taken longer; `seconds` is a bucket of the histogram."""
+        text = self.fetch("/metrics")[1]
+        counts = [int(re.search(rf'(?m)^wharf_engine_step_duration_seconds_bucket{{le="{re.escape(bound)}"}} (\d+)$', text)[1])
+                  for bound in ("+Inf", seconds)]
+        return counts[0] - counts[1]
+
     def paused(self):
         """Kinds that pause."""
         found = re.findall(r'(?m)^wharf_kind_paused{cluster="management",kind="([^"]*)"} 1$', self.fetch("/metrics")[1])

@@ -139,9 +139,8 @@ static struct error *load_apart(struct loading *loading, struct adapter_file *fi
     return adapter_take_kinds(loading, module->kinds, *out);
 }
 
-static bool is_apart(const struct loading *loading) {
-    const struct adapter_wanted *wanted = loading->wanted;
-    switch (wanted->isolation_given ? wanted->isolation : loading->options->isolation) {
+bool adapter_is_apart(const struct adapters_options *options, const struct adapter_wanted *wanted) {
+    switch (wanted->isolation_given ? wanted->isolation : options->isolation) {
     case ISOLATION_NONE:
         return false;
     case ISOLATION_ALL:
@@ -156,7 +155,8 @@ struct error *adapter_load(struct loading *loading, struct adapter **out) {
     AUTO_ADAPTER_FILE file = {.fd = -1};
     TRY(adapter_file_open(loading->wanted->file, loading->wanted->sha256, &file));
     TRY(inside_directory(loading->options, loading->wanted, file.path));
-    struct error *error = is_apart(loading) ? load_apart(loading, &file, out) : load_here(loading, &file, out);
+    bool apart = adapter_is_apart(loading->options, loading->wanted);
+    struct error *error = apart ? load_apart(loading, &file, out) : load_here(loading, &file, out);
     if (error)
         adapter_free(TAKE(*out));
     return loading->settings ? error : error_wrap(error, "%s", file.path);

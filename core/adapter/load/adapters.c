@@ -5,6 +5,11 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 
+// Names, of the Makefile; a tool that reads this file alone knows none.
+#ifndef WHARF_ADAPTERS
+#define WHARF_ADAPTERS "job"
+#endif
+
 bool adapter_is_bundled(const struct adapter_wanted *wanted) {
     static const char *const bundled[] = {WHARF_ADAPTERS};
     const char *file = strrchr(wanted->file, '/');
@@ -38,6 +43,12 @@ static void free_table(struct adapters *adapters) {
     for (size_t i = 0; i < adapters->count; i++)
         if (!former || i >= former->count || former->list[i] != adapters->list[i])
             adapter_free(adapters->list[i]);
+    for (size_t i = 0; i < adapters->n_refused; i++) {
+        free(adapters->refused[i].name);
+        free(adapters->refused[i].file);
+        free(adapters->refused[i].problem);
+    }
+    free(adapters->refused);
     free(adapters->list);
     free(adapters->kinds);
     free(adapters->scorers);
@@ -112,6 +123,21 @@ static struct error *append_own(struct adapters *table, const struct loading *lo
     return used && scorer->score ? append(&table->scorers, &table->n_scorers, &scorer) : NULL;
 }
 
+// For those who ask a running host; out of memory, the log alone has it.
+static void keep_refused(struct adapters *table, const struct adapter_wanted *wanted, const char *problem) {
+    struct adapter_refused *refused = array_next(&table->refused, table->n_refused, sizeof *refused);
+    if (refused) {
+        *refused = (struct adapter_refused){strdup(wanted->name), strdup(wanted->file), strdup(problem)};
+        table->n_refused++;
+    }
+}
+
+static void report_adapter(const struct building *to, const struct loading *loading, size_t line, struct error *error) {
+    if (error)
+        keep_refused(to->table, loading->wanted, error_text(error));
+    adapter_report(loading, line, to->problems, error);
+}
+
 static void add_later(struct building *to, const char *name, const char *why) {
     buffer_printf(to->later, "%sadapter %s (%s)", to->later->len > 0 ? ", " : "", name, why);
 }
@@ -173,12 +199,14 @@ static void compare(struct building *to) {
         char sha256[65];
         struct error *error = wanted ? adapter_file_check(wanted->file, wanted->sha256, sha256) : NULL;
         const char *differs = !wanted ? "removed" : error ? NULL : find_difference(adapter, wanted, sha256);
+        if (wanted && !error && !differs && adapter_is_apart(to->options, wanted) != (bool)adapter->process)
+            differs = "another isolation";
         if (differs)
             add_later(to, adapter->named, differs);
         to->stays[i] = !differs;
         struct loading loading = {.options = to->options, .wanted = wanted};
         if (error)
-            adapter_report(&loading, wanted->line, to->problems, error);
+            report_adapter(to, &loading, wanted->line, error);
     }
 }
 
@@ -279,7 +307,7 @@ static struct error *load_all(struct building *to) {
         struct error *error = load_wanted(to, &loading);
         if (error && error->code == ERROR_NO_MEMORY)
             return error;
-        adapter_report(&loading, loading.line, to->problems, error);
+        report_adapter(to, &loading, loading.line, error);
     }
     return NULL;
 }

@@ -154,32 +154,20 @@ static void read_dropped(struct wire *wire, struct json *places[CALL_PLACES]) {
     }
 }
 
-struct json *call_make_changed(const struct call_received *received) {
-    struct wire delta = received->delta;
-    AUTO_JSON value = received->base ? json_copy(received->base) : NULL;
-    if ((received->base && !value) || !delta_apply(&delta, &value, false, NULL))
-        return NULL;
-    if (!received->status_only)
-        return TAKE(value);
-    AUTO_JSON object = json_new_object();
-    return json_set(object, "status", TAKE(value)) ? TAKE(object) : NULL;
-}
-
-static void read_changed(struct wire *wire, struct call_received *out) {
-    if (!wire_u8(wire))
-        return;
+// The value that the function may change.
+static struct json *read_changed(struct wire *wire, const struct call_received *received) {
     unsigned base = wire_u8(wire);
-    out->status_only = base >= STATUS_ONLY && base < STATUS_ONLY + CALL_DOCUMENTS;
-    base -= out->status_only ? STATUS_ONLY : 0;
-    if (base < CALL_DOCUMENTS)
-        out->base = out->status_only ? json_get(out->documents[base], "status") : out->documents[base];
-    else if (base != NO_BASE)
-        wire_fail(wire);
-    out->delta = *wire;
-    wire->at = wire->end;
-    out->changed = wire->failed ? NULL : call_make_changed(out);
-    if (!out->changed)
-        wire_fail(wire);
+    bool status_only = base >= STATUS_ONLY && base < STATUS_ONLY + CALL_DOCUMENTS;
+    base -= status_only ? STATUS_ONLY : 0;
+    const struct json *from = base < CALL_DOCUMENTS ? received->documents[base] : NULL;
+    from = status_only ? json_get(from, "status") : from;
+    AUTO_JSON value = from ? json_copy(from) : NULL;
+    AUTO_JSON object = status_only ? json_new_object() : NULL;
+    if ((!from && base != NO_BASE) || (from && !value) || !delta_apply(wire, &value, false, NULL))
+        return NULL;
+    if (!status_only)
+        return TAKE(value);
+    return json_set(object, "status", TAKE(value)) ? TAKE(object) : NULL;
 }
 
 bool call_read(struct wire *wire, struct json *places[CALL_PLACES], struct call_received *out) {
@@ -196,9 +184,9 @@ bool call_read(struct wire *wire, struct json *places[CALL_PLACES], struct call_
     read_dropped(wire, places);
     for (size_t i = 0; i < CALL_DOCUMENTS && !wire->failed; i++)
         read_document(wire, places, out, i);
-    if (!wire->failed)
-        read_changed(wire, out);
-    return wire_is_done(wire);
+    bool changes = wire_u8(wire) && !wire->failed;
+    out->changed = changes ? read_changed(wire, out) : NULL;
+    return wire_is_done(wire) && (out->changed || !changes);
 }
 
 void call_received_free(struct call_received *received) {
@@ -208,6 +196,31 @@ void call_received_free(struct call_received *received) {
 }
 
 // -- the answer --
+
+void call_write_logs(struct buffer *out, const struct call_log *logs, size_t count, size_t lost) {
+    wire_put_u32(out, count);
+    for (size_t i = 0; i < count; i++) {
+        wire_put_u32(out, logs[i].level);
+        wire_put_text(out, logs[i].message);
+    }
+    wire_put_u32(out, lost);
+}
+
+bool call_read_logs(struct wire *wire, struct call_log logs[CALL_LOGS], size_t *count, size_t *lost) {
+    *count = wire_u32(wire);
+    if (*count > CALL_LOGS) {
+        *count = 0;
+        return wire_fail(wire);
+    }
+    for (size_t i = 0; i < *count; i++) {
+        logs[i].level = wire_u32(wire);
+        logs[i].message = wire_text(wire);
+        if (!logs[i].message)
+            return wire_fail(wire);
+    }
+    *lost = wire_u32(wire);
+    return !wire->failed;
+}
 
 static void write_reads(struct buffer *out, const struct call_reads *reads) {
     wire_put_u8(out, reads->all ? 1 : 0);
@@ -244,12 +257,7 @@ void call_write_answer(struct buffer *out, const struct call_answer *answer) {
     wire_put_u32(out, answer->function);
     for (size_t i = 0; i < CALL_WATCHED; i++)
         write_reads(out, &answer->reads[i]);
-    wire_put_u32(out, answer->n_logs);
-    for (size_t i = 0; i < answer->n_logs; i++) {
-        wire_put_u32(out, answer->logs[i].level);
-        wire_put_text(out, answer->logs[i].message);
-    }
-    wire_put_u32(out, answer->lost_logs);
+    call_write_logs(out, answer->logs, answer->n_logs, answer->lost_logs);
 }
 
 bool call_read_answer(struct wire *wire, struct call_answer *out) {
@@ -269,16 +277,7 @@ bool call_read_answer(struct wire *wire, struct call_answer *out) {
     out->function = wire_u32(wire);
     for (size_t i = 0; i < CALL_WATCHED; i++)
         read_reads(wire, &out->reads[i]);
-    out->n_logs = wire_u32(wire);
-    if (out->n_logs > CALL_LOGS)
-        return wire_fail(wire);
-    for (size_t i = 0; i < out->n_logs; i++) {
-        out->logs[i].level = wire_u32(wire);
-        out->logs[i].message = wire_text(wire);
-        if (!out->logs[i].message)
-            return wire_fail(wire);
-    }
-    out->lost_logs = wire_u32(wire);
+    bool logs = call_read_logs(wire, out->logs, &out->n_logs, &out->lost_logs);
     out->delta = *wire;
-    return !wire->failed;
+    return logs && !wire->failed;
 }

@@ -54,20 +54,20 @@ struct call_received {
     struct call_context context; // texts within the frame
     const struct json *documents[CALL_DOCUMENTS];
     struct json *own[CALL_DOCUMENTS];
-    struct json *changed;    // owned
-    struct wire delta;       // of `changed`, to make it again
-    const struct json *base; // of it, or of its /status
-    bool status_only;
+    struct json *changed; // owned
 };
 bool call_read(struct wire *wire, struct json *places[CALL_PLACES], struct call_received *out);
 void call_received_free(struct call_received *received);
-struct json *call_make_changed(const struct call_received *received); // anew; NULL when out of memory
 
-// The answer.
+// Log lines, of a call or of `start`.
 struct call_log {
     uint32_t level;
     const char *message;
 };
+void call_write_logs(struct buffer *out, const struct call_log *logs, size_t count, size_t lost);
+bool call_read_logs(struct wire *wire, struct call_log logs[CALL_LOGS], size_t *count, size_t *lost);
+
+// The answer.
 
 struct call_answer {
     wharf_result result;

@@ -121,14 +121,14 @@ static int flags_of(int64_t until_ns) {
     return until_ns == CLOCK_NEVER ? 0 : MSG_DONTWAIT;
 }
 
-// False: not by then.
-static bool wait_for(int fd, short events, int64_t until_ns) {
+// Waits for room. False: not by then.
+static bool wait_for_room(int fd, int64_t until_ns) {
     for (;;) {
         int64_t left_ns = until_ns - clock_ticks();
         if (until_ns == 0 || left_ns <= 0)
             return false;
         struct timespec timeout = {left_ns / CLOCK_SECOND, left_ns % CLOCK_SECOND};
-        struct pollfd polled = {.fd = fd, .events = events};
+        struct pollfd polled = {.fd = fd, .events = POLLOUT};
         int ready = ppoll(&polled, 1, &timeout, NULL);
         if (ready > 0)
             return true;
@@ -147,7 +147,7 @@ enum frame_state frame_send_part(int fd, struct buffer *frame, size_t *at, int64
             send(fd, frame->data + *at, size_least(frame->len - *at, CHUNK), MSG_NOSIGNAL | flags_of(until_ns));
         if (sent >= 0)
             *at += (size_t)sent;
-        else if (errno == EAGAIN && !wait_for(fd, POLLOUT, until_ns))
+        else if (errno == EAGAIN && !wait_for_room(fd, until_ns))
             return FRAME_LATE;
         else if (errno != EAGAIN && errno != EINTR)
             return FRAME_ENDED;
@@ -172,24 +172,23 @@ static enum frame_state state_of(const struct buffer *in) {
 
 enum frame_state frame_receive(int fd, struct buffer *in, int64_t until_ns) {
     char chunk[CHUNK];
-    bool poll_first = until_ns != 0 && until_ns != CLOCK_NEVER; // the answer is not there at once
     enum frame_state known = state_of(in);
     if (known != FRAME_LATE)
         return known;
     for (;;) {
-        if (poll_first && !wait_for(fd, POLLIN, until_ns))
+        ssize_t got = recv(fd, chunk, sizeof chunk, until_ns == 0 ? MSG_DONTWAIT : 0);
+        bool nothing = got < 0 && (errno == EAGAIN || errno == EINTR);
+        if (nothing && (until_ns == 0 || clock_ticks() >= until_ns) && errno == EAGAIN)
             return FRAME_LATE;
-        ssize_t got = recv(fd, chunk, sizeof chunk, flags_of(until_ns));
-        if (got < 0 && errno == EAGAIN && until_ns == 0)
-            return FRAME_LATE;
-        if (got < 0 && (errno == EINTR || errno == EAGAIN))
+        if (nothing)
             continue;
         if (got <= 0)
             return FRAME_ENDED;
         if (!buffer_append(in, chunk, (size_t)got))
             return FRAME_GARBAGE;
         enum frame_state state = state_of(in);
-        if (state != FRAME_LATE)
+        bool late = until_ns != 0 && until_ns != CLOCK_NEVER && clock_ticks() >= until_ns;
+        if (state != FRAME_LATE || late)
             return state;
     }
 }

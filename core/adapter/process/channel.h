@@ -60,6 +60,7 @@ bool frame_send(int fd, struct buffer *frame, int64_t until_ns);
 enum frame_state frame_send_part(int fd, struct buffer *frame, size_t *at, int64_t until_ns);
 
 // Receives a frame into `in`, whose content is that of an earlier call, or nothing; a whole one stays as it is.
-// `until_ns` 0: only what is there.
+// `until_ns` 0: only what is there; else the
+// descriptor's own timeout (SO_RCVTIMEO) is the smallest wait.
 enum frame_state frame_receive(int fd, struct buffer *in, int64_t until_ns);
 struct wire frame_content(const struct buffer *frame); // of a whole one: the type comes first

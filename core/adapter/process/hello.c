@@ -77,6 +77,7 @@ static void write_module(struct buffer *out, const struct hello *hello) {
 void hello_write(struct buffer *out, const struct hello *hello) {
     frame_begin(out, FRAME_HELLO);
     wire_put_u32(out, HELLO_VERSION);
+    call_write_logs(out, hello->logs, hello->n_logs, hello->lost_logs);
     wire_put_text(out, hello->version);
     hello_write_texts(out, hello->missing);
     wire_put_u8(out, hello->refused ? 1 : 0);
@@ -88,6 +89,16 @@ void hello_write(struct buffer *out, const struct hello *hello) {
     wire_put_text(out, hello->message);
     wire_put_u32(out, hello->line);
     wire_put_u8(out, hello->settings ? 1 : 0);
+}
+
+struct wire hello_constant(const struct buffer *frame) {
+    struct call_log logs[CALL_LOGS];
+    size_t count = 0, lost = 0;
+    struct wire wire = frame_content(frame);
+    (void)wire_u8(&wire);
+    (void)wire_u32(&wire);
+    (void)call_read_logs(&wire, logs, &count, &lost);
+    return wire;
 }
 
 static void read_module(struct wire *wire, struct hello *out, struct hello_memory *memory) {
@@ -117,6 +128,8 @@ static bool read_hello(struct wire *wire, struct hello *out, struct hello_memory
     *out = (struct hello){.version = NULL};
     if (wire_u8(wire) != FRAME_HELLO || wire_u32(wire) != HELLO_VERSION)
         return wire_fail(wire);
+    if (!call_read_logs(wire, out->logs, &out->n_logs, &out->lost_logs))
+        return false;
     out->version = wire_text(wire);
     out->missing = hello_read_texts(wire, memory);
     out->refused = wire_u8(wire);

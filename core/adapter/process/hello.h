@@ -4,10 +4,9 @@
 #pragma once
 
 #include "core/adapter/adapters.h"
-#include "core/adapter/process/channel.h"
+#include "core/adapter/process/call.h"
 
 #define HELLO_VERSION 1 // of all frames
-#define HELLO_LOGS 64   // log lines of `start`
 
 struct start_frame {     // texts within the frame
     const char *version; // of the host
@@ -22,6 +21,8 @@ bool start_read(struct wire *wire, struct start_frame *out);
 
 // Everything that the host uses of the ABI's structs, in the host's own layout.
 struct hello {
+    struct call_log logs[CALL_LOGS]; // of `start`
+    size_t n_logs, lost_logs;
     const char *version; // of the program
     // A refusal: an error with its line.
     bool refused;
@@ -39,6 +40,8 @@ struct hello {
 };
 
 void hello_write(struct buffer *out, const struct hello *hello);
+// The rest after the log lines, which is the same at each start.
+struct wire hello_constant(const struct buffer *frame);
 
 // Everything in `out` but the kinds' structs and lists is within the frame. `memory` (hello_memory_free) owns these.
 // NULL on garbage, with its place in `problem`; or when out of memory.

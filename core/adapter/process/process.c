@@ -156,7 +156,7 @@ static void await_start(struct adapter_process *process) {
 
 static void say_why(const struct adapter_process *process, char *text) {
     bool ended = process->state == PROCESS_DOWN || process->state == PROCESS_STARTING || process->state == PROCESS_ENDS;
-    AUTO_BUFFER(why, 2 * CALL_TROUBLE_MAX);
+    AUTO_BUFFER(why, (size_t)2 * CALL_TROUBLE_MAX);
     buffer_text(&why, !ended             ? "the adapter's process is busy"
                       : process->last[0] ? "the adapter's process starts again after its end: "
                                          : "the adapter's process starts");
@@ -175,10 +175,27 @@ static enum call_trouble take_known(struct adapter_process *process, struct wire
     return CALL_BROKEN;
 }
 
+// The thread has the lock for as long as the kernel lets it: the engine does not wait for that.
+static bool lock(struct adapter_process *process) {
+    struct timespec until;
+    if (process->patient)
+        return pthread_mutex_lock(&process->lock) == 0;
+    if (pthread_mutex_trylock(&process->lock) == 0)
+        return true;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += PROCESS_WAIT_NS;
+    until.tv_sec += until.tv_nsec / CLOCK_SECOND;
+    until.tv_nsec %= CLOCK_SECOND;
+    return pthread_mutex_timedlock(&process->lock, &until) == 0;
+}
+
 enum call_trouble process_begin(struct adapter_process *process, const struct call_question *question,
                                 struct wire *answer, char *text) {
     enum call_trouble trouble = CALL_WAITS;
-    pthread_mutex_lock(&process->lock);
+    if (!lock(process)) {
+        snprintf(text, CALL_TROUBLE_MAX, "the adapter's process is busy");
+        return trouble;
+    }
     if (process->patient)
         await_start(process);
     int64_t now_ns = clock_ticks();
@@ -223,8 +240,10 @@ void process_end(struct adapter_process *process, const char *garbage) {
 }
 
 uint32_t process_retry_ms(struct adapter_process *process) {
-    AUTO_LOCK(&process->lock);
+    if (!lock(process))
+        return BUSY_RETRY_MS;
     int64_t wait_ns = process->state == PROCESS_DOWN ? process->next_start_ns - clock_ticks() : 0;
+    pthread_mutex_unlock(&process->lock);
     return BUSY_RETRY_MS + (uint32_t)(clock_later(wait_ns, 0) / CLOCK_MS);
 }
 
@@ -250,11 +269,12 @@ bool adapter_process_state(const struct adapter *adapter, struct adapter_state *
 
 bool adapter_process_news(const struct adapter *adapter, struct adapter_news *out) {
     struct adapter_process *process = adapter->process;
-    if (!process || !atomic_exchange(&process->has_news, false))
+    if (!process || !atomic_load(&process->has_news) || !lock(process))
         return false;
-    AUTO_LOCK(&process->lock);
+    atomic_store(&process->has_news, false);
     *out = process->news;
     process->news = (struct adapter_news){.ready = false};
+    pthread_mutex_unlock(&process->lock);
     return true;
 }
 

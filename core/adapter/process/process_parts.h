@@ -108,4 +108,4 @@ bool process_over_limit(const struct adapter_process *process, int64_t now_ns, c
 void process_wake(struct adapter_process *process);
 
 // The owner's thread.
-void *process_thread(void *process);
+void *process_thread(void *owned);

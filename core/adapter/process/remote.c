@@ -10,7 +10,7 @@
 #include "core/base/text.h"
 
 #define START_MAX ((size_t)64 << 20)
-#define LOG_MAX 4096 // bytes of a log line
+#define SHOWN_MAX ((size_t)16 << 10) // of a reason
 
 struct remote_kind { // wharf_call.kind leads here
     wharf_kind abi;
@@ -37,13 +37,13 @@ static const char *keep_text(struct adapter_call *owner, const char *text) {
     return text ? services_keep_text(owner, copy) : NULL;
 }
 
-static void write_logs(const wharf_call *call, const struct call_answer *answer) {
+// `call` NULL: of `start`.
+static void write_logs(const wharf_call *call, const struct call_log *logs, size_t count, size_t lost) {
     const wharf_host *host = services_table();
-    for (size_t i = 0; i < answer->n_logs; i++)
-        if (text_utf8_valid(answer->logs[i].message, strlen(answer->logs[i].message)) ==
-            strlen(answer->logs[i].message))
-            host->log(call, answer->logs[i].level, answer->logs[i].message);
-    if (answer->lost_logs > 0)
+    for (size_t i = 0; i < count; i++)
+        if (text_utf8_valid(logs[i].message, strlen(logs[i].message)) == strlen(logs[i].message))
+            host->log(call, logs[i].level, logs[i].message);
+    if (lost > 0)
         host->log(call, WHARF_LOG_WARN, "further log lines of this call were dropped: there were too many");
 }
 
@@ -62,7 +62,7 @@ static const char *take_answer(const struct adapter_invocation *in, struct wire 
     struct call_answer answer;
     if (!call_read_answer(wire, &answer))
         return "a field is missing or impossible";
-    write_logs(in->call, &answer);
+    write_logs(in->call, answer.logs, answer.n_logs, answer.lost_logs);
     *result = answer.result;
     owner->answer.reason = keep_text(owner, answer.reason);
     owner->answer.message = keep_text(owner, answer.message);
@@ -179,7 +179,7 @@ static struct error *refusal(struct loading *loading, const struct hello *hello)
     enum error_code code = hello->code <= ERROR_USAGE ? (enum error_code)hello->code : ERROR_REFUSED;
     loading->settings = hello->settings;
     loading->line = hello->line ? hello->line : loading->line;
-    AUTO_BUFFER(shown, LOG_MAX * 4);
+    AUTO_BUFFER(shown, SHOWN_MAX);
     bool fine = text_show(&shown, hello->message);
     return error_new(code, "%s", fine ? shown.data : "cannot be loaded");
 }
@@ -188,6 +188,9 @@ static struct error *read_hello(struct loading *loading, const void *frame, size
     struct wire wire = wire_of(frame, len);
     if (!hello_read(&wire, &remote->hello, &remote->memory))
         return error_new(ERROR_REFUSED, "cannot be loaded: its process sent garbage");
+    services_loading(loading->wanted->name); // for the name in the lines
+    write_logs(NULL, remote->hello.logs, remote->hello.n_logs, remote->hello.lost_logs);
+    services_loading(NULL);
     if (strcmp(remote->hello.version, WHARF_VERSION) != 0)
         return error_new(ERROR_REFUSED,
                          "cannot be loaded: the program wharf-adapter is of version %s, expected %s, that of wharf: "

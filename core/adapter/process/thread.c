@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thread that owns a process: its starts, its limits while nobody waits for it, and its late answers. The process
 // asks the kernel to end it with this thread.
+#include "core/adapter/process/hello.h"
 #include "core/adapter/process/process_parts.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
@@ -87,6 +88,11 @@ static void start(struct adapter_process *process) {
     error_free(error);
 }
 
+static bool is_same(struct wire a, struct wire b) {
+    size_t len = (size_t)(a.end - a.at);
+    return len == (size_t)(b.end - b.at) && memcmp(a.at, b.at, len) == 0;
+}
+
 // The first HELLO is kept; the later ones must be the same.
 static void take_hello(struct adapter_process *process) {
     struct buffer *in = &process->in, *hello = &process->hello;
@@ -94,7 +100,7 @@ static void take_hello(struct adapter_process *process) {
         process_fail(process, false, "%s", "out of memory");
         return;
     }
-    if (process->said && (hello->len != in->len || memcmp(hello->data, in->data, in->len) != 0)) {
+    if (process->said && !is_same(hello_constant(hello), hello_constant(in))) {
         process_fail(process, false, "%s", "it loaded other kinds than at its first start");
         return;
     }
@@ -244,12 +250,12 @@ void *process_thread(void *owned) {
         pthread_mutex_lock(&process->lock);
         bool news = look(process), stops = process->state == PROCESS_STOPS;
         process->news.ready |= news && process->state == PROCESS_IDLE;
+        if (news)
+            atomic_store(&process->has_news, true);
         plan(process, &of, &until_ns);
         pthread_mutex_unlock(&process->lock);
-        if (news) {
-            atomic_store(&process->has_news, true);
+        if (news)
             tell_ready();
-        }
         if (stops)
             return NULL;
         wait_for(process, of, until_ns);

@@ -189,11 +189,30 @@ static void put_adapter(const struct host_snapshot *snapshot, const struct adapt
     writer_end(out, '}');
 }
 
+// With the members of a loaded one.
+static void put_refused(const struct adapter_refused *refused, struct writer *out) {
+    writer_object(out, NULL);
+    writer_string(out, "name", refused->name);
+    writer_null(out, "version");
+    writer_string(out, "file", refused->file);
+    writer_null(out, "sha256");
+    writer_array(out, "kinds");
+    writer_end(out, ']');
+    writer_uint(out, "errors", 0);
+    writer_string(out, "state", "notLoaded");
+    writer_uint(out, "failures", 0);
+    writer_uint(out, "setAside", 0);
+    writer_string(out, "problem", refused->problem);
+    writer_end(out, '}');
+}
+
 void api_show_adapters(const struct api_source *source, const struct host_snapshot *snapshot, struct writer *out) {
     const struct adapters *adapters = api_adapters_of(source);
     writer_array(out, "items");
     for (size_t a = 0; a < adapters->count; a++)
         put_adapter(snapshot, adapters->list[a], out);
+    for (size_t r = 0; r < adapters->n_refused; r++)
+        put_refused(&adapters->refused[r], out);
     writer_end(out, ']');
 }
 

@@ -192,6 +192,7 @@ static void log_lines_of_a_call_have_a_bound(void **state) {
     assert_int_equal(lines, 32);
     assert_non_null(strstr(text.data, "further log lines of this call were dropped"));
     assert_non_null(strstr(text.data, "object=default/one"));
+    assert_non_null(strstr(text.data, "acts has started adapter=tested")); // and those of `start`
 }
 
 static void note_ready(void *ctx) {

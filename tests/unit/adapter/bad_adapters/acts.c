@@ -70,4 +70,11 @@ static const wharf_kind kind = {WHARF_KIND_SIZES, .group = "example.com", .versi
                                 .kind = "Act",    .plural = "acts",       .managed_by = "/spec/managedBy",
                                 .phases = rules,  .phase = phase,         .mirror = mirror};
 
-WHARF_MODULE(.name = "acts", .version = "1.0.0", .kinds = WHARF_KINDS(&kind), .host = &host);
+static const char *start(const wharf_host *services, const wharf_value *settings, const wharf_kind *const **kinds) {
+    (void)settings;
+    (void)kinds;
+    services->log(NULL, WHARF_LOG_INFO, "acts has started");
+    return NULL;
+}
+
+WHARF_MODULE(.name = "acts", .version = "1.0.0", .kinds = WHARF_KINDS(&kind), .host = &host, .start = start);
