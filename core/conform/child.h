@@ -279,8 +279,8 @@ void intercept_start(struct run *run);
 
 // -- state.c: properties of the process that an adapter must not change --
 enum state_depth {
-    STATE_OUTPUT, // standard output and error, and the rounding mode
-    STATE_CALL,   // also threads, descriptors, locale, environment; everything in the first calls of a function
+    STATE_OUTPUT, // standard output and error, rounding mode, locale
+    STATE_CALL,   // also threads, descriptors, environment; everything in the first calls of a function
     STATE_ALL
 };
 void state_note(struct run *run);

@@ -115,10 +115,13 @@ static void check_data(const struct crd_check *check) {
     for (const wharf_pods *pods = kind->pods; pods && pods->templates; pods++) {
         check_pointer(check, "pods.templates", pods->templates, false);
         check_pointers(check, "pods.counts", pods->counts, false);
+        check_pointer(check, "pods.fallback", pods->fallback, false);
     }
     for (const wharf_phase_rule *rule = kind->phases; rule && rule->pointer; rule++) {
         check_pointer(check, "phases", rule->pointer, false);
         check_value(check, "phases", rule->pointer, rule->value);
+        for (const char *const *value = rule->values; value && *value; value++)
+            check_value(check, "phases", rule->pointer, *value);
     }
     check_pointers(check, "status_removed", kind->status_removed, true);
     check_pointer(check, "observed_generation", kind->observed_generation, false);

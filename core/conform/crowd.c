@@ -102,6 +102,7 @@ static void walk_together(struct crowd *crowd) {
         pthread_join(walkers[i].thread, NULL);
     crowd->run->board->stage = STAGE_HOST;
     crowd->run->crowded = false;
+    state_check(crowd->run, crowd->run->board->function, STATE_CALL);
     pthread_barrier_destroy(&crowd->start);
 }
 
@@ -123,6 +124,7 @@ static void ask_alone(struct crowd *crowd, enum function function) {
         input->steady[function] = ask(crowd, function, input) == input->expected[function];
     }
     crowd->run->board->stage = STAGE_HOST;
+    state_check(crowd->run, function, STATE_CALL);
 }
 
 // False if an earlier child died in this test.

@@ -43,6 +43,14 @@ static unsigned of_changes(const wharf_status_change *list, size_t size) {
     return minor;
 }
 
+// Values that are new in fields of 1.0.
+static unsigned of_values(const wharf_kind *kind) {
+    bool newer = kind->suspend && text_has_prefix(kind->suspend, "/metadata/");
+    for (const wharf_phase_rule *rule = kind->phases; rule && rule->pointer; rule++)
+        newer |= (rule->flags & ~WHARF_RULE_WHILE_SUSPENDED) != 0;
+    return newer ? LATEST : 0;
+}
+
 static unsigned most(const unsigned *minors, size_t count) {
     unsigned minor = 0;
     for (size_t i = 0; i < count; i++)
@@ -71,8 +79,9 @@ static unsigned of_module(const struct adapter *adapter) {
 void needs_print(struct run *run) {
     unsigned needed = run->board->not_started ? 1 : 0;
     for (size_t i = 0; i < run->n_tested; i++) {
-        const unsigned minors[] = {needed, of_kind(run->tested[i].real->given)};
-        needed = most(minors, 2);
+        const struct kind *kind = run->tested[i].real;
+        const unsigned minors[] = {needed, of_kind(kind->given), of_values(&kind->abi)};
+        needed = most(minors, 3);
     }
     for (size_t i = 0; i < run->adapters->count; i++) {
         const unsigned minors[] = {needed, of_module(run->adapters->list[i]), watch_newer() ? LATEST : 0};

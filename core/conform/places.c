@@ -113,6 +113,7 @@ static void try_growth(struct run *run, const struct json *object, const char *p
         if (large_ns > LEAST_NS && large_ns > SUSPECT * small_ns)
             confirm(run, function, object, pointer);
         board->stage = STAGE_HOST;
+        state_check(run, function, STATE_CALL);
     }
 }
 

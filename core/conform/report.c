@@ -97,7 +97,7 @@ void report_inputs(struct finding *finding, struct json *inputs) {
 }
 
 void report_warn(struct report *report, const char *kind, const char *text) {
-    AUTO_TEXT line = text_format("%s: %s", kind, text);
+    AUTO_TEXT line = text_format("%s%s%s", kind, kind[0] != '\0' ? ": " : "", text);
     for (size_t i = 0; line && i < report->warnings.count; i++)
         if (strcmp(report->warnings.list[i], line) == 0)
             return;

@@ -4,7 +4,7 @@
 
 #include "core/adapter/phase.h"
 
-#define LATER_NS (365 * 24 * 60 * CLOCK_MINUTE)
+#define LATER_NS (INT64_C(365) * 24 * 60 * CLOCK_MINUTE)
 #define CHANGED_PHASE "phase was WHARF_%s, and is WHARF_%s after a user's change that the API allows"
 
 static bool is_final(int phase) {

@@ -147,7 +147,7 @@ static const struct {
     enum state_depth depth; // from which on it is compared
 } properties[] = {
     {"the rounding mode or the traps of floating-point numbers", rounding, RULE_STATE, STATE_OUTPUT},
-    {"the locale", locale_names, RULE_STATE, STATE_CALL},
+    {"the locale", locale_names, RULE_STATE, STATE_OUTPUT},
     {"the environment", environment, RULE_STATE, STATE_CALL},
     {"the table of services, which is the host's", services, RULE_DATA, STATE_CALL},
     {"the signal mask", signal_mask, RULE_STATE, STATE_ALL},

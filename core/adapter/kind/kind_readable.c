@@ -55,80 +55,99 @@ static struct error *check_texts(const char *field, const char *const *list) {
     return NULL;
 }
 
-// A list of structs: where the kind has the list and the size of an element, and where an element has texts. The first
-// text is NULL in the last element.
+// A list of structs: where the kind has the list and the size of an element, and where an element has texts and lists
+// of texts. The first text is NULL in the last element. Elements of an older size lack the later texts.
 struct struct_list {
     const char *field;
-    size_t list_at, size_at, n_texts, texts[4];
+    size_t list_at, size_at, n_texts, texts[5], n_lists, lists[1];
 };
 
-#define TEXT(type, field) offsetof(type, field)
-#define LIST(name, sizes, count, ...)                                                                                  \
+#define AT(type, field) offsetof(type, field)
+#define LIST(name, sizes) #name, offsetof(wharf_kind, name), offsetof(wharf_kind, sizes)
+#define CHANGES(list)                                                                                                  \
     {                                                                                                                  \
-#name, offsetof(wharf_kind, name), offsetof(wharf_kind, sizes), count, {                                       \
-            __VA_ARGS__                                                                                                \
+        LIST(list, status_change_size), 4,                                                                             \
+            {AT(wharf_status_change, name), AT(wharf_status_change, value), AT(wharf_status_change, reason),           \
+             AT(wharf_status_change, message)},                                                                        \
+            0, {                                                                                                       \
+            0                                                                                                          \
         }                                                                                                              \
     }
-#define CHANGES(list)                                                                                                  \
-    LIST(list, status_change_size, 4, TEXT(wharf_status_change, name), TEXT(wharf_status_change, value),               \
-         TEXT(wharf_status_change, reason), TEXT(wharf_status_change, message))
 
 static const struct struct_list structs[KIND_LISTS] = {
-    LIST(carried, carried_size, 2, TEXT(wharf_carried, pointer), TEXT(wharf_carried, key)),
-    LIST(pods, pods_size, 1, TEXT(wharf_pods, templates)),
-    LIST(phases, phase_rule_size, 4, TEXT(wharf_phase_rule, pointer), TEXT(wharf_phase_rule, value),
-         TEXT(wharf_phase_rule, status), TEXT(wharf_phase_rule, reason)),
+    {LIST(carried, carried_size), 2, {AT(wharf_carried, pointer), AT(wharf_carried, key)}, 0, {0}},
+    {LIST(pods, pods_size), 2, {AT(wharf_pods, templates), AT(wharf_pods, fallback)}, 1, {AT(wharf_pods, counts)}},
+    {LIST(phases, phase_rule_size),
+     5,
+     {AT(wharf_phase_rule, pointer), AT(wharf_phase_rule, value), AT(wharf_phase_rule, status),
+      AT(wharf_phase_rule, reason), AT(wharf_phase_rule, key)},
+     1,
+     {AT(wharf_phase_rule, values)}},
     CHANGES(suspended_status),
     CHANGES(resumed_status),
     CHANGES(gave_up_status),
 };
 
-static const char *text_at(const char *memory, size_t at) {
-    const char *text = NULL;
-    memcpy(&text, memory + at, sizeof(text));
-    return text;
+static void *pointer_at(const void *memory, size_t at) {
+    void *pointer = NULL;
+    memcpy(&pointer, (const char *)memory + at, sizeof(pointer));
+    return pointer;
+}
+
+static struct error *check_element(const struct struct_list *list, const char *element, size_t size, size_t number) {
+    for (size_t i = 0; i < list->n_texts; i++)
+        if (list->texts[i] + sizeof(char *) <= size && !is_text(pointer_at(element, list->texts[i])))
+            return unreadable(list->field, number);
+    for (size_t i = 0; i < list->n_lists; i++)
+        if (list->lists[i] + sizeof(char *) <= size)
+            TRY(check_texts(list->field, pointer_at(element, list->lists[i])));
+    return NULL;
 }
 
 static struct error *check_structs(const wharf_kind *kind, const struct struct_list *list) {
     uint32_t size = 0;
-    const char *elements = text_at((const char *)kind, list->list_at);
+    const char *elements = pointer_at(kind, list->list_at);
     memcpy(&size, (const char *)kind + list->size_at, sizeof(size));
-    for (size_t i = 0; elements && i <= KIND_LIST_MAX; i++, elements += size) {
+    if (size < list->texts[0] + sizeof(char *)) // refused later
+        return NULL;
+    for (size_t i = 1; elements && i <= KIND_LIST_MAX; i++, elements += size) {
         if (!is_readable(elements, size))
-            return unreadable(list->field, i + 1);
-        if (!text_at(elements, list->texts[0]))
+            return unreadable(list->field, i);
+        if (!pointer_at(elements, list->texts[0]))
             break;
-        for (size_t t = 0; t < list->n_texts; t++)
-            if (!is_text(text_at(elements, list->texts[t])))
-                return unreadable(list->field, i + 1);
+        TRY(check_element(list, elements, size, i));
     }
     return NULL;
 }
 
+#define FIELD(field)                                                                                                   \
+    { #field, offsetof(wharf_kind, field) }
+
+static const struct {
+    const char *name;
+    size_t at;
+} texts[] = {FIELD(group),
+             FIELD(kind),
+             FIELD(plural),
+             FIELD(managed_by),
+             FIELD(managed_by_builtin),
+             FIELD(managed_by_default),
+             FIELD(suspend),
+             FIELD(suspend_value),
+             FIELD(observed_generation),
+             FIELD(condition_time),
+             FIELD(finished_at)},
+  text_lists[] = {FIELD(versions), FIELD(managed_by_allowed), FIELD(removed), FIELD(status_removed),
+                  FIELD(suspend_values)};
+
 struct error *kind_readable(const wharf_kind *given) {
-    static const struct {
-        const char *name;
-        size_t at;
-    } texts[] = {{"group", offsetof(wharf_kind, group)},
-                 {"kind", offsetof(wharf_kind, kind)},
-                 {"plural", offsetof(wharf_kind, plural)},
-                 {"managed_by", offsetof(wharf_kind, managed_by)},
-                 {"managed_by_builtin", offsetof(wharf_kind, managed_by_builtin)},
-                 {"managed_by_default", offsetof(wharf_kind, managed_by_default)},
-                 {"suspend", offsetof(wharf_kind, suspend)},
-                 {"suspend_value", offsetof(wharf_kind, suspend_value)},
-                 {"observed_generation", offsetof(wharf_kind, observed_generation)},
-                 {"condition_time", offsetof(wharf_kind, condition_time)},
-                 {"finished_at", offsetof(wharf_kind, finished_at)}};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        if (!is_text(text_at((const char *)given, texts[i].at)))
-            return kind_error(NULL, "%s: found no readable text", texts[i].name);
-    TRY(check_texts("versions", given->versions));
-    TRY(check_texts("managed_by_allowed", given->managed_by_allowed));
-    TRY(check_texts("removed", given->removed));
-    TRY(check_texts("status_removed", given->status_removed));
     wharf_kind own = {.size = 0}; // newer fields that the struct lacks are zero
     memcpy(&own, given, size_least(given->size, sizeof(own)));
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        if (!is_text(pointer_at(&own, texts[i].at)))
+            return kind_error(NULL, "%s: found no readable text", texts[i].name);
+    for (size_t i = 0; i < sizeof(text_lists) / sizeof(text_lists[0]); i++)
+        TRY(check_texts(text_lists[i].name, pointer_at(&own, text_lists[i].at)));
     for (size_t i = 0; i < KIND_LISTS; i++)
         TRY(check_structs(&own, &structs[i]));
     return NULL;
