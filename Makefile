@@ -91,9 +91,9 @@ $(B)/isolate.a: $(filter-out $(B)/core/isolate/main.o,$(ISOLATE_OBJ))
 $(B)/conform.a: $(filter-out $(B)/core/conform/main.o,$(CONFORM_OBJ))
 	$(archive)
 
-$(B)/wharf-conformance: private LIBS := $(shell pkg-config --libs libcjson yaml-0.1 libcrypto) -ldl
+$(B)/wharf-conformance: private LIBS := $(shell pkg-config --libs libcjson yaml-0.1 libcrypto) $(SECCOMP_LIBS) -ldl -lm
 $(B)/wharf-conformance: private LDFLAGS_ALL += -rdynamic
-$(B)/wharf-conformance: $(B)/core/conform/main.o $(B)/conform.a $(B)/core.a
+$(B)/wharf-conformance: $(B)/core/conform/main.o $(B)/conform.a $(B)/isolate.a $(B)/core.a
 	$(link)
 
 # The program that runs an isolated adapter.
@@ -103,7 +103,7 @@ $(B)/wharf-adapter: $(B)/core/isolate/main.o $(B)/isolate.a $(B)/core.a
 	$(link)
 
 # The adapters that come with wharf.
-$(B)/core/adapter/load/adapters.o: CPPFLAGS_ALL += '-DWHARF_ADAPTERS=$(subst $(space),$(comma),$(PLUGINS:%="%"))'
+$(B)/core/adapter/load/adapters.o $(B)/abi/grown/core/adapter/load/adapters.o: CPPFLAGS_ALL += '-DWHARF_ADAPTERS=$(subst $(space),$(comma),$(PLUGINS:%="%"))'
 
 # Where adapters are looked for unless the configuration says otherwise. `make install` with another PREFIX than `make`
 # builds anew what knows of it, and nothing else.
@@ -125,6 +125,7 @@ $(B)/commit: FORCE
 	@cmp -s $@.now $@ && rm $@.now || mv $@.now $@
 
 $(B)/core/cmd/line/complete.o: $(wildcard core/cmd/line/completion.*)
+$(B)/core/cmd/adapter_new/write_code.o $(B)/core/cmd/adapter_new/write_files.o: $(wildcard core/cmd/adapter_new/parts/*) examples/adapter-rust/wharf.rs
 
 # The page at "/" is one file, made of its parts and taken into the program by the assembler (.incbin).
 UI_PARTS := $(addprefix core/serve/ui/,begin.html style.css body.html api.js model.js route.js clusters.js table.js story.js main.js end.html)

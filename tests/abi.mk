@@ -33,10 +33,10 @@ $(filter-out %/minor.so,$(filter $(B)/abi/grown/%,$(ABI_ADAPTERS))): $(B)/abi/gr
 $(B)/abi/grown/minor.so: tests/abi/full.c $(B)/abi/grown/wharf/adapter.h
 $(B)/abi/frozen/%.so: private ADAPTER_FLAGS := -Wpedantic -I$(B)/abi/frozen $(ADAPTER_FLAGS)
 $(B)/abi/grown/%.so: private ADAPTER_FLAGS := -Wpedantic -DNEWER -I$(B)/abi/grown $(ADAPTER_FLAGS)
-$(B)/abi/grown/minor.so: private ADAPTER_FLAGS += -UNEWER -DNEEDS_MINOR=2
+$(B)/abi/grown/minor.so: private ADAPTER_FLAGS += -UNEWER
 $(ABI_ADAPTERS):
 	$(link_adapter)
 
 .PHONY: abi
-abi: $(ABI_TESTS) $(ABI_ADAPTERS)
+abi: $(ABI_TESTS) $(ABI_ADAPTERS) $(B)/wharf-adapter
 	@sh tests/abi/run.sh $(B)

@@ -51,14 +51,16 @@ BAD_CONFORMANCE := $(patsubst tests/conformance/bad/%.c,$(B)/conformance/%.so,$(
 PLANTED := $(B)/conformance/planted.so
 HANG_ADAPTERS := $(patsubst tests/integration/hang/%.c,$(B)/hang_adapters/%.so,$(wildcard tests/integration/hang/*.c))
 PLAN_ADAPTER := $(B)/plan_adapters/thing.so
+SCORER := $(B)/examples/data-locality.so
 GALLERY_ADAPTERS := $(patsubst tests/gallery/adapters/%.c,$(B)/gallery/%.so,$(wildcard tests/gallery/adapters/*.c))
-TEST_ADAPTERS := $(BAD_ADAPTERS) $(BAD_CONFORMANCE) $(PLANTED) $(HANG_ADAPTERS) $(PLAN_ADAPTER) $(GALLERY_ADAPTERS)
+TEST_ADAPTERS := $(BAD_ADAPTERS) $(BAD_CONFORMANCE) $(PLANTED) $(HANG_ADAPTERS) $(PLAN_ADAPTER) $(GALLERY_ADAPTERS) $(SCORER)
 
 $(BAD_ADAPTERS): $(B)/%.so: tests/unit/adapter/%.c tests/unit/adapter/bad_adapters/template.h
 $(BAD_CONFORMANCE): $(B)/conformance/%.so: tests/conformance/bad/%.c tests/conformance/template.h tests/conformance/adapter.h
 $(PLANTED): tests/conformance/planted/planted.c
 $(HANG_ADAPTERS): $(B)/hang_adapters/%.so: tests/integration/hang/%.c
 $(PLAN_ADAPTER): tests/integration/plan/adapter.c
+$(SCORER): examples/scorer-data-locality/data-locality.c
 $(GALLERY_ADAPTERS): $(B)/gallery/%.so: tests/gallery/adapters/%.c tests/gallery/farm.h
 $(TEST_ADAPTERS): private ADAPTER_FLAGS += -D_GNU_SOURCE -I.
 $(B)/gallery/locale.so: private ADAPTER_FLAGS += -Wl,--no-as-needed -lm

@@ -18,5 +18,5 @@ rbac-test: $(B)/wharf $(ADAPTERS)
 ## make join-test wharf join, wharf leave and wharf init, with API servers that the test plays
 TEST_TARGETS += join-test
 .PHONY: join-test
-join-test: $(B)/wharf $(ADAPTERS)
+join-test: $(B)/wharf $(ADAPTERS) $(SCORER)
 	python3 -B tests/integration/join/join_test.py $(B)

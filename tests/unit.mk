@@ -18,8 +18,10 @@ unit: $(UNIT_RUN) $(ADAPTERS)
 unit_bin = $(filter $(1:%=$(B)/unit/%_test),$(UNIT_BIN))
 unit_obj = $(1:%=$(B)/tests/unit/%.o)
 
-$(call unit_bin,cmd/% fault/plan): $(B)/cmd.a
-$(call unit_bin,conform/%): $(B)/conform.a
+$(call unit_bin,cmd/% fault/plan fault/adapter_new): $(B)/cmd.a
+$(call unit_bin,conform/%): $(B)/conform.a $(B)/isolate.a
+$(call unit_bin,conform/%): private LIBS += $(SECCOMP_LIBS)
+$(call unit_bin,cmd/adapter_new): $(SHIPPED)
 $(call unit_bin,isolate/%): $(B)/isolate.a
 $(call unit_bin,isolate/sandbox): $(call unit_obj,isolate/acts) | $(B)/adapters/job.so
 $(call unit_bin,isolate/%): private LIBS += $(SECCOMP_LIBS)

@@ -3,6 +3,7 @@
 // kinds. An error names the file, the field, the found and the expected value; the other adapters still load.
 #pragma once
 
+#include "core/adapter/services.h"
 #include "core/base/buffer.h"
 #include "core/base/problems.h"
 #include "core/json/json.h"
@@ -60,7 +61,8 @@ struct adapter {      // begins with ADAPTER_TEXTS texts, in the same block
     struct remote_adapter *remote;   // with `process`: its kinds
     const struct kind **kinds;
     size_t n_kinds;
-    size_t n_inherited;    // the first ones belong to the adapter that this one replaced in a newer table
+    size_t n_inherited; // the first ones belong to the adapter that this one replaced in a newer table
+    struct scorer scorer;
     enum hybrid hybrid;    // as in the configuration
     struct json *settings; // the same
 };
@@ -77,6 +79,8 @@ struct adapters {
     size_t n_refused;
     struct kind **kinds; // of all, in the order of loading
     size_t n_kinds;
+    const struct scorer **scorers; // of all adapters that rate workers, in the order of loading
+    size_t n_scorers;
     struct adapters *former; // the table that this one extends, owned; NULL: none
 };
 
@@ -110,16 +114,22 @@ struct adapters_options {
 // Whether the adapter comes with wharf: by its name, and its place in adapters.directory.
 bool adapter_is_bundled(const struct adapter_wanted *wanted);
 
-// Loads all wanted adapters. Rejected adapters go to `problems`; the only error is out of memory.
+// Loads all wanted adapters. Rejected adapters, and rejected kinds made of settings, go to `problems`; the only error
+// is out of memory.
 struct error *adapters_load(const struct adapters_options *options, struct problems *problems, struct adapters **out);
 
 // The same while `former`, an earlier table, is in use: loads the wanted adapters that are not loaded yet. `options`
-// are complete: an adapter that is removed or changed there continues unchanged, and `later` gets the difference:
-// "adapter job (removed), adapter acme (other settings)". If only the list `kinds` of an adapter's settings grew, a
-// second instance from a copy of the file starts for the added items. *out is NULL without new adapters, or with any
-// problem; else *out begins with the kinds of `former`, and owns `former`. Rejected instances stay in memory.
+// are complete: an adapter that is removed or changed there continues unchanged, and `later` gets the difference. If
+// only the list `kinds` of an adapter's settings grew, a second instance from a copy of the file starts for the added
+// items. *out is NULL without new adapters and kinds, or with any problem; else *out begins with the kinds of `former`,
+// and owns `former`. Rejected instances stay in memory.
+struct adapter_reports {
+    struct problems *problems;
+    struct problems *refused; // kinds made of settings that are rejected alone
+    struct buffer *later;     // "adapter job (removed), adapter acme (other settings)"
+};
 struct error *adapters_extend(struct adapters *former, const struct adapters_options *options,
-                              struct problems *problems, struct buffer *later, struct adapters **out);
+                              struct adapter_reports *reports, struct adapters **out);
 
 // Frees the lists and the kinds; shared objects stay loaded. Frees the extended tables, too, all or until `kept`.
 void adapters_free(struct adapters *adapters);
@@ -127,6 +137,8 @@ void adapters_free_newer(struct adapters *adapters, const struct adapters *kept)
 
 // The checks of an adapter's kind (required fields, pointers, sets) without a file: for tests and for kinds built into
 // a program. `managed_by` NULL: the default; `controller_name` as in the config.
+// The copy alone, in the host's own layout, without checks.
+struct error *kind_copy(const wharf_kind *given, struct kind **out);
 struct error *kind_check(const wharf_kind *given, const char *managed_by, const char *controller_name,
                          struct kind **out);
 void kind_free(struct kind *kind);

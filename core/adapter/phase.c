@@ -2,6 +2,7 @@
 #include "core/adapter/phase.h"
 
 #include "core/base/clock.h"
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/json/pointer.h"
 
@@ -19,9 +20,37 @@ const struct json *phase_condition(const struct json *conditions, const char *ty
     return NULL;
 }
 
+static bool is_one_of(const struct json *scalar, const char *text, const char *const *more) {
+    bool found = json_is_scalar(scalar, text);
+    while (!found && more && *more)
+        found = json_is_scalar(scalar, *more++);
+    return found;
+}
+
+static const char *suspend_value(const wharf_kind *kind) {
+    return kind->suspend_value ? kind->suspend_value : "true";
+}
+
 bool phase_suspend_asked(const wharf_kind *kind, const struct json *object) {
-    return kind->suspend &&
-           json_is_scalar(pointer_find(object, kind->suspend), kind->suspend_value ? kind->suspend_value : "true");
+    const struct json *value = kind->suspend ? pointer_find(object, kind->suspend) : NULL;
+    return value && is_one_of(value, suspend_value(kind), kind->suspend_values);
+}
+
+bool phase_suspends_by_mark(const wharf_kind *kind) {
+    return text_has_prefix(kind->suspend, "/metadata/");
+}
+
+struct json *phase_suspend_value(const wharf_kind *kind, const struct json *object) {
+    const char *text = suspend_value(kind);
+    bool string = phase_suspends_by_mark(kind) || kind->suspend_type == WHARF_STRING;
+    string |= kind->suspend_type == WHARF_ABSENT && json_is(pointer_find(object, kind->suspend), JSON_STRING);
+    AUTO_JSON value = NULL;
+    if (!string) {
+        AUTO_ERROR error = json_parse(text, strlen(text), &value);
+        if (error && error->code == ERROR_NO_MEMORY)
+            return NULL;
+    }
+    return json_is(value, JSON_BOOL) || json_is(value, JSON_NUMBER) ? TAKE(value) : json_new_string(text);
 }
 
 static bool read_time(const struct json *value, int64_t *ns) {
@@ -29,47 +58,72 @@ static bool read_time(const struct json *value, int64_t *ns) {
     return text && clock_parse_rfc3339(text, ns);
 }
 
+bool phase_rule_has_value(const wharf_phase_rule *rule) {
+    return rule->value || (rule->values && rule->values[0]);
+}
+
+const wharf_phase_rule *phase_rule_last(const wharf_phase_rule *rule) {
+    while ((rule->flags & WHARF_RULE_AND) != 0)
+        rule++;
+    return rule;
+}
+
+// `match` of the rule, which is the first one of several in a row.
 static void take_rule(const wharf_kind *kind, const struct json *object, const wharf_phase_rule *rule,
                       const struct json *match, wharf_phase *out) {
-    out->phase = rule->phase;
+    out->phase = phase_rule_last(rule)->phase;
     bool condition = json_is(match, JSON_OBJECT);
-    out->reason = json_string(condition ? json_get(match, "reason") : match);
+    out->reason = json_string(condition ? json_get(match, "reason") : phase_rule_has_value(rule) ? match : NULL);
     out->message = condition ? json_string(json_get(match, "message")) : NULL;
-    if (!phase_is_final(rule->phase))
+    if (!phase_is_final(out->phase))
         return;
     if ((!kind->finished_at || !read_time(pointer_find(object, kind->finished_at), &out->since_ns)) && condition)
         read_time(json_get(match, "lastTransitionTime"), &out->since_ns);
 }
 
 static bool is_of_rule(const struct json *condition, const wharf_phase_rule *rule) {
-    return text_equal(json_string(json_get(condition, "type")), rule->value) &&
-           text_equal(json_string(json_get(condition, "status")), rule->status ? rule->status : "True") &&
+    return is_one_of(json_get(condition, rule->key ? rule->key : "type"), rule->value, rule->values) &&
+           ((rule->flags & WHARF_RULE_EXISTS) != 0 ||
+            text_equal(json_string(json_get(condition, "status")), rule->status ? rule->status : "True")) &&
            (!rule->reason || text_equal(json_string(json_get(condition, "reason")), rule->reason));
 }
 
-// The condition or scalar of the rule, if the rule matches. `value` is the value at the rule's pointer.
-static const struct json *match_of(const struct json *value, const wharf_phase_rule *rule) {
+const struct json *phase_rule_match(const wharf_phase_rule *rule, const struct json *value) {
+    if (!phase_rule_has_value(rule))
+        return json_is(value, JSON_NULL) ? NULL : value;
     if (!json_is(value, JSON_ARRAY))
-        return json_is_scalar(value, rule->value) ? value : NULL;
+        return is_one_of(value, rule->value, rule->values) ? value : NULL;
     const struct json *condition = json_first(value);
     while (condition && !is_of_rule(condition, rule))
         condition = json_next(condition);
     return condition;
 }
 
-// The first rule that matches, or NULL. `suspended`: rules with WHARF_RULE_WHILE_SUSPENDED count.
-static const wharf_phase_rule *find_rule(const wharf_kind *kind, const struct json *object, bool suspended,
-                                         const struct json **match) {
-    const wharf_phase_rule *rule = kind->phases;
-    const char *pointer = NULL; // of `value`: most rules are about the same
-    const struct json *value = NULL;
-    for (; rule && rule->pointer; rule++) {
-        if (!text_equal(pointer, rule->pointer))
-            value = pointer_find(object, rule->pointer);
-        pointer = rule->pointer;
-        *match = suspended || (rule->flags & WHARF_RULE_WHILE_SUSPENDED) == 0 ? match_of(value, rule) : NULL;
-        if (*match)
-            return rule;
+// An object whose status the rules are about.
+struct judged {
+    const struct json *object;
+    bool suspended;      // rules with WHARF_RULE_WHILE_SUSPENDED count
+    const char *pointer; // of `value`: most rules are about the same
+    const struct json *value;
+};
+
+static const struct json *match_of(struct judged *judged, const wharf_phase_rule *rule) {
+    if (!text_equal(judged->pointer, rule->pointer))
+        judged->value = pointer_find(judged->object, rule->pointer);
+    judged->pointer = rule->pointer;
+    bool counts = judged->suspended || (rule->flags & WHARF_RULE_WHILE_SUSPENDED) == 0;
+    return counts ? phase_rule_match(rule, judged->value) : NULL;
+}
+
+// The first rule that matches, or NULL; of several in a row, the first one, with its match.
+static const wharf_phase_rule *find_rule(const wharf_kind *kind, struct judged judged, const struct json **match) {
+    for (const wharf_phase_rule *rule = kind->phases; rule && rule->pointer; rule++) {
+        const wharf_phase_rule *first = rule;
+        bool all = (*match = match_of(&judged, rule));
+        for (; (rule->flags & WHARF_RULE_AND) != 0; rule++)
+            all = all && match_of(&judged, rule + 1);
+        if (all)
+            return first;
     }
     return NULL;
 }
@@ -78,7 +132,7 @@ void phase_by_rules(const wharf_kind *kind, const struct json *object, wharf_pha
     *out = (wharf_phase){.size = sizeof(wharf_phase)};
     bool suspended = phase_suspend_asked(kind, object);
     const struct json *match = NULL;
-    const wharf_phase_rule *rule = find_rule(kind, object, suspended, &match);
+    const wharf_phase_rule *rule = find_rule(kind, (struct judged){object, suspended, NULL, NULL}, &match);
     if (rule)
         take_rule(kind, object, rule, match, out);
     else if (suspended)
@@ -89,6 +143,6 @@ void phase_by_rules(const wharf_kind *kind, const struct json *object, wharf_pha
 
 bool phase_says_suspended(const wharf_kind *kind, const struct json *object) {
     const struct json *match = NULL;
-    const wharf_phase_rule *rule = find_rule(kind, object, true, &match);
-    return rule && rule->phase == WHARF_SUSPENDED;
+    const wharf_phase_rule *rule = find_rule(kind, (struct judged){object, true, NULL, NULL}, &match);
+    return rule && phase_rule_last(rule)->phase == WHARF_SUSPENDED;
 }

@@ -4,6 +4,8 @@
 #include "core/base/memory.h"
 #include "core/json/pointer.h"
 
+#define POINTER_MAX 65536
+
 struct pod_list {
     const wharf_pods *pods;
     const struct json *workload;
@@ -29,25 +31,43 @@ static bool concrete(const char *count, const char *found, struct buffer *out) {
 static bool count_of(const struct pod_list *listing, const char *found, int64_t *count) {
     *count = 1;
     for (const char *const *factors = listing->pods->counts; factors && *factors; factors++) {
-        AUTO_BUFFER(pointer, 65536);
+        AUTO_BUFFER(pointer, POINTER_MAX);
         if (!concrete(*factors, found, &pointer))
             return false;
         int64_t factor = json_int64(pointer.data ? pointer_find(listing->workload, pointer.data) : NULL, 1);
+        factor = int64_plus(factor, factors[1] ? 0 : listing->pods->offset);
         *count = int64_times(*count, factor > 0 ? factor : 0);
     }
     return true;
 }
 
-static bool add_set(void *ctx, const char *pointer, struct json *template) {
+// Sets the PodTemplateSpec.
+static bool set_template(const struct pod_list *listing, struct json *set, const struct json *found) {
+    if ((listing->pods->flags & WHARF_PODS_ARE_SPECS) == 0)
+        return json_set(set, "template", json_copy(found));
+    return json_set(set, "template", json_new_object()) &&
+           json_set(json_get(set, "template"), "spec", json_copy(found));
+}
+
+static bool add_set(void *ctx, const char *pointer, struct json *found) {
     struct pod_list *listing = ctx;
     int64_t count = 0;
-    if (!json_is(template, JSON_OBJECT))
+    if (!json_is(found, JSON_OBJECT))
         return true;
     AUTO_JSON set = json_new_object();
-    if (!set || !count_of(listing, pointer, &count) || !json_set(set, "template", json_copy(template)) ||
+    if (!set || !count_of(listing, pointer, &count) || !set_template(listing, set, found) ||
         !json_set(set, "count", json_new_int64(count)))
         return false;
     return json_append(listing->sets, TAKE(set));
+}
+
+// Adds the fallback of pods without a template of their own.
+static bool add_fallback(void *ctx, const char *pointer, struct json *found) {
+    const struct pod_list *listing = ctx;
+    AUTO_BUFFER(own, POINTER_MAX);
+    if (!concrete(listing->pods->templates, pointer, &own))
+        return false;
+    return json_is(pointer_find(listing->workload, own.data), JSON_OBJECT) || add_set(ctx, pointer, found);
 }
 
 static void drop_invalid_sets(struct json *sets) {
@@ -65,7 +85,8 @@ wharf_result pods_of(struct adapter_call *call, const struct json *workload, str
         return WHARF_RETRY;
     for (const wharf_pods *pods = call->kind->pods; pods && pods->templates; pods++) {
         struct pod_list listing = {pods, workload, list};
-        if (!pointer_each(workload, pods->templates, add_set, &listing))
+        if (!pointer_each(workload, pods->templates, add_set, &listing) ||
+            (pods->fallback && !pointer_each(workload, pods->fallback, add_fallback, &listing)))
             return WHARF_RETRY;
     }
     wharf_result result = adapter_pod_sets(call, workload, list);

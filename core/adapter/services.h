@@ -26,7 +26,19 @@ enum adapter_function {
     FUNCTION_UPDATE,
     FUNCTION_STATUS,
     FUNCTION_POD_SETS,
+    FUNCTION_SCORE, // of a module, not of a kind
     ADAPTER_FUNCTIONS
+};
+
+struct adapter;
+
+// The function `score` of an adapter.
+struct scorer {
+    wharf_result (*score)(const wharf_call *call, const wharf_value *workload, const wharf_value *pod_sets,
+                          const wharf_value *workers, wharf_value *scores); // NULL: the adapter rates no workers
+    const char *name;                                                       // of the adapter
+    const struct adapter *owner;                                            // of which this is a member; NULL in tests
+    bool every_kind; // asked for all kinds, and not only for those of the owner
 };
 
 // One call into an adapter: begin, call, end. The end frees all values that the adapter created, replaced or removed,
@@ -38,6 +50,7 @@ struct adapter_call {
     char now[CLOCK_RFC3339_MAX];
     const char *adapter;         // name, for log lines; or NULL
     const char *object;          // "namespace/name", for log lines; or NULL
+    const struct scorer *scorer; // of adapter_score, or NULL
     const struct json *workload; // of the call, or NULL; the conditions already have times
     const struct json *mirror;   // of the last function, or NULL
     wharf_result failure;        // of the first service that failed; WHARF_OK: none
@@ -66,8 +79,8 @@ struct adapter_invocation {
     wharf_phase *phase;
 };
 
-const char *adapter_function_name(enum adapter_function function); // "pod_sets"
-bool adapter_has(const wharf_kind *kind, enum adapter_function function);
+const char *adapter_function_name(enum adapter_function function);        // "pod_sets"
+bool adapter_has(const wharf_kind *kind, enum adapter_function function); // not for FUNCTION_SCORE
 // Calls the function, which must exist, without the rules of the ABI.
 wharf_result adapter_invoke(const wharf_kind *kind, const struct adapter_invocation *invocation);
 
@@ -139,6 +152,12 @@ wharf_result adapter_status(struct adapter_call *call, const struct json *worklo
                             struct json *object);
 // `sets` is an array with the pods of the kind's data; called by core/adapter/pods.h.
 wharf_result adapter_pod_sets(struct adapter_call *call, const struct json *workload, struct json *sets);
+// Of the scorer's adapter, in a call that was begun for the workload's kind and is only for this: the adapter gets its
+// own kinds only, and a trouble sets nothing aside. `scores` is an empty object. WHARF_REFUSED also if the function put
+// anything but integers from 0 to SCORE_MAX for names of `workers` into it.
+#define SCORE_MAX 100
+wharf_result adapter_score(struct adapter_call *call, const struct scorer *scorer, const struct json *workload,
+                           const struct json *pod_sets, const struct json *workers, struct json *scores);
 
 // Whether a text can be the reason of an Event: a CamelCase word of at most 128 bytes.
 bool adapter_is_reason(const char *text);

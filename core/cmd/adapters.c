@@ -22,12 +22,13 @@ static void add_row(struct text_table *table, const char *const *cells) {
         text_table_add(table, cells[i]);
 }
 
-static void add_kind(struct text_table *table, const struct kind *kind) {
-    const struct adapter *adapter = kind->adapter;
+// `kind` NULL: of an adapter that has none, and rates workers.
+static void add_adapter(struct text_table *table, const struct adapter *adapter, const struct kind *kind) {
     AUTO_TEXT abi = text_format("%u.%u", adapter->abi_major, adapter->abi_minor);
-    AUTO_TEXT resource = kind_text(kind);
-    const char *const cells[] = {adapter->name,        adapter->version, abi,           resource,
-                                 kind->abi.managed_by, kind->managed_by, adapter->file, adapter->sha256};
+    AUTO_TEXT resource = kind ? kind_text(kind) : strdup("scores of all kinds");
+    const char *field = kind ? kind->abi.managed_by : "-", *value = kind ? kind->managed_by : "-";
+    const char *const cells[] = {adapter->name, adapter->version, abi, resource, field, value,
+                                 adapter->file, adapter->sha256};
     table->failed |= !abi || !resource;
     add_row(table, cells);
 }
@@ -38,7 +39,10 @@ static struct error *print_table(struct call *call, struct setup *setup) {
     (void)call;
     add_row(&table, titles);
     for (size_t i = 0; i < setup->adapters->n_kinds; i++)
-        add_kind(&table, setup->adapters->kinds[i]);
+        add_adapter(&table, setup->adapters->kinds[i]->adapter, setup->adapters->kinds[i]);
+    for (size_t i = 0; i < setup->adapters->n_scorers; i++)
+        if (setup->adapters->scorers[i]->every_kind)
+            add_adapter(&table, setup->adapters->scorers[i]->owner, NULL);
     return text_table_end(&table, 0, stdout);
 }
 
@@ -47,7 +51,8 @@ static struct error *run_adapters(struct call *call) {
 }
 
 SUBCOMMAND(adapters, run_adapters, "list the adapters and their kinds",
-           "Loads the adapters that the configuration enables and prints a line for each kind: the adapter's name,\n"
+           "Loads the adapters that the configuration enables and prints a line for each kind, and for each adapter\n"
+           "that only rates workers: the adapter's name,\n"
            "version and ABI, the kind with its versions, the field that delegates a workload and the value of it\n"
            "that this host manages, the adapter's file and its SHA-256. Exits with 1 if an adapter cannot be\n"
            "loaded.\n",
@@ -58,7 +63,10 @@ static const struct flag test_flags[] = {
          "a folder with objects of its kinds, YAML or JSON; documents beside an object\n"
          "without a kind are steps of its life: a status of its mirror, a patch by a user"),
     FLAG("settings", 0, "FILE", "the adapter's settings, YAML"),
+    FLAG("crd", 0, "FILE", "the CustomResourceDefinitions of its kinds, YAML: compares names, versions and pointers"),
     FLAG("save", 0, "DIR", "write an object that reproduces each finding into this folder"),
+    FLAG("timeout", 0, "DURATION", "the time of the whole test, 10m by default; what is not tried then is a failure"),
+    SWITCH("strict", 0, "exit with 1 after warnings, too"),
     SWITCH("quiet", 'q', "print only findings, warnings and the summary"),
     SWITCH("verbose", 'v', "print messages and all fields in the lives of the objects"),
 };
@@ -74,11 +82,7 @@ static char *own_folder(void) {
 
 // Returns only if the kit cannot be run.
 static struct error *run_kit(struct call *call) {
-    char **argv = call->rest;
-    if (!argv[0])
-        return error_new(ERROR_USAGE, "a subcommand is required: wharf adapter test FILE.so");
-    if (strcmp(argv[0], "test") != 0)
-        return error_new(ERROR_USAGE, "unknown subcommand: %s", argv[0]);
+    char **argv = call->rest - 1; // the word before, which becomes the program's name
     AUTO_TEXT folder = own_folder();
     if (!folder)
         return error_new(ERROR_IO, "/proc/self/exe: %s; the conformance kit is expected beside it", strerror(errno));
@@ -97,10 +101,23 @@ static struct error *run_kit(struct call *call) {
                      folder, places[0], folder, places[1]);
 }
 
-SUBCOMMAND(adapter, run_kit, "test an adapter (for its author)",
-           "Loads an adapter in a separate process and calls its functions on the objects of a folder, on objects\n"
-           "generated from the declarations of its kinds, and on damaged variants of both. Reports which rules of\n"
-           "<wharf/adapter.h> the adapter violates, and where the header states them. With objects, also shows the\n"
-           "phase after each step of their lives and which changes were carried, and warns of rules and pointers\n"
-           "that match nothing. Exits with 0 if there are no findings, else with 1.\n",
-           .own_flags = true, .operand = "test FILE.so", FLAGS(test_flags));
+static const struct subcommand adapter_test = {
+    .name = "adapter test",
+    .run = run_kit,
+    .own_flags = true,
+    .operand = "FILE.so",
+    .summary = "test an adapter",
+    .text = "Loads an adapter in a separate process and calls its functions on the objects of a folder, on objects\n"
+            "generated from the declarations of its kinds, and on damaged variants of both. Reports which rules of\n"
+            "<wharf/adapter.h> the adapter violates, and where the header states them. A second pass has the sandbox\n"
+            "of an adapter in a process of its own. With objects, also shows the phase after each step of\n"
+            "their lives and which changes were carried, and warns of rules and pointers that match nothing.\n"
+            "Exits with 0 if there are no findings, else with 1.\n",
+    FLAGS(test_flags),
+};
+
+static const struct subcommand *const below[] = {&subcommand_adapter_new, &adapter_test, NULL};
+
+SUBCOMMAND(adapter, NULL, "start or test an adapter (for its author)",
+           "For authors of adapters; docs/adapters.md leads through both commands.\n", .operand = "new or test",
+           .below = below);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of commands.
 
+#include "core/adapter/services/net.h"
 #include "core/base/text.h"
 #include "core/cmd/remote/remote.h"
 
@@ -8,6 +9,8 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #ifndef WHARF_COMMIT
 #define WHARF_COMMIT "" // not known
@@ -55,6 +58,13 @@ const struct subcommand *main_find_command(const char *name) {
     for (size_t i = 0; i < N_COMMANDS; i++)
         if (strcmp(main_commands[i]->name, name) == 0)
             return main_commands[i];
+    return NULL;
+}
+
+const struct subcommand *main_find_below(const struct subcommand *command, const char *word) {
+    for (size_t i = 0; command->below && command->below[i]; i++)
+        if (strcmp(strrchr(command->below[i]->name, ' ') + 1, word) == 0)
+            return command->below[i];
     return NULL;
 }
 
@@ -124,6 +134,21 @@ static int run_command(const struct subcommand *command, char **arguments) {
     return error ? main_fail(error, command) : call.code;
 }
 
+// `wharf adapter new`; `wharf adapter --help`.
+static int run_below(const struct subcommand *command, char **arguments) {
+    const char *word = arguments[0];
+    const struct subcommand *below = word ? main_find_below(command, word) : NULL;
+    if (below)
+        return run_command(below, arguments + 1);
+    if (word && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)) {
+        help_print(command);
+        return EXIT_SUCCESS;
+    }
+    return main_fail(word ? error_new(ERROR_USAGE, "unknown subcommand: %s, expected %s", word, command->operand)
+                          : error_new(ERROR_USAGE, "a subcommand is required: %s", command->operand),
+                     command);
+}
+
 static int dispatch(int argc, char **argv) {
     if (argc > 0 && strcmp(program_invocation_short_name, COMPLETE_KUBECTL) == 0)
         return main_complete(argv + 1, true);
@@ -139,12 +164,22 @@ static int dispatch(int argc, char **argv) {
     if (strcmp(name, COMPLETE_COMMAND) == 0)
         return main_complete(argv + 2, false);
     const struct subcommand *command = main_find_command(name);
+    if (command && command->below)
+        return run_below(command, argv + 2);
     if (command)
         return run_command(command, argv + 2);
     return main_fail(name[0] == '-' ? unknown_flag(name) : unknown_command(name), NULL);
 }
 
+// A status of 0 would tell a caller that all is well, and keep a service manager from starting the host again.
+static void end_in_adapter(void) {
+    if (net_report("exit() was called"))
+        _exit(EXIT_FAILURE);
+}
+
 int main(int argc, char **argv) {
+    if (atexit(end_in_adapter) != 0)
+        return EXIT_FAILURE;
     signal(SIGPIPE, SIG_IGN);               // a closed pipe is reported by write
     signal(SIGXFSZ, SIG_IGN);               // and so is a file beyond its size limit
     (void)setvbuf(stdout, NULL, _IOLBF, 0); // commands that wait show their progress

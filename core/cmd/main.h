@@ -75,10 +75,11 @@ struct call {
 };
 
 struct subcommand {
-    const char *name;
+    const char *name; // "adapter new" of a command below another one
     struct error *(*run)(struct call *call);
-    const char *operand;              // "[COMMAND]", in brackets if optional; NULL: none is allowed
-    const char *const *operand_words; // the allowed operands, as `words` of a flag
+    const struct subcommand *const *below; // commands of this one, ends with NULL; instead of `run`. NULL: none
+    const char *operand;                   // "[COMMAND]", in brackets if optional; NULL: none is allowed
+    const char *const *operand_words;      // the allowed operands, as `words` of a flag
     const struct flag *flags;
     size_t n_flags;
     bool asks_host; // has remote_flags too, by which call->remote is opened before `run`
@@ -95,11 +96,13 @@ struct subcommand {
 extern const struct subcommand subcommand_run, subcommand_check, subcommand_adapters, subcommand_plan, subcommand_join,
     subcommand_init, subcommand_leave, subcommand_rbac, subcommand_status, subcommand_explain, subcommand_cordon,
     subcommand_uncordon, subcommand_drain, subcommand_retry, subcommand_completion, subcommand_logs, subcommand_exec,
-    subcommand_guard, subcommand_adapter;
+    subcommand_guard, subcommand_adapter, subcommand_adapter_new;
 
 // All commands, in the order of the overview; ends with NULL.
 extern const struct subcommand *const main_commands[];
 const struct subcommand *main_find_command(const char *name); // NULL: unknown
+// The command below `command` with this last word; NULL: unknown.
+const struct subcommand *main_find_below(const struct subcommand *command, const char *word);
 
 // line/flags.c
 // The command's own flags, those for the host if it asks the host, and --help at last; NULL beyond.

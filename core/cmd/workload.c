@@ -40,6 +40,12 @@ static void print_place(const struct json *explanation) {
     field("Phase:", place ? place : phase);
 }
 
+// Of the newest attempt, which is the last one.
+static const char *scores_of(const struct json *explanation) {
+    const struct json *attempts = json_get(explanation, "attempts");
+    return json_size(attempts) > 0 ? status_text(json_at(attempts, json_size(attempts) - 1), "scores") : "";
+}
+
 static struct error *print_explanation(const struct json *explanation) {
     bool ours = json_bool(json_get(explanation, "ours"), false);
     AUTO_TEXT name = text_format("%s %s/%s", status_text(explanation, "kind"), status_text(explanation, "namespace"),
@@ -49,6 +55,7 @@ static struct error *print_explanation(const struct json *explanation) {
     field("Why:", status_text(explanation, "why"));
     if (ours)
         print_place(explanation);
+    field("Scores:", scores_of(explanation));
     field("Waits for:", status_text(explanation, "waitingFor"));
     field("Also runs:", status_text(explanation, "alsoRunHere"));
     field("Status:", status_text(json_get(explanation, "mirror"), "statusReduced"));

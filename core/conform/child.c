@@ -2,6 +2,7 @@
 #include "core/conform/child.h"
 
 #include "core/base/log.h"
+#include "core/isolate/sandbox.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -155,22 +156,48 @@ void run_print(struct run *run, const char *format, ...) {
 // For the signal handler, which has no argument.
 static struct board *handler_board;
 
+// The handler is gone once it runs, and the instruction fails again after it.
 static void note_fault(int number, siginfo_t *info, void *context) {
     (void)context;
     if (handler_board->stage == STAGE_CALL && input_contains(info->si_addr))
         handler_board->wrote_input = true;
-    struct sigaction plain = {.sa_handler = SIG_DFL};
-    sigaction(number, &plain, NULL);
-    raise(number);
+    if (info->si_code <= 0) // sent
+        raise(number);
 }
 
 // On a separate stack: the fault may be a stack overflow.
 static bool watch_faults(struct board *board) {
     handler_board = board;
     stack_t stack = {.ss_size = 65536, .ss_sp = malloc(65536)};
-    struct sigaction action = {.sa_sigaction = note_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    struct sigaction action = {.sa_sigaction = note_fault, .sa_flags = (int)(SA_SIGINFO | SA_ONSTACK | SA_RESETHAND)};
     return stack.ss_sp && sigaltstack(&stack, NULL) == 0 && sigaction(SIGSEGV, &action, NULL) == 0 &&
            sigaction(SIGBUS, &action, NULL) == 0;
+}
+
+// -- the host's sandbox, for the second pass: the first one has the better messages --
+
+#define CALL_MEMORY ((size_t)256 << 20) // the host's default for a process
+
+static void note_forbidden(const char *name) {
+    text_copy(handler_board->forbidden, sizeof(handler_board->forbidden), name);
+}
+
+static struct error *confine(const struct child_task *task, struct run *run) {
+    struct problems missing = {.count = 0};
+    const struct sandbox_limits limits = {.memory = REGION_SIZE + CALL_MEMORY};
+    int file = open(task->file, O_RDONLY | O_CLOEXEC);
+    sandbox_on_forbidden(note_forbidden);
+    struct error *error = sandbox_limits(&limits, &missing);
+    if (!error && !watch_faults(task->board))
+        error = error_no_memory();
+    state_note(run);
+    error = error ? error : sandbox_for_load(file, task->file, run->out, &missing);
+    error = error ? error : sandbox_for_calls();
+    run->confined = true;
+    for (size_t i = 0; i < missing.count && task->from == 0; i++)
+        run_print(run, "sandbox: %s", missing.list[i]);
+    problems_free(&missing);
+    return error;
 }
 
 static void setup(struct run *run) {
@@ -204,8 +231,7 @@ static struct error *load(const struct child_task *task, struct run *run) {
     run->board->calls++;
     struct error *error = adapters_load(&options, &problems, &run->adapters);
     run->board->stage = STAGE_HOST;
-    surroundings_check(run, CALL_LOAD);
-    surroundings_check_signals(run, CALL_LOAD);
+    state_check(run, CALL_LOAD, STATE_ALL);
     for (size_t i = 0; i < problems.count; i++)
         run_report(run, RULE_LOAD, CALL_LOAD, problems.list[i], "%s", problems.list[i]);
     problems_free(&problems);
@@ -242,7 +268,7 @@ static void print_kind(struct run *run, const struct tested *tested) {
               functions.data ? functions.data : " none, its data says it all");
 }
 
-static void print_adapter(struct run *run, const struct documents *documents) {
+static void print_adapter(struct run *run, const struct child_task *task) {
     for (size_t i = 0; i < run->adapters->count; i++) {
         const struct adapter *adapter = run->adapters->list[i];
         run_print(run, "%s %s, ABI %u.%u, sha256 %s", adapter->name, adapter->version, adapter->abi_major,
@@ -251,7 +277,9 @@ static void print_adapter(struct run *run, const struct documents *documents) {
     for (size_t i = 0; i < run->n_tested; i++) {
         print_kind(run, &run->tested[i]);
         set_kind(run, &run->tested[i]);
-        unmatched_warn(run, &run->tested[i], documents);
+        unmatched_warn(run, &run->tested[i], task->documents);
+        if (task->crds->count > 0)
+            crd_check(run, &run->tested[i], task->crds);
     }
 }
 
@@ -296,11 +324,31 @@ static void check_carried(struct run *run) {
     }
 }
 
+// Objects of which none is tried are a mistake: another folder, or a typo in the data of the kind.
+static struct error *check_given(const struct child_task *task, const struct run *run) {
+    size_t given = 0;
+    for (size_t i = 0; i < run->n_tested; i++)
+        given += run->tested[i].n_subjects - 2;
+    if (!task->documents_given || given > 0 || run->n_tested == 0)
+        return NULL;
+    const char *kind = NULL, *version = NULL;
+    for (size_t i = 0; i < task->documents->count && !kind; i++) {
+        kind = json_string(json_get(task->documents->list[i].value, "kind"));
+        version = json_string(json_get(task->documents->list[i].value, "apiVersion"));
+    }
+    const wharf_kind *expected = &run->tested[0].kind.abi;
+    return error_new(ERROR_INVALID, "--objects: found %s%s%s, expected objects of the adapter's kinds like %s of %s/%s",
+                     kind ? kind : "no object", kind ? " of " : "", kind && version ? version : "", expected->kind,
+                     expected->group, expected->versions[0]);
+}
+
 static struct error *prepare(const struct child_task *task, struct run *run) {
     set_object(run, "the load");
     set_kind(run, NULL);
     TRY(load(task, run));
-    return make_tested(task, run);
+    TRY(make_tested(task, run));
+    TRY(check_given(task, run));
+    return task->again ? confine(task, run) : NULL;
 }
 
 int child_main(const struct child_task *task) {
@@ -310,7 +358,7 @@ int child_main(const struct child_task *task) {
     if (!watch_faults(task->board) || !input_setup())
         return EXIT_FAILURE;
     watch_services(&run);
-    surroundings_note(&run);
+    state_note(&run);
     struct error *error = prepare(task, &run);
     if (error) {
         set_object(&run, error_text(error));
@@ -318,19 +366,28 @@ int child_main(const struct child_task *task) {
         return EXIT_FAILURE;
     }
     size_t count = run.board->n_trials = run.trials.count;
-    if (first)
-        print_adapter(&run, task->documents);
+    if (first) {
+        print_adapter(&run, task);
+        score_run(&run);
+    }
     for (size_t i = task->from; i < count; i++)
         run_one(&run, task->again ? count - 1 - i : i, task->again);
     run.workload = run.mirror = NULL;
     set_object(&run, "the whole run");
     if (!task->again)
         check_carried(&run);
+    for (size_t i = 0; i < run.n_tested && !task->again; i++) {
+        set_kind(&run, &run.tested[i]);
+        answers_conclude(&run, &run.tested[i]);
+        crd_check_places(&run, &run.tested[i], task->crds);
+    }
     set_kind(&run, NULL);
     char used[1024];
     if (first && run.n_tested > 0)
         run_print(&run, "of the host (ABI %u.%u) the adapter uses: %s", services_table()->abi_major,
                   services_table()->abi_minor, watch_used(used, sizeof(used)));
+    if (!task->again)
+        needs_print(&run);
     check_kinds(&run);
     run.board->stage = STAGE_DONE;
     return EXIT_SUCCESS;

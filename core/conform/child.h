@@ -44,6 +44,24 @@ struct board_carried {
     bool differs; // in a new mirror: the adapter's own value
 };
 
+// Results of a function for whole objects; `given`: of --objects.
+struct board_outcomes {
+    uint32_t calls, fine, refused, given, given_fine, with_pods, pods_kept;
+};
+
+// A place in objects that the adapter asked for.
+struct board_place {
+    char pointer[160];
+    bool many; // read as an array or as a map
+};
+
+#define BOARD_PLACES 96
+
+struct board_places {
+    size_t count;
+    struct board_place list[BOARD_PLACES];
+};
+
 struct board {
     // Written by the child.
     volatile uint64_t calls, objects;
@@ -61,7 +79,13 @@ struct board {
     uint32_t hashes[BOARD_CALLS]; // of a call's outputs; 0: no call
     struct board_times times[N_FUNCTIONS];
     struct board_carried carried[BOARD_KINDS][BOARD_CARRIED];
-    // Written by the kit while there is no child.
+    struct board_outcomes outcomes[BOARD_KINDS][N_FUNCTIONS];
+    bool not_started; // phase has set wharf_phase.not_started
+    struct board_places places[BOARD_KINDS];
+    uint32_t slow[BOARD_KINDS][N_FUNCTIONS]; // calls that took too long
+    volatile bool severed;                   // the child's descriptors are closed or others, and it cannot report
+    char forbidden[64];                      // the system call that ended the child; or ""
+    // Also written by the kit, while there is no child.
     bool given_up[BOARD_KINDS][N_FUNCTIONS];
     struct board_skip skips[BOARD_SKIPS];
     size_t n_skips;
@@ -97,8 +121,9 @@ struct tested {
     size_t n_subjects;
 };
 
-// TRIAL_LIFE: `how` is the number of the first document. TRIAL_CROWD: all objects of the kind.
-enum trial_type { TRIAL_WHOLE, TRIAL_BROKEN, TRIAL_HEAVY, TRIAL_LIFE, TRIAL_CROWD };
+// TRIAL_LIFE: `how` is the number of the first document. TRIAL_PLACE: the number of a place on the board. TRIAL_CROWD:
+// all objects of the kind.
+enum trial_type { TRIAL_WHOLE, TRIAL_BROKEN, TRIAL_HEAVY, TRIAL_LIFE, TRIAL_PLACE, TRIAL_CROWD };
 
 #define NO_STATE ((size_t)-1)
 
@@ -113,13 +138,6 @@ struct trial {
 struct trials {
     struct trial *list;
     size_t count;
-};
-
-// Properties of the process that calls must not change, see watch.c.
-struct surroundings {
-    size_t threads;
-    int lowest_free; // file descriptor
-    off_t written;   // bytes, to standard output and error
 };
 
 struct run {
@@ -137,19 +155,21 @@ struct run {
     const struct json *workload; // of the call under way, for findings
     const struct json *mirror;
     uint32_t ordinal;
-    bool ordinary; // of a usual size: times count
-    bool crowded;  // several threads call the functions
-    bool again;    // second pass: outputs must match the first pass
-    bool differs;  // outputs of this trial differ already
-    struct surroundings around;
-    bool thorough;          // compare `around` after each call
+    bool ordinary;          // of a usual size: times count
+    bool crowded;           // several threads call the functions
+    bool again;             // second pass: outputs must match the first pass
+    bool differs;           // outputs of this trial differ already
+    bool thorough;          // a whole object: the result and the state of the process are compared after each call
+    bool given;             // the object is one of --objects
+    bool confined;          // by the sandbox: no system calls but those for memory
+    bool state_known;       // state_note is over
+    size_t logged;          // log lines of the call
     wharf_result answered;  // the result of the last step_status
     enum function measured; // with `quiet`: the only function to call
     bool quiet;             // a repeated call that measures memory alone
     int64_t later_ns;
     int must_stay; // the final phase that `status` may not end; -1: none
     size_t said[N_RULES];
-    size_t slow[N_FUNCTIONS]; // number of slow calls
 };
 
 // -- child.c: memory for an adapter's input objects, read-only during calls; lines for the kit --
@@ -176,11 +196,14 @@ struct child_task {
     const char *controller_name;
     const struct json *settings;
     const struct documents *documents;
+    bool documents_given;
+    const struct documents *crds;
     struct board *board;
     int out;
     size_t from;
     bool quiet, verbose;
-    bool again; // second pass: a part of the trials in reverse order, with the same outputs expected
+    bool again;       // second pass: a part of the trials in reverse order, with the same outputs expected
+    int64_t until_ns; // by clock_ticks: the end of the whole run
 };
 // The whole life of the child; the exit code.
 int child_main(const struct child_task *task);
@@ -205,6 +228,15 @@ bool life_is_of(const struct documents *documents, const struct document *step, 
 // Runs the life of a subject by the file whose first step is this document, and reports findings.
 void life_run(struct run *run, const struct subject *subject, size_t first);
 
+// -- crd.c --
+void crd_check(struct run *run, const struct tested *tested, const struct documents *crds);
+// After all trials.
+void crd_check_places(struct run *run, const struct tested *tested, const struct documents *crds);
+
+// -- needs.c --
+// Prints the least minor version that the adapter needs, after all trials.
+void needs_print(struct run *run);
+
 // -- unmatched.c --
 void unmatched_warn(struct run *run, const struct tested *tested, const struct documents *documents);
 
@@ -212,6 +244,9 @@ void unmatched_warn(struct run *run, const struct tested *tested, const struct d
 struct error *trials_list(struct run *run);
 // The object of a trial, owned by the caller, and a description. NULL when out of memory.
 struct json *trial_object(const struct run *run, const struct trial *trial, struct buffer *words);
+// Numbers of odd and of large values for a place that the objects have, or lack: `how` of a trial, from *how on. False:
+// no more.
+bool mutation_next(bool has, enum trial_type type, size_t *how);
 
 // -- probe.c: the layer between the host and the functions of the adapter, with the checks after each call --
 struct adapter_probe {
@@ -226,22 +261,37 @@ void probe_end(struct adapter_probe *probe);
 // A call of a kind without checks, `later_ns` after the time of all calls; adapter_call_end().
 void probe_begin_call(struct adapter_call *call, const struct kind *kind, int64_t later_ns, const struct json *workload,
                       wharf_mirror_state state);
+// Begins a call: false if the call is to be left out.
+bool probe_enter(struct run *run, enum function function);
 // Whether an earlier child died in the call at the board's ordinal.
 bool probe_is_skipped(const struct board *board);
 // A hash of an answer: the result, the texts, and `out` or `phase` unless NULL.
 uint64_t probe_hash(const wharf_answer *answer, int result, const struct json *out, const wharf_phase *phase);
 
-// -- watch.c: use of services, changes of the process, and calls into libc --
+// -- watch.c: use of services, and calls into libc --
 void watch_services(struct run *run);
 // The functions of struct wharf_host that the adapter called, "find, string".
 const char *watch_used(char *out, size_t size);
-void surroundings_note(struct run *run);
-// Reports changes since surroundings_note, and blames the function.
-void surroundings_check(struct run *run, enum function function);
-void surroundings_check_signals(struct run *run, enum function function);
-void surroundings_check_output(struct run *run, enum function function); // output alone
+// Whether the adapter called a function that is newer than 1.1.
+bool watch_newer(void);
 // Before the adapter is loaded: calls from objects that were there before are exempt.
 void intercept_start(struct run *run);
+
+// -- state.c: properties of the process that an adapter must not change --
+enum state_depth {
+    STATE_OUTPUT, // standard output and error, rounding mode, locale
+    STATE_CALL,   // also threads, descriptors, environment; everything in the first calls of a function
+    STATE_ALL
+};
+void state_note(struct run *run);
+// Reports changes since state_note or the last check, and blames the function.
+void state_check(struct run *run, enum function function, enum state_depth depth);
+
+// -- answer.c --
+// The rules for one answer. `before` is the value that the function changed.
+void answer_check(const struct adapter_invocation *in, int result, const struct json *before);
+// The rules for the answers of all calls.
+void answers_conclude(struct run *run, const struct tested *tested);
 
 // -- steps.c: the actions of the host on a workload, a step each, with the rules for the result --
 // The phase, or -1 if there is no answer.
@@ -269,8 +319,27 @@ void step_note_carried(struct run *run, const struct json *mirror, const struct 
 // The object with a merge patch applied: input memory. NULL when out of memory.
 const struct json *input_patched(const struct json *object, const struct json *patch);
 
+// -- asked.c --
+// Puts a layer into the table that notes the places that are asked for.
+void asked_services(struct run *run, wharf_host *table);
+// At the begin of each call: the objects of the call.
+void asked_begin(const struct adapter_invocation *in);
+
+// -- places.c: odd and large values at a place that the adapter asked for, and the growth of time with the size --
+void place_trial(struct run *run, const struct trial *trial);
+
+// -- crowd.c --
+void crowd_trial(struct run *run);
+// One call of the adapter's own function, with a mirror that is present. A hash of the answer.
+uint64_t crowd_ask(struct run *run, enum function function, const struct json *workload, const struct json *mirror);
+
 // -- scenario.c --
+// A broken object: as a workload, as a mirror, and as both.
+void broken_trial(struct run *run, const struct trial *trial, const struct json *object);
 void run_trial(struct run *run, const struct trial *trial);
+
+// -- score.c: the function `score` of a module --
+void score_run(struct run *run);
 
 // -- process.c: the parent, which runs one child after another until all trials are done --
 // Runs all trials, or with `again` the repeated part. `task` needs no board, pipe or first trial. The children's report

@@ -3,6 +3,7 @@
 // report has the phase of the workload and the carried fields of a change.
 #include "core/conform/child.h"
 
+#include "core/adapter/phase.h"
 #include "core/json/pointer.h"
 
 #include <strings.h>
@@ -18,6 +19,7 @@ struct life {
     size_t number; // of the step
     const struct json *workload, *mirror;
     wharf_mirror_state state;
+    int final;           // the final phase of the mirror; -1: none
     struct buffer lines; // written at the end, so that no line is repeated after a crash
 };
 
@@ -209,6 +211,16 @@ static void step_patch(struct life *life, const struct json *patch) {
     copy_status(life);
 }
 
+// A mirror's end must stay, whatever the controller writes later.
+static void check_final(struct life *life) {
+    int phase = step_phase(life->run, life->mirror);
+    if (life->final >= 0 && phase >= 0 && phase != life->final)
+        run_report(life->run, RULE_FINISHED, CALL_PHASE, "life",
+                   "the mirror's phase was WHARF_%s, and is WHARF_%s with the next status in the file",
+                   phase_name(life->final), phase_name(phase));
+    life->final = phase >= 0 && phase_is_final((wharf_phase_kind)phase) ? phase : -1;
+}
+
 static void step_controller(struct life *life, const struct json *status) {
     if (!life->mirror)
         life->mirror = step_mirror(life->run, life->workload, NULL);
@@ -220,12 +232,14 @@ static void step_controller(struct life *life, const struct json *status) {
         return;
     }
     life->mirror = seen;
+    check_final(life);
     carry_on(life);
     copy_status(life);
 }
 
 static void step_without(struct life *life, const char *what, wharf_mirror_state state) {
     life->mirror = NULL;
+    life->final = -1;
     life->state = state;
     begin_line(life, what);
     copy_status(life);
@@ -249,7 +263,7 @@ static void step(struct life *life) {
 void life_run(struct run *run, const struct subject *subject, size_t first) {
     const struct documents *documents = run->documents;
     const char *source = documents->list[first].source, *colon = strrchr(source, ':');
-    struct life life = {.run = run, .workload = input_copy(subject->object), .lines.max = LINE_MAX};
+    struct life life = {.run = run, .workload = input_copy(subject->object), .final = -1, .lines.max = LINE_MAX};
     if (!json_bool(json_get(documents->list[first].value, "unplaced"), false) && life.workload)
         life.mirror = step_mirror(run, life.workload, NULL);
     life.state = life.mirror ? WHARF_MIRROR_PRESENT : WHARF_MIRROR_NONE;

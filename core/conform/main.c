@@ -14,18 +14,22 @@
 
 #define CONTROLLER_NAME "wharf.dev/host"
 #define EXIT_USAGE 2
+#define TIMEOUT_NS (10 * CLOCK_MINUTE)
 #define ARGUMENT 1 // getopt_long's return value for an operand
 
 struct kit {
     const char *file;
     const char *objects;       // folder, or NULL
     const char *settings_file; // YAML with the adapter's settings, or NULL
+    const char *crd_file;      // YAML with CustomResourceDefinitions, or NULL
     const char *save;          // folder for an object of each finding, or NULL
     bool quiet;                // only findings, warnings and the last line
     bool verbose;              // messages and all fields in the lives of objects
+    bool strict;               // warnings fail
+    int64_t timeout_ns;        // of the whole run
     struct board *board;
     struct report report;
-    struct documents documents;
+    struct documents documents, crds;
     struct json *settings;
     char *path;           // of the adapter, absolute
     char copy_folder[64]; // a private folder with a copy, if the loader rejects the file itself; or ""
@@ -41,6 +45,7 @@ static void kit_cleanup(struct kit *kit) {
     free(kit->path);
     json_free(kit->settings);
     documents_free(&kit->documents);
+    documents_free(&kit->crds);
     report_free(&kit->report);
     if (kit->board)
         munmap(kit->board, sizeof(*kit->board));
@@ -91,6 +96,10 @@ static struct error *read_inputs(struct kit *kit) {
     struct error *error = kit->objects ? documents_read(kit->objects, &problems, &kit->documents) : NULL;
     for (size_t i = 0; i < problems.count; i++)
         print_warning("warning: left out: ", problems.list[i]);
+    if (!error && kit->crd_file)
+        error = documents_read(kit->crd_file, &problems, &kit->crds);
+    if (!error && kit->crd_file && kit->crds.count == 0)
+        error = error_new(ERROR_INVALID, "%s: found no document, expected a CustomResourceDefinition", kit->crd_file);
     problems_free(&problems);
     TRY(error);
     if (kit->settings_file)
@@ -125,10 +134,13 @@ static struct error *try_adapter(struct kit *kit) {
                               .controller_name = CONTROLLER_NAME,
                               .settings = kit->settings,
                               .documents = &kit->documents,
+                              .documents_given = kit->objects,
+                              .crds = &kit->crds,
                               .quiet = kit->quiet,
-                              .verbose = kit->verbose};
+                              .verbose = kit->verbose,
+                              .until_ns = clock_after(clock_ticks(), kit->timeout_ns)};
     TRY(process_trials(&task, kit->board, &kit->report));
-    if (kit->board->n_trials == 0)
+    if (kit->board->n_trials == 0 || kit->report.stopped)
         return NULL;
     task.again = true;
     struct error *error = process_trials(&task, kit->board, &kit->report);
@@ -143,12 +155,13 @@ static struct error *test(struct kit *kit) {
     if (board == MAP_FAILED)
         return error_no_memory();
     kit->board = board;
+    kit->report.live = stdout;
     TRY(read_inputs(kit));
     TRY(check_file(kit, &fine));
     if (fine)
         TRY(try_adapter(kit));
     report_print(&kit->report, stdout);
-    if (kit->report.count == 0 && !kit->quiet)
+    if (kit->report.count == 0 && kit->board->n_trials > 0 && !kit->report.stopped && !kit->quiet)
         puts("tried: every field missing, null, a boolean, a number, a huge number, a string, an empty string, an "
              "array and an object;\n"
              "numbers at limits; odd Unicode; 10 MB strings, 100,000 items and members, long names; the deepest "
@@ -163,13 +176,12 @@ static struct error *test(struct kit *kit) {
     return error;
 }
 
-static const struct option flags[] = {{"objects", required_argument, NULL, 'o'},
-                                      {"settings", required_argument, NULL, 's'},
-                                      {"save", required_argument, NULL, 'S'},
-                                      {"quiet", no_argument, NULL, 'q'},
-                                      {"verbose", no_argument, NULL, 'v'},
-                                      {"help", no_argument, NULL, 'h'},
-                                      {NULL, 0, NULL, 0}};
+static const struct option flags[] = {
+    {"objects", required_argument, NULL, 'o'}, {"settings", required_argument, NULL, 's'},
+    {"crd", required_argument, NULL, 'c'},     {"save", required_argument, NULL, 'S'},
+    {"timeout", required_argument, NULL, 't'}, {"strict", no_argument, NULL, 'T'},
+    {"quiet", no_argument, NULL, 'q'},         {"verbose", no_argument, NULL, 'v'},
+    {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
 
 static int usage(const char *problem, const char *what) {
     fprintf(stderr, "error: %s%s\nSee 'wharf adapter --help' for usage.\n", problem, what);
@@ -185,7 +197,8 @@ static int flag_usage(const char *problem, int letter) {
 }
 
 static int unknown_flag(const char *argument) {
-    static const char *const known[] = {"--objects", "--settings", "--save", "--quiet", "--verbose", "--help"};
+    static const char *const known[] = {"--objects", "--settings", "--crd",     "--save", "--timeout",
+                                        "--strict",  "--quiet",    "--verbose", "--help"};
     AUTO_TEXT name = strndup(argument, strcspn(argument, "="));
     const char *meant = name ? suggest(name, known, sizeof(known) / sizeof(known[0])) : NULL;
     AUTO_TEXT what =
@@ -200,6 +213,12 @@ static int set_flag(int letter, const char **value) {
         return flag_usage("flag given twice: ", letter);
     *value = optarg;
     return 0;
+}
+
+static int set_timeout(struct kit *kit) {
+    if (clock_parse_duration(optarg, &kit->timeout_ns) && kit->timeout_ns > 0)
+        return 0;
+    return usage("--timeout: expected a duration like 10m, found ", optarg);
 }
 
 static int set_file(const char *file, struct kit *kit) {
@@ -220,6 +239,13 @@ static int read_flag(int letter, const char *argument, struct kit *kit) {
         return set_flag(letter, &kit->settings_file);
     case 'S':
         return set_flag(letter, &kit->save);
+    case 'c':
+        return set_flag(letter, &kit->crd_file);
+    case 't':
+        return set_timeout(kit);
+    case 'T':
+        kit->strict = true;
+        return 0;
     case 'q':
         kit->quiet = true;
         return 0;
@@ -248,10 +274,15 @@ static int read_arguments(int argc, char **argv, struct kit *kit, bool *help) {
     return usage("a file is required: ", "wharf adapter test FILE.so");
 }
 
+static bool failed(const struct kit *kit) {
+    const struct report *report = &kit->report;
+    return report->count > 0 || report->stopped || (kit->strict && report->warnings.count > 0);
+}
+
 static int run_test(struct kit *kit) {
     struct error *error = test(kit);
     if (!error)
-        return kit->report.count > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+        return failed(kit) ? EXIT_FAILURE : EXIT_SUCCESS;
     fputs("error: ", stderr);
     text_print_line(stderr, error_text(error));
     error_free(error);
@@ -261,7 +292,7 @@ static int run_test(struct kit *kit) {
 int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN); // a reader that went away is an error of the write
     signal(SIGXFSZ, SIG_IGN); // so is a file that has become too large
-    __attribute__((cleanup(kit_cleanup))) struct kit kit = {.file = NULL};
+    __attribute__((cleanup(kit_cleanup))) struct kit kit = {.timeout_ns = TIMEOUT_NS};
     bool help = false;
     int code = read_arguments(argc, argv, &kit, &help);
     if (code == 0 && help)

@@ -5,10 +5,12 @@
 
 #include "core/json/pointer.h"
 
-#define ALIKE 1        // broken fields for each pattern ("/spec/items/*/name") and type
+#define ALIKE 1 // broken fields for each pattern ("/spec/items/*/name", "/status/conditions/Ready/status") and type
 #define ALIKE_STATUS 2 // the same in statuses: their meaning differs with the same fields
 
 enum applies { TO_ALL = 0, TO_STRINGS = 1, TO_NUMBERS = 2, TO_ARRAYS = 4, TO_OBJECTS = 8 };
+
+#define UNKNOWN 16u // also for a place that the objects lack
 
 struct mutation {
     const char *text; // JSON; NULL: remove the field
@@ -19,37 +21,47 @@ struct mutation {
 static const struct mutation mutations[] = {
     {NULL, "is missing", TO_ALL},
     {"null", "is null", TO_ALL},
-    {"true", "is a boolean", TO_ALL},
-    {"7", "is a number", TO_ALL},
-    {"123456789012345678901234567890", "is a huge number", TO_ALL},
-    {"\"x\"", "is a string", TO_ALL},
+    {"true", "is a boolean", UNKNOWN},
+    {"7", "is a number", UNKNOWN},
+    {"123456789012345678901234567890", "is a huge number", UNKNOWN},
+    {"\"x\"", "is a string", UNKNOWN},
     {"\"\"", "is an empty string", TO_ALL},
-    {"[]", "is an empty array", TO_ALL},
-    {"{}", "is an empty object", TO_ALL},
+    {"[]", "is an empty array", UNKNOWN},
+    {"{}", "is an empty object", UNKNOWN},
     {"\"a\\u0000b\"", "contains U+0000", TO_STRINGS},
     {"\"a\\u0001\\n\\u001f\\u007f\\u0085\"", "contains control characters", TO_STRINGS},
     {"\"\\ud83d\\ude00 \\u00e9 \\u202e\"", "contains an astral character", TO_STRINGS},
     {"\"\\ud800 \\udc00x\"", "contains lone surrogates", TO_STRINGS},
-    {"\"%s%n%d\"", "contains formats of printf", TO_STRINGS},
+    {"\"%s%n%d\"", "contains formats of printf", TO_STRINGS | UNKNOWN},
     {"\"0001-01-01T00:00:00Z\"", "is the first time there is", TO_STRINGS},
     {"\"9999-12-31T23:59:59Z\"", "is the last time there is", TO_STRINGS},
-    {"-1", "is -1", TO_NUMBERS},
+    {"-1", "is -1", TO_NUMBERS | UNKNOWN},
     {"0", "is 0", TO_NUMBERS},
     {"2147483648", "is 2^31", TO_NUMBERS},
-    {"9223372036854775807", "is the largest 64-bit integer", TO_NUMBERS},
+    {"9223372036854775807", "is the largest 64-bit integer", TO_NUMBERS | UNKNOWN},
     {"-9223372036854775808", "is the smallest 64-bit integer", TO_NUMBERS},
     {"9223372036854775808", "is no 64-bit integer any more", TO_NUMBERS},
     {"1e400", "is no finite double", TO_NUMBERS},
     {"0.5", "is a fraction", TO_NUMBERS},
     {"[null]", "has null as an item", TO_ARRAYS},
-    {"[[],\"x\",7,true]", "has items of wrong types", TO_ARRAYS},
-    {"[{}]", "has an empty object as an item", TO_ARRAYS},
+    {"[[],\"x\",7,true]", "has items of wrong types", TO_ARRAYS | UNKNOWN},
+    {"[{}]", "has an empty object as an item", TO_ARRAYS | UNKNOWN},
     {"{\"\":null,\"~/\":{}}", "has members with odd names", TO_OBJECTS},
 };
 
 #define N_MUTATIONS (sizeof(mutations) / sizeof(mutations[0]))
 
-enum heavy { HEAVY_TEXT, HEAVY_NAME, HEAVY_ITEMS, HEAVY_MEMBERS, HEAVY_DEEP_ARRAY, HEAVY_DEEP_OBJECT, N_HEAVY };
+enum heavy {
+    HEAVY_TEXT,
+    HEAVY_NAME,
+    HEAVY_ITEMS,
+    HEAVY_MEMBERS,
+    HEAVY_DEEP_ARRAY,
+    HEAVY_DEEP_OBJECT,
+    HEAVY_LONG,
+    HEAVY_MANY,
+    N_HEAVY
+};
 
 // A large value as JSON: `start`, `count` units, `end`.
 static const struct {
@@ -63,6 +75,8 @@ static const struct {
     [HEAVY_NAME] = {"has a name of 300 characters", "{\"", "xxxxxxxxxx", "\":\"x\"}", .count = 30},
     [HEAVY_ITEMS] = {"has 100,000 items", "[", "{\"type\":\"T", "{}]", "\",\"status\":\"True\"},", .count = 99999},
     [HEAVY_MEMBERS] = {"has 100,000 members", "{", "\"k", "\"\":\"\"}", "\":\"v\",", .count = 99999},
+    [HEAVY_LONG] = {"is a string of 100 KB", "\"", "xxxxxxxxxxxxxxxx", "\"", .count = (size_t)100 << 6},
+    [HEAVY_MANY] = {"has 2,000 items", "[", "{\"name\":\"n", "{}]", "\",\"type\":\"T\"},", .count = 1999},
     [HEAVY_DEEP_ARRAY] = {"is an array of the deepest nesting", "", "[", "1", .closing = ']'},
     [HEAVY_DEEP_OBJECT] = {"is an object of the deepest nesting", "", "{\"a\":", "1", .closing = '}'},
 };
@@ -117,9 +131,10 @@ static void list_value(struct mutation_list *listing, struct buffer *at, struct 
         [JSON_NUMBER] = TO_NUMBERS, [JSON_STRING] = TO_STRINGS, [JSON_ARRAY] = TO_ARRAYS, [JSON_OBJECT] = TO_OBJECTS};
     if (at->len > 0) {
         size_t before = count_field(listing, pattern->data, json_type(value), 0);
-        size_t alike = text_has_prefix(pattern->data, "/status") ? ALIKE_STATUS : ALIKE;
+        bool condition = text_has_prefix(pattern->data, "/status/conditions/");
+        size_t alike = text_has_prefix(pattern->data, "/status") && !condition ? ALIKE_STATUS : ALIKE;
         for (size_t i = 0; i < N_MUTATIONS && before < alike; i++)
-            if (mutations[i].applies == TO_ALL || (mutations[i].applies & traits[json_type(value)]) != 0)
+            if ((mutations[i].applies & ~UNKNOWN) == TO_ALL || (mutations[i].applies & traits[json_type(value)]) != 0)
                 list_trial(listing, TRIAL_BROKEN, i, at->data);
     }
     if (!json_is_container(value))
@@ -127,7 +142,9 @@ static void list_value(struct mutation_list *listing, struct buffer *at, struct 
     size_t len = at->len, pattern_len = pattern->len, index = 0;
     for (const struct json *child = json_first(value); child; child = json_next(child), index++) {
         const char *key = json_key(child);
-        bool done = pointer_append_child(at, key, index) && pointer_append(pattern, key ? key : "*");
+        // Conditions of different types have different meanings.
+        const char *type = key ? NULL : json_string(json_get(child, "type"));
+        bool done = pointer_append_child(at, key, index) && pointer_append(pattern, key ? key : type ? type : "*");
         listing->failed |= !done;
         if (done)
             list_value(listing, at, pattern, child);
@@ -209,6 +226,9 @@ struct error *trials_list(struct run *run) {
                 list_lives(&listing, &run->tested[t].subjects[s]);
             list_subject(&listing, &run->tested[t], &run->tested[t].subjects[s]);
         }
+        listing.like.subject = 0; // a given one if there is one
+        for (size_t i = 0; i < BOARD_PLACES; i++)
+            list_trial(&listing, TRIAL_PLACE, i, NULL);
         list_trial(&listing, TRIAL_CROWD, 0, NULL);
         failed |= listing.failed;
         free(listing.seen);
@@ -216,6 +236,20 @@ struct error *trials_list(struct run *run) {
     if (run->trials.count > BOARD_TRIALS)
         run->trials.count = BOARD_TRIALS;
     return failed ? error_no_memory() : NULL;
+}
+
+// A place that the objects have gets odd values by TRIAL_BROKEN already. The types of another are unknown.
+bool mutation_next(bool has, enum trial_type type, size_t *how) {
+    static const unsigned large =
+        1u << HEAVY_DEEP_ARRAY | 1u << HEAVY_DEEP_OBJECT | 1u << HEAVY_LONG | 1u << HEAVY_MANY;
+    if (type == TRIAL_HEAVY) {
+        while (*how < N_HEAVY && (large & (1u << *how)) == 0)
+            ++*how;
+        return *how < N_HEAVY;
+    }
+    while (*how < N_MUTATIONS && (!mutations[*how].text || (mutations[*how].applies & UNKNOWN) == 0))
+        ++*how;
+    return !has && *how < N_MUTATIONS;
 }
 
 // As deep as the document may still get at the pointer.

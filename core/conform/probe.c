@@ -2,6 +2,8 @@
 // The layer between the host and the functions of the adapter: calls the adapter's own function, and checks the answer.
 #include "core/conform/child.h"
 
+#include <sys/resource.h>
+
 #define NOW_NS (INT64_C(1767322445) * CLOCK_SECOND) // 2026-01-02T02:54:05Z; the same in every child
 #define REPEATS 5
 #define SLOW_MAX 10 // then the function is not called any more
@@ -10,7 +12,8 @@
 #else
 #define LIMIT_NS CLOCK_MS
 #endif
-#define RETRY_MAX_MS (3600u * 1000)
+#define HEAVY_NS CLOCK_SECOND  // ten times the host's limit, for objects larger than any that an API server takes
+#define WAIT_NS (5 * CLOCK_MS) // of no processor time; then the call is repeated
 
 static struct adapter_probe *probe_of(const wharf_call *call) {
     return (struct adapter_probe *)call->host_data;
@@ -61,112 +64,48 @@ void probe_end(struct adapter_probe *probe) {
     adapter_call_end(&probe->call);
 }
 
-// -- checks of an answer --
-
-static void check_text(struct run *run, enum function function, const char *field, const char *text) {
-    if (text && text_utf8_valid(text, strlen(text)) < strlen(text))
-        run_report(run, RULE_TEXT, function, field, "%s is no UTF-8: \"%.80s\"", field, text);
-}
-
-static void check_answer(struct run *run, enum function function, int result, const wharf_answer *answer) {
-    check_text(run, function, "wharf_answer.message", answer->message);
-    if (answer->reason && !adapter_is_reason(answer->reason))
-        run_report(run, RULE_TEXT, function, "reason", "wharf_answer.reason is \"%.80s\"", answer->reason);
-    if (result == WHARF_REFUSED && (!answer->message || answer->message[0] == '\0'))
-        run_report(run, RULE_MESSAGE, function, "", "WHARF_REFUSED and no wharf_answer.message");
-    if (result == WHARF_RETRY && answer->retry_after_ms > RETRY_MAX_MS)
-        run_report(run, RULE_DELAY, function, "", "retry_after_ms is %u, which is %u hours", answer->retry_after_ms,
-                   answer->retry_after_ms / RETRY_MAX_MS);
-    if (result != WHARF_OK && result != WHARF_RETRY && result != WHARF_REFUSED)
-        run_report(run, RULE_RESULT, function, "", "the result is %d", result);
-}
-
-static void check_phase(struct run *run, int result, const wharf_phase *phase) {
-    static const char *const names[] = {[WHARF_RETRY] = "WHARF_RETRY", [WHARF_REFUSED] = "WHARF_REFUSED"};
-    if (result != WHARF_OK) {
-        bool known = result == WHARF_RETRY || result == WHARF_REFUSED;
-        run_report(run, RULE_PHASE_RESULT, CALL_PHASE, "", "the result is %s",
-                   known ? names[result] : "an unknown one");
-        return;
-    }
-    if ((int)phase->phase < WHARF_PENDING || (int)phase->phase > WHARF_FAILED)
-        run_report(run, RULE_PHASE_VALUE, CALL_PHASE, "", "phase is %d", (int)phase->phase);
-    check_text(run, CALL_PHASE, "wharf_phase.reason", phase->reason);
-    check_text(run, CALL_PHASE, "wharf_phase.message", phase->message);
-}
-
-// The marks are set after the call: all marks that exist now are the adapter's.
-static void check_marks(struct run *run, const struct json *mirror) {
-    static const char *const maps[] = {"labels", "annotations"}, *const names[] = {"name", "namespace"};
-    for (size_t i = 0; i < 2; i++) {
-        const struct json *map = json_path(mirror, "metadata", maps[i], NULL);
-        for (const struct json *m = json_is(map, JSON_OBJECT) ? json_first(map) : NULL; m; m = json_next(m))
-            if (text_has_prefix(json_key(m), "wharf.dev/"))
-                run_report(run, RULE_MARKS, CALL_MIRROR, json_key(m), "the output sets %s in metadata.%s", json_key(m),
-                           maps[i]);
-    }
-    for (size_t i = 0; i < 2; i++) {
-        const char *before = json_string(json_path(run->workload, "metadata", names[i], NULL));
-        const struct json *after = json_path(mirror, "metadata", names[i], NULL);
-        if (before && before[0] != '\0' && !text_equal(before, json_string(after)))
-            run_report(run, RULE_MARKS, CALL_MIRROR, names[i], "the output changes metadata.%s from \"%s\" to \"%s\"",
-                       names[i], before, json_string_or(after, ""));
-    }
-}
-
-static void check_pod_sets(struct run *run, const struct json *sets) {
-    size_t index = 0;
-    for (const struct json *set = json_first(sets); set; set = json_next(set), index++) {
-        const struct json *count = json_get(set, "count");
-        if (!json_is(json_get(set, "template"), JSON_OBJECT))
-            run_report(run, RULE_POD_SETS, CALL_POD_SETS, "template", "item %zu has no object as its template", index);
-        if (json_int64(count, 0) != json_int64(count, 1))
-            run_report(run, RULE_POD_SETS, CALL_POD_SETS, "count", "item %zu has no integer as its count", index);
-    }
-}
-
-// The workload's phase with this status, by the adapter's own function, besides the call under way.
-static int phase_with(struct run *run, const struct json *status) {
-    AUTO_JSON workload = with_status(run->workload, status);
-    if (!workload)
-        return -1;
-    struct adapter_call call;
-    wharf_phase phase;
-    struct board *board = run->board;
-    enum function asked = board->function;
-    probe_begin_call(&call, run->now->real, run->later_ns, workload, WHARF_MIRROR_NONE);
-    board->function = CALL_PHASE;
-    board->stage = STAGE_CALL;
-    wharf_result result = adapter_phase(&call, workload, &phase);
-    board->stage = STAGE_HOST;
-    board->function = asked;
-    adapter_call_end(&call);
-    return result == WHARF_OK ? (int)phase.phase : -1;
-}
-
-// Checks that `status` does not end a final phase that the draft would have kept.
-static void check_finished(struct run *run, const struct json *draft, const struct json *output) {
-    if (phase_with(run, draft) != run->must_stay)
-        return; // the host keeps the status that the workload has
-    int then = phase_with(run, output);
-    if (then >= 0 && then != run->must_stay)
-        run_report(run, RULE_FINISHED, CALL_STATUS, "status",
-                   "phase is WHARF_%s with the draft given to `status`, and WHARF_%s with the result of `status`",
-                   phase_name(run->must_stay), phase_name(then));
-}
-
 // -- the call --
+
+#define LOG_LINES_MAX 50 // of a call with an object of a usual size
+
+// Reports and undoes changes of what the function has as constants.
+static void check_call(struct adapter_probe *probe, enum function function, const wharf_call *before) {
+#define FIELD(field)                                                                                                   \
+    { #field, offsetof(wharf_call, field), sizeof(before->field) }
+    static const struct {
+        const char *name;
+        size_t at, size;
+    } fields[] = {FIELD(size),    FIELD(kind),    FIELD(now),    FIELD(now_ns),    FIELD(cluster),
+                  FIELD(attempt), FIELD(version), FIELD(answer), FIELD(host_data), FIELD(mirror_state)};
+#undef FIELD
+    wharf_call *now = &probe->call.call;
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+        if (memcmp((const char *)now + fields[i].at, (const char *)before + fields[i].at, fields[i].size) != 0)
+            run_report(probe->run, RULE_CALL, function, fields[i].name, "wharf_call.%s is another one after the call",
+                       fields[i].name);
+    *now = *before;
+    if (probe->call.answer.size != sizeof(wharf_answer))
+        run_report(probe->run, RULE_CALL, function, "answer", "wharf_answer.size is %zu", probe->call.answer.size);
+    probe->call.answer.size = sizeof(wharf_answer);
+}
 
 // Calls the adapter's own function with other outputs.
 static int invoke(const struct adapter_invocation *in, struct json *out, wharf_phase *phase) {
-    const struct run *run = probe_of(in->call)->run;
+    struct adapter_probe *probe = probe_of(in->call);
+    struct run *run = probe->run;
     struct adapter_invocation own = *in;
+    wharf_call before = probe->call.call;
     own.changed = (wharf_value *)out;
     own.phase = phase;
     run->board->calls++;
+    run->logged = 0;
+    asked_begin(&own);
     run->board->stage = STAGE_CALL;
     int result = (int)adapter_invoke(&run->now->real->abi, &own);
     run->board->stage = STAGE_HOST;
+    check_call(probe, function_of(in), &before);
+    if (run->logged > LOG_LINES_MAX && run->ordinary)
+        run_report(run, RULE_LOG, function_of(in), "", "wrote %zu log lines in one call", run->logged);
     return result;
 }
 
@@ -177,8 +116,7 @@ bool probe_is_skipped(const struct board *board) {
     return any;
 }
 
-// False if the call is to be left out.
-static bool enter(struct run *run, enum function function) {
+bool probe_enter(struct run *run, enum function function) {
     struct board *board = run->board;
     if (run->quiet && run->measured != function)
         return false;
@@ -202,31 +140,73 @@ static void note_time(struct run *run, enum function function, int64_t took_ns) 
     times->count++;
 }
 
-static int compare_times(const void *a, const void *b) {
-    const int64_t *left = a, *right = b;
-    return *left < *right ? -1 : *left > *right;
+// What a call took.
+struct cost {
+    int64_t processor_ns, wall_ns;
+    long waits; // how often the thread gave the processor away
+};
+
+static long count_waits(const struct run *run) {
+    struct rusage usage = {.ru_nvcsw = 0};
+    if (!run->confined)
+        getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nvcsw;
 }
 
-// Whether a call that took too long does so again.
+static struct cost cost_now(const struct run *run) {
+    return (struct cost){clock_processor(), clock_ticks(), count_waits(run)};
+}
+
+static struct cost cost_since(const struct run *run, const struct cost *start) {
+    struct cost now = cost_now(run);
+    return (struct cost){now.processor_ns - start->processor_ns, now.wall_ns - start->wall_ns,
+                         now.waits - start->waits};
+}
+
+static int compare_costs(const void *a, const void *b) {
+    const struct cost *left = a, *right = b;
+    return left->processor_ns < right->processor_ns ? -1 : left->processor_ns > right->processor_ns;
+}
+
+static void count_slow(struct run *run, enum function function, int64_t wall_ns) {
+    size_t kind = run->now->index % BOARD_KINDS;
+    uint32_t *slow = &run->board->slow[kind][function];
+    *slow += 1 + (uint32_t)(wall_ns / CLOCK_SECOND);
+    run->board->given_up[kind][function] |= *slow >= SLOW_MAX;
+}
+
+// Whether a call that took too long does so each time: of processor time, in the median; or in a wait, which a machine
+// under load does not make.
 static void check_time(const struct adapter_invocation *in, const struct json *before, const wharf_phase *phase_before,
-                       int64_t first_ns) {
+                       struct cost first) {
     struct run *run = probe_of(in->call)->run;
     enum function function = function_of(in);
-    int64_t took[REPEATS] = {first_ns};
+    struct cost took[REPEATS] = {first};
+    int64_t waited_ns = first.wall_ns - first.processor_ns, wall_ns = first.wall_ns;
+    bool waits = true;
     for (size_t i = 1; i < REPEATS; i++) {
         AUTO_JSON out = json_copy(before);
         wharf_phase phase = *phase_before;
-        int64_t start = clock_processor();
+        struct cost start = cost_now(run);
         invoke(in, out, &phase);
-        took[i] = clock_processor() - start;
+        took[i] = cost_since(run, &start);
+        waits &= took[i].waits > 0;
+        waited_ns = clock_earlier(waited_ns, took[i].wall_ns - took[i].processor_ns);
+        wall_ns += took[i].wall_ns;
     }
-    qsort(took, REPEATS, sizeof(took[0]), compare_times);
-    int64_t median = took[REPEATS / 2];
-    if (median <= LIMIT_NS)
-        return;
-    run->board->given_up[run->now->index % BOARD_KINDS][function] = ++run->slow[function] >= SLOW_MAX;
-    run_report(run, RULE_TIME, function, "", "took %.2f ms of processor time, at worst %.2f ms, in %d calls",
-               (double)median / (double)CLOCK_MS, (double)took[REPEATS - 1] / (double)CLOCK_MS, REPEATS);
+    qsort(took, REPEATS, sizeof(took[0]), compare_costs);
+    int64_t median_ns = took[REPEATS / 2].processor_ns;
+    bool slow = median_ns > (run->ordinary ? LIMIT_NS : HEAVY_NS);
+    waits &= waited_ns > WAIT_NS;
+    if (slow || waits)
+        count_slow(run, function, wall_ns);
+    if (slow)
+        run_report(run, RULE_TIME, function, "", "took %.2f ms of processor time, at worst %.2f ms, in %d calls",
+                   (double)median_ns / (double)CLOCK_MS, (double)took[REPEATS - 1].processor_ns / (double)CLOCK_MS,
+                   REPEATS);
+    if (waits)
+        run_report(run, RULE_TIME, function, "waits", "waited %.2f ms or more in each of %d calls",
+                   (double)waited_ns / (double)CLOCK_MS, REPEATS);
 }
 
 static uint64_t mix(uint64_t hash, uint64_t value) {
@@ -277,26 +257,9 @@ static void check_repeat(const struct adapter_invocation *in, struct json *befor
     probe->call.answer = first;
 }
 
-// The rules for one output. `before` is the value that the function changed.
-static void check_output(const struct adapter_invocation *in, int result, const struct json *before) {
-    const struct adapter_call *call = &probe_of(in->call)->call;
-    struct run *run = probe_of(in->call)->run;
-    const struct json *out = (const struct json *)in->changed;
-    enum function function = function_of(in);
-    check_answer(run, function, result, &call->answer);
-    if (function == CALL_PHASE)
-        check_phase(run, result, in->phase);
-    if (function == CALL_MIRROR && result == WHARF_OK)
-        check_marks(run, out);
-    if (function == CALL_POD_SETS && result == WHARF_OK)
-        check_pod_sets(run, out);
-    if (function == CALL_STATUS && run->must_stay >= 0 && result == WHARF_OK && before)
-        check_finished(run, json_get(before, "status"), json_get(out, "status"));
-    if (function == CALL_UPDATE && run->thorough && result == WHARF_OK && run->mirror)
-        step_note_carried(run, run->mirror, before, out);
-    if (run->thorough && call->failure == WHARF_REFUSED)
-        run_report(run, RULE_SERVICE, function, call->failed ? call->failed : "", "%s",
-                   call->failed ? call->failed : "a service failed");
+static bool is_slow(const struct run *run, const struct cost *took) {
+    return took->processor_ns > (run->ordinary ? LIMIT_NS : HEAVY_NS) ||
+           (took->waits > 0 && took->wall_ns - took->processor_ns > WAIT_NS);
 }
 
 static wharf_result probe_call(const struct adapter_invocation *in) {
@@ -304,28 +267,25 @@ static wharf_result probe_call(const struct adapter_invocation *in) {
     struct run *run = probe->run;
     struct json *out = (struct json *)in->changed;
     enum function function = function_of(in);
-    if (!enter(run, function))
+    if (!probe_enter(run, function))
         return WHARF_OK;
     if (run->quiet)
         return (wharf_result)invoke(in, out, in->phase);
     AUTO_JSON before = json_copy(out);
     wharf_phase none = {.size = 0}, phase_before = in->phase ? *in->phase : none;
-    int64_t start = clock_processor();
+    struct cost start = cost_now(run);
     int result = invoke(in, out, in->phase);
-    int64_t took = clock_processor() - start;
+    struct cost took = cost_since(run, &start);
     uint64_t hash = probe_hash(&probe->call.answer, result, run->ordinary ? out : NULL, in->phase);
     check_restart(run, function, hash);
-    check_output(in, result, before);
-    if (run->ordinary) {
-        note_time(run, function, took);
-        if (took > LIMIT_NS)
-            check_time(in, before, &phase_before, took);
+    answer_check(in, result, before);
+    if (run->ordinary)
+        note_time(run, function, took.processor_ns);
+    if (is_slow(run, &took))
+        check_time(in, before, &phase_before, took);
+    if (run->ordinary && (run->thorough || run->ordinal % 2 == 0))
         check_repeat(in, before, &phase_before, hash);
-    }
-    if (run->thorough)
-        surroundings_check(run, function);
-    else
-        surroundings_check_output(run, function);
+    state_check(run, function, run->thorough ? STATE_CALL : STATE_OUTPUT);
     return (wharf_result)result;
 }
 

@@ -17,8 +17,8 @@ static const struct {
     RULES(RULE_TEXT)};
 
 const char *function_name(enum function function) {
-    static const char *const names[N_FUNCTIONS] = {"start",  "phase",  "accept",  "mirror",
-                                                   "update", "status", "pod_sets"};
+    static const char *const names[N_FUNCTIONS] = {"start",  "phase",  "accept",   "mirror",
+                                                   "update", "status", "pod_sets", "score"};
     return names[function];
 }
 
@@ -51,6 +51,19 @@ static bool set_finding(struct finding **place, struct finding finding) {
     return true;
 }
 
+// A line, for a run that may take long or be broken off.
+static void print_live(const struct report *report, const struct finding *found) {
+    if (!report->live)
+        return;
+    fprintf(report->live, "found %zu: %s, function %s", report->count + 1, rules[found->rule].name,
+            function_name(found->function));
+    if (found->kind[0] != '\0')
+        fprintf(report->live, " of %s", found->kind);
+    fputs(": ", report->live);
+    text_print_line(report->live, found->found);
+    fflush(report->live);
+}
+
 size_t report_add(struct report *report, const struct finding *found) {
     struct finding new = *found;
     new.size = size_of(found->inputs);
@@ -65,6 +78,7 @@ size_t report_add(struct report *report, const struct finding *found) {
             json_free(new.inputs);
         return at;
     }
+    print_live(report, found);
     struct finding **place = array_next(&report->list, report->count, sizeof *place);
     if (!place)
         json_free(new.inputs);
@@ -83,7 +97,7 @@ void report_inputs(struct finding *finding, struct json *inputs) {
 }
 
 void report_warn(struct report *report, const char *kind, const char *text) {
-    AUTO_TEXT line = text_format("%s: %s", kind, text);
+    AUTO_TEXT line = text_format("%s%s%s", kind, kind[0] != '\0' ? ": " : "", text);
     for (size_t i = 0; line && i < report->warnings.count; i++)
         if (strcmp(report->warnings.list[i], line) == 0)
             return;
@@ -113,6 +127,8 @@ void report_print(const struct report *report, FILE *out) {
         fputs("  ", out);
         text_print_line(out, report->warnings.list[i]);
     }
+    if (report->stopped)
+        fprintf(out, "\nstopped: %s\n", report->stopped);
 }
 
 struct error *report_write_file(const char *path, int flags, unsigned mode, const struct buffer *content) {
@@ -152,5 +168,6 @@ void report_free(struct report *report) {
         free_finding(report->list[i]);
     free(report->list);
     problems_free(&report->warnings);
+    free(report->stopped);
     *report = (struct report){.list = NULL};
 }

@@ -44,12 +44,28 @@
     X(GAVE_UP, "gave-up", "wharf_kind.gave_up_status: \"The phase that follows must be FAILED\"",                      \
       "that a workload that no cluster accepts has failed with what gave_up_status writes")                            \
     X(POD_SETS, "pod-sets", "wharf_kind.pod_sets", "an array of {\"template\": an object, \"count\": an integer}")     \
+    X(SCORE, "score", "wharf_module.score", "integers from 0 to 100 for names of workers")                             \
+    X(POD_SETS_KEPT, "pod-sets-kept", "wharf_kind.pod_sets", "that an object with pods keeps some of them")            \
+    X(ALWAYS, "always", "wharf_result", "WHARF_OK for at least one object that is as it should be")                    \
+    X(WHOLE, "mirror-whole", "wharf_kind.mirror", "a mirror with the spec and the pod templates of the workload")      \
+    X(STATUS_CLEAN, "status-clean", "wharf_kind.status_removed", "that what `status_removed` names is not put back")   \
+    X(STATUS_ONLY, "status-only", "wharf_kind.status: \"`object` has /status alone\"",                                 \
+      "that nothing but /status is written")                                                                           \
+    X(TIMES, "times", "wharf_call.now, wharf_phase.since_ns",                                                          \
+      "times as in metav1.Time, \"2026-01-02T03:04:05Z\", and nanoseconds since 1970")                                 \
+    X(CALL, "call", "wharf_call", "struct wharf_call to be left as it is, but for the fields of its answer")           \
+    X(LOG, "log", "wharf_host.log", "a few log lines a call at most")                                                  \
     X(TIME, "time", "Threads", "to return within microseconds, for an ordinary object under a millisecond")            \
+    X(GROWTH, "growth", "Threads", "time that grows no faster than the object")                                        \
     X(MEMORY, "memory", "Memory", "that a call takes little memory, and keeps none of it when it returns")             \
     X(POINTER, "pointer", "wharf_host: \"A malformed pointer finds nothing\"",                                         \
       "an RFC 6901 pointer: \"\", or segments that begin with a slash")                                                \
     X(DATA, "data", "Memory", "the module and its kinds to stay unchanged after the load")                             \
     X(IO, "io", "Threads", "no I/O: log lines go through wharf_host.log")                                              \
+    X(STATE, "state", "Threads", "the process to be left as it was")                                                   \
+    X(FORBIDDEN, "forbidden", "Threads",                                                                               \
+      "no system calls but for memory: the host's sandbox ends a process at others")                                   \
+    X(CRD, "crd", "wharf_kind", "what the CustomResourceDefinition has")                                               \
     X(THREADS, "threads", "Threads", "no thread, no process and no signal handler of its own")                         \
     X(CLOCK, "clock", "Determinism", "that time comes in through struct wharf_call, and random numbers not at all")    \
     X(STORY, "story", "wharf_kind.phases", "the phase that the file says for the step")                                \
@@ -63,7 +79,17 @@
 enum rule { RULES(RULE_NUMBER) N_RULES };
 
 // The functions of an adapter.
-enum function { CALL_LOAD, CALL_PHASE, CALL_ACCEPT, CALL_MIRROR, CALL_UPDATE, CALL_STATUS, CALL_POD_SETS, N_FUNCTIONS };
+enum function {
+    CALL_LOAD,
+    CALL_PHASE,
+    CALL_ACCEPT,
+    CALL_MIRROR,
+    CALL_UPDATE,
+    CALL_STATUS,
+    CALL_POD_SETS,
+    CALL_SCORE,
+    N_FUNCTIONS
+};
 
 const char *function_name(enum function function);
 
@@ -83,6 +109,8 @@ struct report {
     struct finding **list;
     size_t count;
     struct problems warnings; // distinct sentences
+    FILE *live;               // gets a line for each finding at once; NULL: none
+    char *stopped;            // why not everything was tried; NULL: everything was
 };
 
 // Takes `inputs`. The index of the new or extended finding; SIZE_MAX when out of memory.

@@ -3,9 +3,8 @@
 #include "core/conform/child.h"
 
 #include "core/adapter/phase.h"
-#include "core/adapter/pods.h"
-#include "core/base/thread.h"
 
+#define LATER_NS (INT64_C(365) * 24 * 60 * CLOCK_MINUTE)
 #define CHANGED_PHASE "phase was WHARF_%s, and is WHARF_%s after a user's change that the API allows"
 
 static bool is_final(int phase) {
@@ -16,6 +15,29 @@ static bool is_final(int phase) {
 static void about(struct run *run, const char *what, const char *more) {
     size_t len = run->object_len;
     snprintf(run->board->object + len, sizeof(run->board->object) - len, "%s%s", what, more);
+}
+
+// Asks for the final phase of an object that a user, or time, changes in ways that do not concern the run.
+static void try_later(struct run *run, const struct json *object, int phase) {
+    static const char changed[] = "{\"metadata\":{\"generation\":%lld,\"deletionTimestamp\":\"2026-01-02T04:04:05Z\","
+                                  "\"labels\":{\"example.com/later\":\"true\"}}}";
+    if (!is_final(phase))
+        return;
+    run->later_ns = LATER_NS;
+    int then = step_phase(run, object);
+    run->later_ns = 0;
+    if (then >= 0 && then != phase)
+        run_report(run, RULE_FINISHED, CALL_PHASE, "time", "phase was WHARF_%s, and is WHARF_%s a year later",
+                   phase_name(phase), phase_name(then));
+    int64_t generation = json_int64(json_path(object, "metadata", "generation", NULL), 1);
+    AUTO_TEXT text = text_format(changed, (long long)generation + 1);
+    AUTO_JSON patch = text ? parsed(text) : NULL;
+    const struct json *input = patch ? input_patched(object, patch) : NULL;
+    then = input ? step_phase(run, input) : -1;
+    if (then >= 0 && then != phase)
+        run_report(run, RULE_FINISHED, CALL_PHASE, "metadata",
+                   "phase was WHARF_%s, and is WHARF_%s with another generation, label and deletionTimestamp",
+                   phase_name(phase), phase_name(then));
 }
 
 // Copies the status of a mirror. A workload with a final phase must keep the phase for any state of the mirror.
@@ -79,6 +101,7 @@ static void whole_trial(struct run *run, const struct trial *trial, const struct
     step_phase(run, fresh);
     step_accept(run, fresh);
     int phase = step_phase(run, object);
+    try_later(run, object, phase);
     step_status(run, object, NULL, WHARF_MIRROR_NONE);
     step_gave_up(run, object);
     step_mirror(run, object, NULL);
@@ -105,7 +128,7 @@ static void whole_trial(struct run *run, const struct trial *trial, const struct
 }
 
 // A broken object: as a workload, as a mirror, and as both.
-static void broken_trial(struct run *run, const struct trial *trial, const struct json *object) {
+void broken_trial(struct run *run, const struct trial *trial, const struct json *object) {
     const struct subject *subject = &run->now->subjects[trial->subject];
     const struct json *fresh = input_copy(subject->object);
     step_phase(run, object);
@@ -134,162 +157,6 @@ static void broken_trial(struct run *run, const struct trial *trial, const struc
         try_mirror(run, after, phase, broken, WHARF_MIRROR_PRESENT);
 }
 
-// -- functions in several threads at once: every thread makes the same calls, starting at a different one, and must get
-// the answers of a single thread. Services yield to other threads now and then (watch.c), so that an adapter's state
-// outside of a call shows --
-
-#define N_THREADS 4
-#define CALLS 400     // of a thread and function
-#define INPUTS_MAX 64 // workloads with their mirrors
-#define ALL_FUNCTIONS CALL_LOAD
-#define CROWD_ORDINAL UINT32_C(1000000) // of the call of a function
-
-struct crowd_input {
-    const struct json *workload, *mirror;
-    uint64_t expected[N_FUNCTIONS];
-    bool steady[N_FUNCTIONS]; // alone, two calls have the same answer
-};
-
-struct crowd {
-    struct run *run;
-    struct crowd_input inputs[INPUTS_MAX];
-    size_t n_inputs;
-    enum function function; // to call, or ALL_FUNCTIONS
-    pthread_barrier_t start;
-    atomic_bool wrong[N_FUNCTIONS];
-};
-
-struct walker {
-    struct crowd *crowd;
-    pthread_t thread;
-    size_t at;
-};
-
-// A function that changes a draft gets a copy, as from the host.
-static struct json *make_draft(enum function function, const struct crowd_input *input) {
-    if (function == CALL_MIRROR)
-        return json_copy(input->workload);
-    if (function == CALL_UPDATE)
-        return json_copy(input->mirror);
-    AUTO_JSON empty = function == CALL_STATUS ? json_new_object() : NULL;
-    return with_status(empty, json_get(input->mirror, "status"));
-}
-
-// The hash of the function's answer.
-static uint64_t ask(const struct crowd *crowd, enum function function, const struct crowd_input *input) {
-    struct adapter_call call;
-    wharf_phase phase = {.size = 0};
-    wharf_result result = WHARF_OK;
-    AUTO_JSON out = make_draft(function, input);
-    __atomic_fetch_add(&crowd->run->board->calls, 1, __ATOMIC_RELAXED);
-    probe_begin_call(&call, crowd->run->now->real, 0, input->workload, WHARF_MIRROR_PRESENT);
-    if (function == CALL_PHASE)
-        result = adapter_phase(&call, input->workload, &phase);
-    else if (function == CALL_ACCEPT)
-        result = adapter_accept(&call, input->workload);
-    else if (function == CALL_POD_SETS)
-        result = pods_of(&call, input->workload, &out);
-    else if (function == CALL_MIRROR)
-        result = adapter_mirror(&call, input->workload, out);
-    else if (function == CALL_UPDATE)
-        result = adapter_update(&call, input->workload, input->mirror, out);
-    else if (out)
-        result = adapter_status(&call, input->workload, input->mirror, out);
-    uint64_t hash = probe_hash(&call.answer, (int)result, out, &phase);
-    adapter_call_end(&call);
-    return hash;
-}
-
-static void *walk(void *argument) {
-    struct walker *walker = argument;
-    struct crowd *crowd = walker->crowd;
-    pthread_barrier_wait(&crowd->start);
-    for (size_t i = walker->at; i < walker->at + CALLS; i++) {
-        const struct crowd_input *input = &crowd->inputs[i % crowd->n_inputs];
-        enum function function = crowd->function;
-        if (function == ALL_FUNCTIONS)
-            function = (enum function)(CALL_PHASE + i / crowd->n_inputs % (N_FUNCTIONS - CALL_PHASE));
-        if (input->steady[function] && ask(crowd, function, input) != input->expected[function])
-            crowd->wrong[function] = true;
-    }
-    return NULL;
-}
-
-static void walk_together(struct crowd *crowd) {
-    struct walker walkers[N_THREADS];
-    if (pthread_barrier_init(&crowd->start, NULL, N_THREADS) != 0)
-        return;
-    crowd->run->crowded = true;
-    crowd->run->board->stage = STAGE_CALL;
-    for (size_t i = 0; i < N_THREADS; i++) {
-        walkers[i] = (struct walker){.crowd = crowd, .at = i * crowd->n_inputs / N_THREADS};
-        if (thread_start("crowd", 0, walk, &walkers[i], &walkers[i].thread) != 0)
-            abort(); // the others would wait for ever
-    }
-    for (size_t i = 0; i < N_THREADS; i++)
-        pthread_join(walkers[i].thread, NULL);
-    crowd->run->board->stage = STAGE_HOST;
-    crowd->run->crowded = false;
-    pthread_barrier_destroy(&crowd->start);
-}
-
-static void add_input(struct crowd *crowd, const struct subject *subject, size_t state) {
-    struct json *object = crowd->n_inputs < INPUTS_MAX ? subject_with(subject, state) : NULL;
-    const struct json *workload = input_take(object);
-    const struct json *fresh = workload ? input_copy(subject->object) : NULL;
-    const struct json *status = subject_status(subject, state);
-    const struct json *mirror = fresh ? step_mirror(crowd->run, fresh, status) : NULL;
-    if (mirror)
-        crowd->inputs[crowd->n_inputs++] = (struct crowd_input){.workload = workload, .mirror = mirror};
-}
-
-static void ask_alone(struct crowd *crowd, enum function function) {
-    crowd->run->board->stage = STAGE_CALL;
-    for (size_t i = 0; i < crowd->n_inputs; i++) {
-        struct crowd_input *input = &crowd->inputs[i];
-        input->expected[function] = ask(crowd, function, input);
-        input->steady[function] = ask(crowd, function, input) == input->expected[function];
-    }
-    crowd->run->board->stage = STAGE_HOST;
-}
-
-// False if an earlier child died in this test.
-static bool announce(struct crowd *crowd, enum function function, enum function named) {
-    struct run *run = crowd->run;
-    struct board *board = run->board;
-    crowd->function = function;
-    board->ordinal = CROWD_ORDINAL + (uint32_t)function;
-    board->function = named;
-    snprintf(board->object, sizeof(board->object), "all objects, in %d threads at once", N_THREADS);
-    return !probe_is_skipped(board) && !board->given_up[run->now->index % BOARD_KINDS][named];
-}
-
-static void crowd_trial(struct run *run) {
-    struct crowd *crowd = calloc(1, sizeof(*crowd));
-    enum function last = CALL_LOAD;
-    if (!crowd)
-        return;
-    crowd->run = run;
-    for (size_t s = 0; s < run->now->n_subjects; s++)
-        for (size_t i = 0; i <= run->now->subjects[s].n_states; i++)
-            add_input(crowd, &run->now->subjects[s], i == 0 ? NO_STATE : i - 1);
-    for (enum function function = CALL_PHASE; crowd->n_inputs > 0 && function < N_FUNCTIONS; function++) {
-        if (!tested_has(run->now, function) || !announce(crowd, function, function))
-            continue;
-        ask_alone(crowd, function);
-        walk_together(crowd);
-        last = function;
-    }
-    if (last != CALL_LOAD && announce(crowd, ALL_FUNCTIONS, last))
-        walk_together(crowd);
-    run->workload = run->mirror = NULL;
-    for (enum function function = CALL_PHASE; function < N_FUNCTIONS; function++)
-        if (crowd->wrong[function])
-            run_report(run, RULE_CROWD, function, "",
-                       "called in %d threads at once, the output differs from a single call's", N_THREADS);
-    free(crowd);
-}
-
 // -- any trial --
 
 static bool given_up(const struct board *board, size_t kind) {
@@ -306,24 +173,25 @@ void run_trial(struct run *run, const struct trial *trial) {
     run->must_stay = -1;
     run->differs = given_up(board, run->now->index); // then later calls get other inputs
     run->thorough = trial->type == TRIAL_WHOLE || trial->type == TRIAL_LIFE;
+    run->given = run->thorough && run->now->subjects[trial->subject].document;
     run->ordinary = trial->type != TRIAL_HEAVY;
     board->kind_index = run->now->index;
     text_copy(board->kind, sizeof(board->kind), run->now->kind.plural_group);
     AUTO_BUFFER(words, 4096);
-    const struct json *object = input_take(trial_object(run, trial, &words));
+    const struct json *object = trial->type == TRIAL_PLACE ? NULL : input_take(trial_object(run, trial, &words));
     text_copy(board->object, sizeof(board->object), words.data ? words.data : "");
     run->object_len = strlen(board->object);
     if (trial->type == TRIAL_CROWD)
         crowd_trial(run);
+    else if (trial->type == TRIAL_PLACE)
+        place_trial(run, trial);
     else if (trial->type == TRIAL_LIFE)
         life_run(run, &run->now->subjects[trial->subject], trial->how);
     else if (object && trial->type == TRIAL_WHOLE)
         whole_trial(run, trial, object);
     else if (object)
         broken_trial(run, trial, object);
-    if (!run->thorough)
-        surroundings_check(run, board->function);
-    surroundings_check_signals(run, board->function);
+    state_check(run, board->function, STATE_ALL);
     board->objects++;
     input_reset();
 }

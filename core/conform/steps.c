@@ -273,7 +273,8 @@ void step_memory(struct run *run, const struct json *workload, const struct json
     run->quiet = true;
     for (enum function function = CALL_PHASE; function < N_FUNCTIONS; function++) {
         bool both = function == CALL_UPDATE || function == CALL_STATUS;
-        if (!tested_has(run->now, function) || (function == CALL_UPDATE && !mirror))
+        bool slow = run->board->slow[run->now->index % BOARD_KINDS][function] > 0;
+        if (!tested_has(run->now, function) || (function == CALL_UPDATE && !mirror) || slow)
             continue;
         run->measured = function;
         call_many(run, function, workload, both ? mirror : NULL, WARM_UP);
@@ -303,7 +304,8 @@ static bool is_deadline_name(const char *name) {
 static bool is_template(const wharf_kind *kind, const char *pointer) {
     bool any = false;
     for (const wharf_pods *pods = kind->pods; pods && pods->templates; pods++)
-        any |= pointer_matches(pods->templates, pointer);
+        any |=
+            pointer_matches(pods->templates, pointer) || (pods->fallback && pointer_matches(pods->fallback, pointer));
     return any;
 }
 

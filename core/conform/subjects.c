@@ -2,6 +2,7 @@
 // Objects to try a kind with: the given ones, and ones generated from the data of the kind.
 #include "core/conform/child.h"
 
+#include "core/adapter/phase.h"
 #include "core/json/pointer.h"
 
 struct json *parsed(const char *text) {
@@ -117,34 +118,57 @@ static bool set_numbers(struct json *root, const char *const *patterns, int64_t 
 static bool set_fields(const wharf_kind *kind, struct json *object) {
     static const char template[] = "{\"metadata\":{\"labels\":{\"app\":\"a\"}},\"spec\":{\"containers\":[{\"name\":"
                                    "\"main\",\"image\":\"example.com/image\"}]}}";
-    bool done = true;
+    AUTO_JSON pod = parsed(template);
+    bool done = pod;
     for (const wharf_pods *pods = kind->pods; pods && pods->templates; pods++) {
-        done &= set_pattern(object, pods->templates, "name", parsed(template));
+        bool specs = (pods->flags & WHARF_PODS_ARE_SPECS) != 0;
+        const struct json *found = specs ? json_get(pod, "spec") : pod;
+        done &= set_pattern(object, pods->templates, "name", json_copy(found));
+        done &= !pods->fallback || set_pattern(object, pods->fallback, "name", json_copy(found));
         done &= set_numbers(object, pods->counts, 2);
     }
-    if (kind->suspend)
-        done &= set_pattern(object, kind->suspend, "name",
-                            kind->suspend_value ? json_new_string(kind->suspend_value) : json_new_bool(false));
+    if (kind->suspend && (kind->suspend_value || phase_suspends_by_mark(kind)))
+        done &= set_pattern(object, kind->suspend, "name", phase_suspend_value(kind, NULL));
+    else if (kind->suspend)
+        done &= set_pattern(object, kind->suspend, "name", json_new_bool(false));
     for (const wharf_carried *carried = kind->carried; carried && carried->pointer; carried++)
         done &= set_pattern(object, carried->pointer, carried->key ? carried->key : "name", json_new_int64(1));
     return done && set_numbers(object, kind->removed, 1);
 }
 
+// Of `value` and `values`, the one in place `i`; NULL: there is none.
+static const char *rule_value(const wharf_phase_rule *rule, size_t i) {
+    const char *const *more = rule->values;
+    if (rule->value && i-- == 0)
+        return rule->value;
+    while (more && *more && i-- > 0)
+        more++;
+    return more ? *more : NULL;
+}
+
 // The array of a rule about conditions, with one condition; or the string of one about a string.
-static bool set_rule(const wharf_phase_rule *rule, struct json *status) {
-    bool condition = rule->status || strstr(rule->pointer, "onditions");
+static bool set_rule(const wharf_phase_rule *rule, const char *value, struct json *status) {
+    bool condition = value && (rule->status || rule->key || strstr(rule->pointer, "onditions"));
     if (!condition)
-        return pointer_set(status, rule->pointer, json_new_string(rule->value));
+        return pointer_set(status, rule->pointer, json_new_string(value ? value : TIME));
     if (!json_is(pointer_find(status, rule->pointer), JSON_ARRAY) &&
         !pointer_set(status, rule->pointer, json_new_array()))
         return false;
     AUTO_JSON item = json_new_object();
     struct json *array = pointer_find(status, rule->pointer);
-    return json_set(item, "type", json_new_string(rule->value)) &&
-           json_set(item, "status", json_new_string(rule->status ? rule->status : "True")) &&
+    return json_set(item, "status", json_new_string(rule->status ? rule->status : "True")) &&
+           json_set(item, rule->key ? rule->key : "type", json_new_string(value)) &&
            json_set(item, "reason", json_new_string("Generated")) &&
            json_set(item, "message", json_new_string("made by the conformance kit")) &&
            json_set(item, "lastTransitionTime", json_new_string(TIME)) && json_append(array, json_copy(item));
+}
+
+// The rule with its value in place `i`, and those that must match with it.
+static bool set_rules(const wharf_phase_rule *rule, size_t i, struct json *status) {
+    bool done = set_rule(rule, rule_value(rule, i), status);
+    for (; (rule->flags & WHARF_RULE_AND) != 0; rule++)
+        done = done && set_rule(rule + 1, rule_value(rule + 1, 0), status);
+    return done;
 }
 
 static bool set_status_fields(const wharf_kind *kind, struct json *wrapper) {
@@ -156,16 +180,23 @@ static bool set_status_fields(const wharf_kind *kind, struct json *wrapper) {
     return done && set_numbers(wrapper, kind->status_removed, 1);
 }
 
+// A status for the rule, and for those that must match with it; the same in the status with all.
+static bool add_rule_state(const struct kind *kind, struct subject *subject, const wharf_phase_rule *rule, size_t i,
+                           struct json *all) {
+    AUTO_JSON one = parsed("{\"status\":{}}");
+    const char *value = rule_value(rule, i);
+    const char *name = text_format("one with %s %s", value ? value : rule->pointer, rule->status ? rule->status : "");
+    return one && name && set_rules(rule, i, one) && set_rules(rule, i, all) && set_status_fields(&kind->abi, one) &&
+           add_state(subject, name, json_get(one, "status"), false);
+}
+
 static bool generate_states(const struct kind *kind, struct subject *subject) {
     AUTO_JSON empty = json_new_object();
     AUTO_JSON all = parsed("{\"status\":{}}");
     bool done = all && add_state(subject, "an empty one", empty, false) && set_status_fields(&kind->abi, all);
-    for (const wharf_phase_rule *rule = kind->abi.phases; done && rule && rule->pointer; rule++) {
-        AUTO_JSON one = parsed("{\"status\":{}}");
-        const char *name = text_format("one with %s %s", rule->value, rule->status ? rule->status : "");
-        done = one && name && set_rule(rule, one) && set_rule(rule, all) && set_status_fields(&kind->abi, one) &&
-               add_state(subject, name, json_get(one, "status"), false);
-    }
+    for (const wharf_phase_rule *rule = kind->abi.phases; rule && rule->pointer; rule = phase_rule_last(rule) + 1)
+        for (size_t i = 0; i == 0 || rule_value(rule, i); i++)
+            done = done && add_rule_state(kind, subject, rule, i, all);
     return done && add_state(subject, "one with all that the kind names", json_get(all, "status"), false);
 }
 

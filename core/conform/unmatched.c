@@ -67,12 +67,22 @@ static void add_kind(struct claims *claims, const wharf_kind *kind) {
         add_pointer(claims, "carried", carried->pointer);
     add_pointers(claims, "removed", kind->removed);
     for (const wharf_pods *pods = kind->pods; pods && pods->templates; pods++) {
-        add_pointer(claims, "pods.templates", pods->templates);
+        if (pods->fallback)
+            add_pointer(claims, "pods.fallback", pods->fallback);
+        else
+            add_pointer(claims, "pods.templates", pods->templates);
         add_pointers(claims, "pods.counts", pods->counts);
     }
-    for (const wharf_phase_rule *rule = kind->phases; rule && rule->pointer; rule++)
-        add_claim(claims,
-                  (struct claim){.field = "phases", .pointer = rule->pointer, .value = rule->value, .rule = rule});
+    for (const wharf_phase_rule *rule = kind->phases; rule && rule->pointer; rule++) {
+        if (!phase_rule_has_value(rule))
+            add_pointer(claims, "phases", rule->pointer);
+        if (rule->value)
+            add_claim(claims,
+                      (struct claim){.field = "phases", .pointer = rule->pointer, .value = rule->value, .rule = rule});
+        for (const char *const *value = rule->values; value && *value; value++)
+            add_claim(claims,
+                      (struct claim){.field = "phases", .pointer = rule->pointer, .value = *value, .rule = rule});
+    }
     add_pointers(claims, "status_removed", kind->status_removed);
     add_pointer(claims, "observed_generation", kind->observed_generation);
     add_pointer(claims, "finished_at", kind->finished_at);
@@ -92,9 +102,11 @@ static bool is_text(const struct json *condition, const char *key, const char *e
 
 static bool is_condition(const struct claim *claim, const struct json *item) {
     const wharf_phase_rule *rule = claim->rule;
-    return is_text(item, "type", claim->value) && (!claim->member || json_get(item, claim->member)) &&
-           (!rule ||
-            (is_text(item, "status", rule->status ? rule->status : "True") && is_text(item, "reason", rule->reason)));
+    bool exists = rule && (rule->flags & WHARF_RULE_EXISTS) != 0;
+    return is_text(item, rule && rule->key ? rule->key : "type", claim->value) &&
+           (!claim->member || json_get(item, claim->member)) &&
+           (!rule || ((exists || is_text(item, "status", rule->status ? rule->status : "True")) &&
+                      is_text(item, "reason", rule->reason)));
 }
 
 static bool check_value(void *ctx, const char *pointer, struct json *value) {
@@ -231,7 +243,7 @@ static void describe(const struct claim *claim, struct buffer *out) {
     const wharf_phase_rule *rule = claim->rule;
     buffer_printf(out, "%s: ", claim->field);
     if (rule)
-        buffer_printf(out, "\"%s\"%s%s%s%s at %s", rule->value, rule->status ? " with status " : "",
+        buffer_printf(out, "\"%s\"%s%s%s%s at %s", claim->value, rule->status ? " with status " : "",
                       rule->status ? rule->status : "", rule->reason ? " and reason " : "",
                       rule->reason ? rule->reason : "", rule->pointer);
     else if (claim->member)

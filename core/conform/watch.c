@@ -96,9 +96,13 @@ static void check_pointer(const char *function, const char *pointer, bool patter
     X(UNCHECKED, wharf_value *, set_condition,                                                                         \
       (CALL, wharf_value * object, const char *type, const char *status, const char *reason, const char *message),     \
       (call, object, type, status, reason, message))                                                                   \
-    X(UNCHECKED, void, log, (CALL, wharf_log_level level, const char *message), (call, level, message))
+    X(COUNTED, void, log, (CALL, wharf_log_level level, const char *message), (call, level, message))
 
 #define UNCHECKED(field)
+#define COUNTED(field)                                                                                                 \
+    watch.run->logged += watch.run->crowded ? 0 : 1;                                                                   \
+    if (watch.run->confined)                                                                                           \
+        return; // the log is a file
 #define AS_POINTER(field) check_pointer(#field, pointer, false);
 #define AS_PATTERN(field) check_pointer(#field, pattern, true);
 
@@ -136,6 +140,7 @@ void watch_services(struct run *run) {
 #define REPLACED(check, type, field, parameters, arguments) table.field = watch_##field;
     SERVICES(REPLACED)
     table.format = watch_format;
+    asked_services(run, &table);
     services_replace(&table);
 }
 
@@ -148,84 +153,17 @@ const char *watch_used(char *out, size_t size) {
     return len > 0 ? out : "none";
 }
 
-// -- properties of a process that adapters must not change, compared after each call --
-
-#define N_SIGNALS 32
-#define LAST_WORDS 200
-#define THREAD_LOOKS 500
-#define THREAD_LOOK_NS 1000000
-
-static struct sigaction actions[N_SIGNALS]; // the expected handlers; static, since too large for the stack
-
-static size_t thread_count(void) {
-    struct stat info;
-    return stat("/proc/self/task", &info) == 0 ? (size_t)info.st_nlink : 0; // a folder each, and two more
+bool watch_newer(void) {
+    bool any = false;
+    for (size_t i = PLACE(log) + 1; i < sizeof(watch.used) / sizeof(watch.used[0]); i++)
+        any |= watch.used[i];
+    return any;
 }
 
-// The final number of threads: a joined thread may still be in /proc for a moment.
-static size_t lasting_threads(size_t before) {
-    size_t count = thread_count();
-    for (int i = 0; i < THREAD_LOOKS && count > before; i++, count = thread_count())
-        nanosleep(&(struct timespec){.tv_nsec = THREAD_LOOK_NS}, NULL);
-    return count;
-}
-
-// The lowest free descriptor.
-static int lowest_free(void) {
-    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (fd >= 0)
-        close(fd);
-    return fd;
-}
-
-static off_t written(void) {
-    struct stat info;
-    return fstat(STDOUT_FILENO, &info) == 0 ? info.st_size : 0;
-}
-
-void surroundings_check_signals(struct run *run, enum function function) {
-    for (int i = 1; i < N_SIGNALS; i++) {
-        struct sigaction before = actions[i];
-        if (sigaction(i, NULL, &actions[i]) == 0 && actions[i].sa_handler != before.sa_handler)
-            run_report(run, RULE_THREADS, function, "signal", "the handler of signal %d (%s) is another one", i,
-                       strsignal(i));
-    }
-}
-
-void surroundings_note(struct run *run) {
-    run->around = (struct surroundings){thread_count(), lowest_free(), written()};
-    for (int i = 1; i < N_SIGNALS; i++)
-        sigaction(i, NULL, &actions[i]);
-}
-
-void surroundings_check_output(struct run *run, enum function function) {
-    char words[LAST_WORDS + 1];
-    off_t before = run->around.written, now = run->around.written = written();
-    size_t size = now - before < LAST_WORDS ? (size_t)(now - before) : LAST_WORDS;
-    ssize_t len = now > before ? pread(STDOUT_FILENO, words, size, before) : 0;
-    words[len > 0 ? len : 0] = '\0';
-    if (len > 0)
-        run_report(run, RULE_IO, function, "output", "wrote to standard output or error: \"%s\"", words);
-}
-
-void surroundings_check(struct run *run, enum function function) {
-    surroundings_check_output(run, function);
-    struct surroundings before = run->around,
-                        now = {lasting_threads(before.threads), lowest_free(), run->around.written};
-    if (now.threads > before.threads)
-        run_report(run, RULE_THREADS, function, "thread", "started %zu threads that still run",
-                   now.threads - before.threads);
-    // The load itself keeps the adapter's file open.
-    if (now.lowest_free != before.lowest_free && function != CALL_LOAD)
-        run_report(run, RULE_IO, function, "descriptor",
-                   now.lowest_free > before.lowest_free ? "left a file or socket open"
-                                                        : "closed a file or socket of the host");
-    run->around = now;
-}
-
-// -- calls into libc by which an adapter does I/O, starts threads or processes, or reads a clock. The program's symbols
-// take precedence over those of libc, so such a call arrives here first: the kit reports the call together with the
-// adapter's function, and then passes the call on, but starts no process --
+// -- calls into libc by which an adapter opens files, starts threads or processes, which the sandbox ends with the name
+// of a system call, or reads a clock, which the sandbox allows. The program's symbols take precedence over those of
+// libc, so such a call arrives here first: the kit reports the call together with the adapter's function, and then
+// passes the call on, but starts no process --
 
 #define OBJECTS_MAX 64
 #define SAID_MAX 50
@@ -272,19 +210,7 @@ static bool is_foreign(const void *address) {
     return state.run;
 }
 
-enum what {
-    READS_CLOCK,
-    DRAWS_RANDOM,
-    OPENS,
-    OPENS_AT,
-    CONNECTS,
-    WAITS,
-    STARTS_THREAD,
-    STARTS_PROCESS,
-    STARTS_PIPE,
-    SETS_SIGNAL,
-    SETS_ACTION
-};
+enum what { READS_CLOCK, DRAWS_RANDOM, OPENS, OPENS_AT, STARTS_THREAD, STARTS_PROCESS, STARTS_PIPE };
 
 static const struct {
     enum rule rule;
@@ -295,13 +221,9 @@ static const struct {
     [DRAWS_RANDOM] = {RULE_CLOCK, "draws a random number", 0},
     [OPENS] = {RULE_IO, "opens a file", 1},
     [OPENS_AT] = {RULE_IO, "opens a file", 2},
-    [CONNECTS] = {RULE_IO, "uses the network", 0},
-    [WAITS] = {RULE_IO, "waits", 0},
     [STARTS_THREAD] = {RULE_THREADS, "starts a thread", 0},
     [STARTS_PROCESS] = {RULE_THREADS, "starts a process", 0},
     [STARTS_PIPE] = {RULE_THREADS, "starts a process", 0},
-    [SETS_SIGNAL] = {RULE_THREADS, "sets a signal handler", 0},
-    [SETS_ACTION] = {RULE_THREADS, "sets a signal handler", 0},
 };
 
 // All arguments of these functions are integers and pointers, which can be passed on in any number.
@@ -337,7 +259,7 @@ static any_function *next_one(const char *name, any_function **known) {
     word intercept_##symbol(word a, word b, word c, word d, word e, word f) {                                          \
         static any_function *known;                                                                                    \
         bool foreign = is_foreign(__builtin_return_address(0));                                                        \
-        if (foreign && ((what) != SETS_ACTION || b != 0))                                                              \
+        if (foreign)                                                                                                   \
             report(what, #symbol, a, b);                                                                               \
         if (foreign && ((what) == STARTS_PROCESS || (what) == STARTS_PIPE)) {                                          \
             errno = EPERM;                                                                                             \
@@ -370,12 +292,6 @@ INTERCEPTED(fopen64, OPENS)
 INTERCEPTED(freopen, OPENS)
 INTERCEPTED(freopen64, OPENS)
 INTERCEPTED(opendir, OPENS)
-INTERCEPTED(socket, CONNECTS)
-INTERCEPTED(getaddrinfo, CONNECTS)
-INTERCEPTED(sleep, WAITS)
-INTERCEPTED(usleep, WAITS)
-INTERCEPTED(nanosleep, WAITS)
-INTERCEPTED(clock_nanosleep, WAITS)
 INTERCEPTED(pthread_create, STARTS_THREAD)
 INTERCEPTED(fork, STARTS_PROCESS)
 INTERCEPTED(system, STARTS_PROCESS)
@@ -385,5 +301,3 @@ INTERCEPTED(execve, STARTS_PROCESS)
 INTERCEPTED(execvp, STARTS_PROCESS)
 INTERCEPTED(posix_spawn, STARTS_PROCESS)
 INTERCEPTED(posix_spawnp, STARTS_PROCESS)
-INTERCEPTED(signal, SETS_SIGNAL)
-INTERCEPTED(sigaction, SETS_ACTION)

@@ -43,6 +43,7 @@ struct error *engine_new(const struct engine_options *options, struct moment now
         return error_no_memory();
     engine->kinds = options->kinds;
     engine->seals = options->seals;
+    engine_set_scorers(engine, options->scorers, options->n_scorers);
     engine->queue.processor = options->processor;
     engine->now = now;
     engine->placing = true;
@@ -161,6 +162,11 @@ void engine_drain(struct engine *engine) {
 const struct stats *engine_stats(struct engine *engine) {
     EACH_PART(part, count) part->count(engine);
     return &engine->stats;
+}
+
+void engine_set_scorers(struct engine *engine, const struct scorer *const *scorers, size_t n_scorers) {
+    engine->scorers = scorers;
+    engine->n_scorers = n_scorers;
 }
 
 size_t engine_n_kinds(const struct engine *engine) {

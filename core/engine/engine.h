@@ -118,6 +118,7 @@ struct stats {
     struct stats_kind *kinds;
     size_t n_kinds;
     uint64_t placements, replacements; // first attempts and further ones
+    uint64_t unscored;                 // placements decided without the scores of an adapter
     uint64_t conflicts;                // foreign objects of the same name
     uint64_t orphans;                  // orphans deleted
     uint64_t other_host_writes;        // another host wrote first
@@ -153,6 +154,8 @@ struct engine_options {
     size_t n_workers;
     struct kind *const *kinds; // not owned
     size_t n_kinds;
+    const struct scorer *const *scorers; // not owned
+    size_t n_scorers;
     struct engine_settings settings; // copied
     const char *management_uid;      // of namespace kube-system; NULL: unknown. Copied
     const struct seal_keys *seals;   // not owned; NULL, or none: mirrors have no seal
@@ -175,6 +178,9 @@ struct error *engine_configure(struct engine *engine, const struct engine_settin
 // owns the array. New kinds have no connection until events report one. On failure (no memory) nothing changes.
 struct error *engine_add_kinds(struct engine *engine, struct kind *const *kinds, size_t n_kinds, struct moment now);
 size_t engine_n_kinds(const struct engine *engine);
+
+// Between steps: the adapters that rate workers from now on. The list begins with the present ones.
+void engine_set_scorers(struct engine *engine, const struct scorer *const *scorers, size_t n_scorers);
 
 // Adds to `update`, which the caller empties between steps (update_clear).
 void engine_step(struct engine *engine, struct engine_event *event, struct update *update);

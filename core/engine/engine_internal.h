@@ -88,6 +88,8 @@ struct engine {
     char *origin;
     struct kind *const *kinds;
     size_t n_kinds;
+    const struct scorer *const *scorers;
+    size_t n_scorers;
     const struct seal_keys *seals;
     bool placing;
     uint64_t seed;
@@ -171,7 +173,13 @@ struct engine {
             struct entry **list;
             size_t count, capacity;
         } namespace_waiters;
-        bool workers_are_limited; // some have maxActive
+        bool workers_are_limited;       // some have maxActive
+        struct scoring {                // see scoring.c
+            int64_t begun_ns, spent_ns; // the batch: its begin, and the time in calls
+            int64_t waits_since_ns;     // first wait for an answer in the batch; 0: none
+            uint64_t silent;            // scorers without a valid last answer, a bit each
+            bool late;                  // the batch before, or this one, reached the limit
+        } scoring;
     } placement;
     struct {
         int64_t pod_reports_full_ns; // of the bucket of pod reports

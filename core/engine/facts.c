@@ -86,6 +86,8 @@ static struct action decide_with_view(struct engine *engine, struct entry *entry
     }
     facts.view = &view;
     action = decide(&facts);
+    if (action.type == ACTION_PLACE)
+        action = scoring_decide(engine, entry, &view, &facts, action);
     bool starts = action.type == ACTION_PLACE || action.type == ACTION_CREATE;
     if (starts && placement_queue_overtakes(engine, entry, action.cluster))
         return action_blocked(WAITING_MAX_ACTIVE, 0);

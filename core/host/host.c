@@ -108,6 +108,7 @@ static bool apply_settings(struct host *host) {
 static bool take_kinds(struct host *host, struct moment now) {
     const struct adapters *adapters = host_adapters(host);
     size_t first = engine_n_kinds(host->turn.engine);
+    engine_set_scorers(host->turn.engine, adapters->scorers, adapters->n_scorers);
     if (adapters->n_kinds == first)
         return true;
     struct error *error = engine_add_kinds(host->turn.engine, adapters->kinds, adapters->n_kinds, now);
@@ -291,6 +292,8 @@ static struct error *start_engine(struct host *host, struct moment now) {
                                      .adopt_until_ns = startup_adopt_until_ns(host->startup),
                                      .kinds = host->thread_settings.io.kinds,
                                      .n_kinds = host->thread_settings.io.n_kinds,
+                                     .scorers = host->first->scorers,
+                                     .n_scorers = host->first->n_scorers,
                                      .settings = config->engine,
                                      .management_uid = config->origin ? NULL : origin,
                                      .ticks = clock_ticks,

@@ -85,7 +85,7 @@ static bool load(struct isolate *isolate, const struct start_frame *start) {
     const struct adapter_wanted wanted = {
         .name = start->name, .file = OBJECT, .managed_by = start->managed_by, .settings = isolate->settings};
     const struct adapters_options options = {.controller_name = start->controller_name};
-    struct loading loading = {.options = &options, .wanted = &wanted};
+    struct loading loading = {.options = &options, .wanted = &wanted, .apart = true};
     struct problems missing = {.count = 0};
     struct hello hello = {.version = WHARF_VERSION};
     struct error *error = confine(isolate, &missing);
@@ -93,6 +93,7 @@ static bool load(struct isolate *isolate, const struct start_frame *start) {
     error = error ? error : sandbox_for_calls();
     hello.missing = list_of(&missing);
     hello.kinds = kinds_of(&isolate->adapter);
+    hello.of_settings = loading.of_settings;
     hello.refused = error;
     hello.code = error ? error->code : 0;
     hello.message = error_text(error);

@@ -37,8 +37,10 @@ void isolate_clear_logs(struct isolate_logs *logs) {
     *logs = (struct isolate_logs){.count = 0};
 }
 
-static wharf_result invoke(struct adapter_call *call, const struct call_received *received, wharf_phase *phase) {
+static wharf_result invoke(const struct isolate *isolate, struct adapter_call *call,
+                           const struct call_received *received, wharf_phase *phase) {
     const struct json *workload = received->documents[0], *mirror = received->documents[1];
+    const struct scorer *scorer = &isolate->adapter.scorer;
     switch (received->function) {
     case FUNCTION_PHASE:
         return adapter_phase(call, workload, phase);
@@ -52,23 +54,25 @@ static wharf_result invoke(struct adapter_call *call, const struct call_received
         return adapter_status(call, workload, mirror, received->changed);
     case FUNCTION_POD_SETS:
         return adapter_pod_sets(call, workload, received->changed);
+    case FUNCTION_SCORE:
+        return adapter_score(call, scorer, workload, received->documents[1], received->documents[2], received->changed);
     default:
         return WHARF_RETRY;
     }
 }
 
 static bool answer(struct isolate *isolate, struct call_received *received) {
-    const struct kind *kind = isolate->adapter.kinds[received->kind];
+    const struct kind *kind = received->kind == CALL_NO_KIND ? NULL : isolate->adapter.kinds[received->kind];
     AUTO_CALL call;
-    received->context.kind = &kind->abi;
-    received->context.given = kind->given;
+    received->context.kind = kind ? &kind->abi : NULL;
+    received->context.given = kind ? kind->given : NULL;
     adapter_call_begin(&call, &received->context);
     AUTO_JSON before = received->changed ? json_copy(received->changed) : NULL;
     if (received->changed && !before)
         isolate_die(isolate, "out of memory");
     struct call_answer said = {.phase.size = sizeof(wharf_phase)};
     isolate_watch(received->kind, received->function, received->documents);
-    said.result = invoke(&call, received, &said.phase);
+    said.result = invoke(isolate, &call, received, &said.phase);
     isolate_tell_reads(&said);
     said.reason = call.answer.reason;
     said.message = call.answer.message;
@@ -90,13 +94,21 @@ static void shrink(struct buffer *buffer) {
         buffer_free(buffer);
 }
 
+// The host asks nothing else.
+static bool is_for_us(const struct isolate *isolate, const struct call_received *received) {
+    bool scores = received->function == FUNCTION_SCORE;
+    if (scores && (!isolate->adapter.scorer.score || !received->changed))
+        return false;
+    return received->kind < isolate->adapter.n_kinds || (scores && received->kind == CALL_NO_KIND);
+}
+
 bool isolate_serve(struct isolate *isolate) {
     struct call_received received;
     buffer_reset(&isolate->in);
     if (frame_receive(isolate->channel, &isolate->in, CLOCK_NEVER) != FRAME_WHOLE)
         return false;
     struct wire wire = frame_content(&isolate->in);
-    if (!call_read(&wire, isolate->places, &received) || received.kind >= isolate->adapter.n_kinds)
+    if (!call_read(&wire, isolate->places, &received) || !is_for_us(isolate, &received))
         isolate_die(isolate, "out of memory");
     bool done = answer(isolate, &received);
     call_received_free(&received);

@@ -3,5 +3,5 @@
 FNR == 1 { inside = 0; last = FILENAME == ARGV[ARGC - 1] }
 /^\.Sh / { inside = $2 == "SYNOPSIS" }
 last { print; if (inside && /^\.Sh /) printf "%s", synopsis; next }
-inside && /^\.Nm wharf Cm / { synopsis = synopsis ".Nm\n.Cm " $4 "\n"; next }
+inside && sub(/^\.Nm wharf Cm /, "") { synopsis = synopsis ".Nm\n.Cm " $0 "\n"; next }
 inside && !/^\.Sh / { synopsis = synopsis $0 "\n" }

@@ -22,7 +22,7 @@ static const wharf_carried carried[] = {
 };
 
 static const wharf_pods pods[] = {
-    {"/spec/template", (const char *const[]){"/spec/workers", NULL}},
+    {.templates = "/spec/template", .counts = (const char *const[]){"/spec/workers", NULL}},
     {.templates = NULL},
 };
 

@@ -21,85 +21,65 @@ unsafe extern "C" fn mirror(call: *const Call, workload: *const Value, mirror: *
 }
 
 const fn carried(pointer: Text, when: u32) -> Carried {
-    Carried { pointer, key: null(), when }
+    Carried { pointer, when, ..Carried::NONE }
 }
 
 const fn rule(value: Text, phase: PhaseKind) -> PhaseRule {
-    PhaseRule { pointer: text!("/status/conditions"), value, status: null(), reason: null(), phase, flags: 0 }
+    PhaseRule { pointer: text!("/status/conditions"), value, phase, ..PhaseRule::NONE }
 }
 
 const fn suspended(value: Text, reason: Text, message: Text) -> StatusChange {
     StatusChange { change: SET_CONDITION, when: ALWAYS, name: text!("Suspended"), value, reason, message }
 }
 
-const NO_RULE: PhaseRule =
-    PhaseRule { pointer: null(), value: null(), status: null(), reason: null(), phase: PENDING, flags: 0 };
-const NO_CHANGE: StatusChange =
-    StatusChange { change: 0, when: 0, name: null(), value: null(), reason: null(), message: null() };
-
 static VERSIONS: Shared<[Text; 2]> = Shared([text!("v1"), null()]);
 static CARRIED: Shared<[Carried; 4]> = Shared([
     carried(text!("/spec/suspend"), CARRY_ALWAYS),
     carried(text!("/spec/workers"), CARRY_ALWAYS),
     carried(text!("/spec/template"), CARRY_WHILE_SUSPENDED),
-    carried(null(), CARRY_ALWAYS),
+    Carried::NONE,
 ]);
 // The host deletes mirrors; nodes are those of the worker cluster.
 static REMOVED: Shared<[Text; 2]> = Shared([text!("/spec/ttlSecondsAfterFinished"), null()]);
 static STATUS_REMOVED: Shared<[Text; 2]> = Shared([text!("/status/nodes"), null()]);
 static COUNTS: Shared<[Text; 2]> = Shared([text!("/spec/workers"), null()]);
 static PODS: Shared<[Pods; 2]> = Shared([
-    Pods { templates: text!("/spec/template"), counts: COUNTS.0.as_ptr() },
-    Pods { templates: null(), counts: null() },
+    Pods { templates: text!("/spec/template"), counts: COUNTS.0.as_ptr(), ..Pods::NONE },
+    Pods::NONE,
 ]);
 // A simulation without a mirror has no controller that would say that it is suspended.
 static SUSPENDED_STATUS: Shared<[StatusChange; 2]> = Shared([
     suspended(text!("True"), text!("SuspendedBeforeStart"), text!("Suspended before it was placed")),
-    NO_CHANGE,
+    StatusChange::NONE,
 ]);
 static RESUMED_STATUS: Shared<[StatusChange; 2]> =
-    Shared([suspended(text!("False"), text!("Resumed"), text!("Waits to be placed")), NO_CHANGE]);
+    Shared([suspended(text!("False"), text!("Resumed"), text!("Waits to be placed")), StatusChange::NONE]);
 static PHASES: Shared<[PhaseRule; 4]> = Shared([
     rule(text!("Complete"), SUCCEEDED),
     rule(text!("Failed"), FAILED),
     rule(text!("Suspended"), SUSPENDED),
-    NO_RULE,
+    PhaseRule::NONE,
 ]);
 
 static SIMULATION: Shared<Kind> = Shared(Kind {
-    size: size_of::<Kind>(),
-    carried_size: size_of::<Carried>() as u32,
-    pods_size: size_of::<Pods>() as u32,
-    phase_rule_size: size_of::<PhaseRule>() as u32,
-    status_change_size: size_of::<StatusChange>() as u32,
     group: text!("batch.example.com"),
     versions: VERSIONS.0.as_ptr(),
     kind: text!("Simulation"),
     plural: text!("simulations"),
-    flags: 0,
     managed_by: text!("/spec/managedBy"),
     managed_by_builtin: text!("batch.example.com/simulation-controller"),
-    managed_by_allowed: null(),
-    managed_by_default: null(),
     suspend: text!("/spec/suspend"),
-    suspend_value: null(),
     carried: CARRIED.0.as_ptr(),
     removed: REMOVED.0.as_ptr(),
     pods: PODS.0.as_ptr(),
     status_removed: STATUS_REMOVED.0.as_ptr(),
     observed_generation: text!("/status/observedGeneration"),
-    condition_time: null(),
     suspended_status: SUSPENDED_STATUS.0.as_ptr(),
     resumed_status: RESUMED_STATUS.0.as_ptr(),
-    gave_up_status: null(),
     phases: PHASES.0.as_ptr(),
     finished_at: text!("/status/completionTime"),
-    phase: None,
-    accept: None,
     mirror: Some(mirror),
-    update: None,
-    status: None,
-    pod_sets: None,
+    ..Kind::NONE
 });
 
 static KINDS: Shared<[*const Kind; 2]> = Shared([&SIMULATION.0, null()]);
@@ -116,4 +96,5 @@ pub static wharf_module_v1: Shared<Module> = Shared(Module {
     host: &HOST as *const AtomicPtr<Host> as *mut *const Host,
     settings: null(),
     start: None,
+    score: None,
 });

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// wharf/adapter.h, ABI 1.0, for Rust: written by hand after the header, whose comments say what everything means.
-// What an adapter may leave out is an Option or may be null.
+// wharf/adapter.h, ABI 1.2, for Rust: written by hand after the header, whose comments say what everything means.
+// What an adapter may leave out is an Option or may be null. Structs that an adapter fills begin with their NONE, since
+// they grow: Kind { group: ..., ..Kind::NONE }.
 #![allow(dead_code)]
 
 use std::mem::size_of;
 use std::os::raw::{c_char, c_double, c_int, c_void};
+use std::ptr::null;
 
 pub const ABI_MAJOR: u32 = 1;
 
@@ -39,6 +41,15 @@ pub const CARRY_ALWAYS: u32 = 0;
 pub const CARRY_WHILE_SUSPENDED: u32 = 1;
 
 pub const RULE_WHILE_SUSPENDED: u32 = 1;
+pub const RULE_EXISTS: u32 = 2;
+pub const RULE_AND: u32 = 4;
+
+pub const PODS_ARE_SPECS: u32 = 1;
+
+pub const ABSENT: Type = 0;
+pub const BOOL: Type = 2;
+pub const NUMBER: Type = 3;
+pub const STRING: Type = 4;
 
 pub const SET_CONDITION: u32 = 0;
 pub const SET_TEXT: u32 = 1;
@@ -135,10 +146,21 @@ pub struct Carried {
     pub when: u32,
 }
 
+impl Carried {
+    pub const NONE: Carried = Carried { pointer: null(), key: null(), when: CARRY_ALWAYS };
+}
+
 #[repr(C)]
 pub struct Pods {
     pub templates: Text,
     pub counts: *const Text,
+    pub fallback: Text,
+    pub offset: i32,
+    pub flags: u32,
+}
+
+impl Pods {
+    pub const NONE: Pods = Pods { templates: null(), counts: null(), fallback: null(), offset: 0, flags: 0 };
 }
 
 #[repr(C)]
@@ -149,6 +171,21 @@ pub struct PhaseRule {
     pub reason: Text,
     pub phase: PhaseKind,
     pub flags: u32,
+    pub values: *const Text,
+    pub key: Text,
+}
+
+impl PhaseRule {
+    pub const NONE: PhaseRule = PhaseRule {
+        pointer: null(),
+        value: null(),
+        status: null(),
+        reason: null(),
+        phase: PENDING,
+        flags: 0,
+        values: null(),
+        key: null(),
+    };
 }
 
 #[repr(C)]
@@ -159,6 +196,17 @@ pub struct StatusChange {
     pub value: Text,
     pub reason: Text,
     pub message: Text,
+}
+
+impl StatusChange {
+    pub const NONE: StatusChange = StatusChange {
+        change: SET_CONDITION,
+        when: ALWAYS,
+        name: null(),
+        value: null(),
+        reason: null(),
+        message: null(),
+    };
 }
 
 #[repr(C)]
@@ -196,6 +244,50 @@ pub struct Kind {
     pub status: Option<unsafe extern "C" fn(*const Call, *const Value, *const Value, *mut Value) -> Outcome>,
     pub pod_sets: Option<unsafe extern "C" fn(*const Call, *const Value, *mut Value) -> Outcome>,
     pub gave_up_status: *const StatusChange,
+    pub suspend_values: *const Text,
+    pub refused: Text,
+    pub suspend_type: Type,
+}
+
+impl Kind {
+    pub const NONE: Kind = Kind {
+        size: size_of::<Kind>(),
+        carried_size: size_of::<Carried>() as u32,
+        pods_size: size_of::<Pods>() as u32,
+        phase_rule_size: size_of::<PhaseRule>() as u32,
+        status_change_size: size_of::<StatusChange>() as u32,
+        group: null(),
+        versions: null(),
+        kind: null(),
+        plural: null(),
+        flags: 0,
+        managed_by: null(),
+        managed_by_builtin: null(),
+        managed_by_allowed: null(),
+        managed_by_default: null(),
+        suspend: null(),
+        suspend_value: null(),
+        carried: null(),
+        removed: null(),
+        pods: null(),
+        status_removed: null(),
+        observed_generation: null(),
+        condition_time: null(),
+        suspended_status: null(),
+        resumed_status: null(),
+        phases: null(),
+        finished_at: null(),
+        phase: None,
+        accept: None,
+        mirror: None,
+        update: None,
+        status: None,
+        pod_sets: None,
+        gave_up_status: null(),
+        suspend_values: null(),
+        refused: null(),
+        suspend_type: ABSENT,
+    };
 }
 
 #[repr(C)]
@@ -209,6 +301,7 @@ pub struct Module {
     pub host: *mut *const Host,
     pub settings: *const Text,
     pub start: Option<unsafe extern "C" fn(*const Host, *const Value, *mut *const *const Kind) -> Text>,
+    pub score: Option<unsafe extern "C" fn(*const Call, *const Value, *const Value, *const Value, *mut Value) -> Outcome>,
 }
 
 // As tests of the header have them, where pointers have 64 bits.
@@ -219,11 +312,11 @@ const _: () = assert!(
         && size_of::<Host>() == 312
         && size_of::<Phase>() == 48
         && size_of::<Carried>() == 24
-        && size_of::<Pods>() == 16
-        && size_of::<PhaseRule>() == 40
+        && size_of::<Pods>() == 32
+        && size_of::<PhaseRule>() == 56
         && size_of::<StatusChange>() == 40
-        && size_of::<Kind>() == 248
-        && size_of::<Module>() == 64
+        && size_of::<Kind>() == 272
+        && size_of::<Module>() == 72
 );
 
 /// Data that holds pointers. It never changes, so all threads may read it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// wharf/adapter.h - the adapter ABI, version 1.1. The one public header of wharf, and all that an adapter needs.
+// wharf/adapter.h - the adapter ABI, version 1.2. The one public header of wharf, and all that an adapter needs.
 //
 // An adapter teaches the wharf host one or more Kubernetes workload kinds. The host watches the management cluster,
 // finds the objects ("workloads") that are delegated to it through the kind's managedBy field, creates a copy
@@ -10,17 +10,15 @@
 //
 // Loading
 //   An adapter is a shared object that exports exactly one symbol, the constant `wharf_module_v1` (type wharf_module).
-//   The host opens the object with RTLD_NOW | RTLD_LOCAL, checks all data before the first call, and never unloads the
-//   object.
+//   The host opens it with RTLD_NOW | RTLD_LOCAL, checks all data before the first call, and never unloads it.
 //
 // Threads
 //   The host may call functions of an adapter from any thread, and several at once, also for the same object. Only
 //   loading is alone: the host calls `start` once, before any other function of the adapter, and none of these runs
-//   during `start`. Functions of other adapters may run, since a running host can load further adapters. If the
-//   configuration adds kinds to an adapter in use, the host loads another instance, which has its own variables. The
-//   only mutable state of an adapter is the state that `start` sets up, so an adapter needs no lock. An adapter starts
-//   no thread, forks no process, installs no signal handler and does no I/O. A call delays every workload of the host:
-//   a function should return within microseconds.
+//   during `start`. If the configuration adds kinds to an adapter in use, the host loads another instance, which has
+//   its own variables. The only mutable state is the one that `start` sets up, so an adapter needs no lock. An adapter
+//   starts no thread, forks no process, installs no signal handler and does no I/O. A call delays every workload of the
+//   host: a function should return within microseconds.
 //
 // Memory
 //   All values and strings that an adapter receives or makes during a call live until that call returns, including the
@@ -42,18 +40,11 @@
 //   after a restart, and the result depends only on the present state.
 //
 // Compatibility
-//   The major version is in the symbol's name. Within major version 1:
-//     - structs grow only at their end. A struct begins with its size; the struct that holds a list has the size of the
-//       list's elements. A reader compares the writer's size before access to a field, and takes a missing field as
-//       zero;
-//     - the meaning, type and offset of a field, the number of an enumerator and the signature of a function never
-//       change;
-//     - new functions come at the end of struct wharf_host. An adapter that works without a new function checks that
-//       `host->size` covers the function (WHARF_HAS); any other adapter requires the host's minor version
-//       (wharf_module.abi_minor);
-//     - the host passes a new enumerator to an adapter only where the comment says "unknown values: ...".
-//   So an adapter built against 1.0 runs on every host 1.x, and an adapter built against 1.x states the version that it
-//   needs.
+//   The major version is in the symbol's name. Within major version 1, structs grow only at their end, and nothing else
+//   changes. A struct begins with its size, or the struct that holds a list has the size of its elements: a reader
+//   takes a missing field as zero. An adapter that works without a new function of wharf_host checks WHARF_HAS; any
+//   other one requires the host's minor version (wharf_module.abi_minor). The host passes a new enumerator to an
+//   adapter only where the comment says "unknown values: ...". So an adapter built against 1.0 runs on every host 1.x.
 
 #ifndef WHARF_ADAPTER_H
 #define WHARF_ADAPTER_H
@@ -66,7 +57,7 @@ extern "C" {
 #endif
 
 #define WHARF_ABI_MAJOR 1
-#define WHARF_ABI_MINOR 1
+#define WHARF_ABI_MINOR 2
 
 // Keeps wharf_module_v1 visible under -fvisibility=hidden.
 #if defined(__GNUC__)
@@ -77,20 +68,24 @@ extern "C" {
 #define WHARF_PRINTF(format_at, first_at)
 #endif
 
+// Ends the fields that an adapter fills. A field that its initializer leaves out is zero; in C++ compilers warn about
+// it without this.
+#ifdef __cplusplus
+#define WHARF_0 = {}
+#else
+#define WHARF_0
+#endif
+
 // True if the struct that `pointer` points to, as its writer built it, has `field`.
 #define WHARF_HAS(type, pointer, field) ((pointer)->size >= offsetof(type, field) + sizeof((pointer)->field))
 
-// Enumerations are 32-bit integers: the size of an enum depends on the compiler.
-
-// ---------------------------------------------------------------------------------------------------------------------
-// Values
-// ---------------------------------------------------------------------------------------------------------------------
+// Values --------------------------------------------------------------------------------------------------------------
 
 // A JSON value, opaque: only the services read and change values. A `const wharf_value *` must not be changed. Numbers
 // keep their digits, and members their order.
 typedef struct wharf_value wharf_value;
 
-// The type of a value. Unknown values: there will be none, since JSON has no other types.
+// The type of a value. Enumerations are 32-bit integers: the size of an enum depends on the compiler.
 typedef uint32_t wharf_type;
 enum {
     WHARF_ABSENT = 0, // the type of NULL
@@ -106,8 +101,7 @@ enum {
 typedef uint32_t wharf_result;
 enum {
     WHARF_OK = 0,     // the output is filled
-    WHARF_RETRY = 1,  // not now: the host calls again after wharf_answer.retry_after_ms (0: the host chooses the delay)
-                      // and ignores the output
+    WHARF_RETRY = 1,  // not now: the host calls again after wharf_answer.retry_after_ms, and ignores the output
     WHARF_REFUSED = 2 // impossible for the workload in its present form: the host reports wharf_answer.message in an
                       // Event, calls again when the workload or the mirror changes, and ignores the output
 };
@@ -122,7 +116,7 @@ typedef struct wharf_answer {
     size_t size;             // set by the host
     const char *reason;      // CamelCase word, as in Event.reason; NULL: the host's own
     const char *message;     // one sentence, UTF-8; the first 1,024 bytes are used (Event.note); NULL: none
-    uint32_t retry_after_ms; // with WHARF_RETRY
+    uint32_t retry_after_ms; // with WHARF_RETRY; 0: the host chooses the delay
 } wharf_answer;
 
 // The state of the mirror during a call. Unknown values: as WHARF_MIRROR_NONE.
@@ -130,14 +124,14 @@ typedef uint32_t wharf_mirror_state;
 enum {
     WHARF_MIRROR_NONE = 0,    // there is none: the workload is not placed yet, or the mirror is known to be gone
     WHARF_MIRROR_PRESENT = 1, // the call has the mirror as last seen
-    WHARF_MIRROR_LOST = 2 // given up: the worker cluster has been unreachable for longer than workerLostTimeout, and
-                          // the mirror may still run there
+    WHARF_MIRROR_LOST = 2     // given up after workerLostTimeout: the mirror may still run in the worker
 };
 
 // The context of a call. Valid during the call.
 typedef struct wharf_call {
     size_t size;                   // set by the host
-    const struct wharf_kind *kind; // the kind whose function is called: the adapter's own struct
+    const struct wharf_kind *kind; // the kind whose function is called: the adapter's own struct. NULL in `score` for a
+                                   // kind of another adapter
     const char *now;      // the present time as metav1.Time, "2026-01-02T03:04:05Z", for a timestamp in a status
     int64_t now_ns;       // the same instant in nanoseconds since 1970-01-01T00:00:00Z
     const char *cluster;  // name of the worker cluster that the workload is placed in, or NULL
@@ -148,9 +142,7 @@ typedef struct wharf_call {
     wharf_mirror_state mirror_state; // for `status`; WHARF_MIRROR_PRESENT in `update`, WHARF_MIRROR_NONE in the others
 } wharf_call;
 
-// ---------------------------------------------------------------------------------------------------------------------
-// Services of the host
-// ---------------------------------------------------------------------------------------------------------------------
+// Services of the host ------------------------------------------------------------------------------------------------
 
 // The host stores a pointer to this table in wharf_module.host; the table is valid until the process ends. A service
 // with a parameter `call` works only during that call, on the thread of the call, with the pointer that the host
@@ -211,10 +203,8 @@ typedef struct wharf_host {
     wharf_value *(*parse)(const wharf_call *call, const char *text, size_t len);
     // Compact JSON, NUL-terminated; of NULL: NULL. `len` may be NULL.
     const char *(*print)(const wharf_call *call, const wharf_value *value, size_t *len);
-    // printf.
-    const char *(*format)(const wharf_call *call, const char *format, ...)WHARF_PRINTF(2, 3);
-    // metav1.Time.
-    const char *(*format_time)(const wharf_call *call, int64_t ns);
+    const char *(*format)(const wharf_call *call, const char *format, ...)WHARF_PRINTF(2, 3); // printf
+    const char *(*format_time)(const wharf_call *call, int64_t ns);                           // metav1.Time
     // `size` zeroed bytes, aligned for anything; they live as values do.
     void *(*memory)(const wharf_call *call, size_t size);
 
@@ -247,9 +237,7 @@ typedef struct wharf_host {
     void (*log)(const wharf_call *call, wharf_log_level level, const char *message);
 } wharf_host;
 
-// ---------------------------------------------------------------------------------------------------------------------
-// A kind
-// ---------------------------------------------------------------------------------------------------------------------
+// A kind --------------------------------------------------------------------------------------------------------------
 
 // The phase of a workload. Unknown values (a newer adapter on an older host): as WHARF_ACTIVE.
 typedef uint32_t wharf_phase_kind;
@@ -278,17 +266,25 @@ typedef struct wharf_phase {
 //   {"/status/conditions", "Succeeded", "False", .phase = WHARF_FAILED}: ... that is False
 //   {"/status/state", "ready", .phase = WHARF_ACTIVE}: a string, boolean or number is this one (see wharf_host.is)
 typedef struct wharf_phase_rule {
-    const char *pointer; // to an array of conditions or to a scalar, below /status; NULL ends the list
-    const char *value;   // type of a condition, or the scalar as text; required
-    const char *status;  // of the condition; NULL: "True"
-    const char *reason;  // of the condition; NULL: any
-    wharf_phase_kind phase;
-    uint32_t flags; // WHARF_RULE_...
+    const char *pointer WHARF_0; // to an array of conditions or to a scalar, below /status; NULL ends the list
+    const char *value WHARF_0;   // type of a condition, or the scalar as text; WHARF_RULE_EXISTS or `values` need none
+    const char *status WHARF_0;  // of the condition; NULL: "True"
+    const char *reason WHARF_0;  // of the condition; NULL: any
+    wharf_phase_kind phase WHARF_0;
+    uint32_t flags WHARF_0;            // WHARF_RULE_...
+    const char *const *values WHARF_0; // since 1.2: more values, which match as `value` does; ends with NULL
+    const char *key WHARF_0; // since 1.2: the member with the type; NULL: "type". "status" needs WHARF_RULE_EXISTS
 } wharf_phase_rule;
 
 // The rule applies only while the kind's `suspend` field suspends the object. A controller that reports "suspended" for
 // a while after the object was resumed needs two rules: one with this flag, and one for WHARF_PENDING.
 #define WHARF_RULE_WHILE_SUSPENDED UINT32_C(1)
+// Since 1.2. With `value` or `values`: the array has such a condition, with any status. Without both: the field exists,
+// with any value but null, and `pointer` may be that of any field.
+#define WHARF_RULE_EXISTS UINT32_C(2)
+// Since 1.2. The rule matches only if the next one matches as well, so several rules in a row are one. The phase is
+// that of the last one, which has no such flag; reason, message and time are those of the first one.
+#define WHARF_RULE_AND UINT32_C(4)
 
 // The condition for carrying a spec field from the workload to an existing mirror.
 enum {
@@ -302,16 +298,15 @@ enum {
 // carried before once the workload no longer has it. The host does not carry a change of any other field of the spec,
 // and reports such a change in an Event on the workload.
 typedef struct wharf_carried {
-    const char *pointer; // a pattern, "/spec/replicatedJobs/*/replicas". Items of two arrays correspond if they have
-                         // the same member `key`; items without that member, if they have the same index and both
-                         // arrays have the same length. NULL ends the list
-    const char *key;     // "groupName"; NULL: "name"
-    uint32_t when;       // WHARF_CARRY_...
+    // A pattern, "/spec/replicatedJobs/*/replicas". Items of two arrays correspond by their member `key`; items without
+    // that member by the index, in arrays of the same length. NULL ends the list.
+    const char *pointer WHARF_0;
+    const char *key WHARF_0; // "groupName"; NULL: "name"
+    uint32_t when WHARF_0;   // WHARF_CARRY_...
 } wharf_carried;
 
 // Elements of a list of carried fields: the fields of a PodTemplateSpec that affect scheduling and may change while the
-// pods do not run. `pattern` and `item_key` are string literals (`item_key` may be NULL), see `pointer` and `key`
-// above.
+// pods do not run. `pattern` and `item_key` are string literals for `pointer` and `key`; `item_key` may be NULL.
 #define WHARF_CARRIED_POD_TEMPLATE(pattern, item_key)                                                                  \
     {pattern "/metadata/labels", item_key, WHARF_CARRY_WHILE_SUSPENDED},                                               \
         {pattern "/metadata/annotations", item_key, WHARF_CARRY_WHILE_SUSPENDED},                                      \
@@ -322,11 +317,19 @@ typedef struct wharf_carried {
 
 // The location of pod templates, and the number of their pods.
 typedef struct wharf_pods {
-    const char *templates;     // a pattern; each match is a PodTemplateSpec. NULL ends the list
-    const char *const *counts; // pointers to integers, ends with NULL: the number of pods is their product. A "*" is
-                               // the same item as at this place of `templates`. An absent field counts as 1. NULL: one
-                               // pod
+    const char *templates WHARF_0; // a pattern; each match is a PodTemplateSpec. NULL ends the list
+    // Pointers to integers, ends with NULL: the number of pods is their product. A "*" is the same item as at this
+    // place of `templates`. An absent field counts as 1. NULL: one pod.
+    const char *const *counts WHARF_0;
+    const char *fallback WHARF_0; // since 1.2: a pattern for the templates of pods that have none at `templates`, with
+                                  // the same path up to the last "*". NULL: without a template, there are no pods
+    int32_t offset WHARF_0;       // added to the last of `counts`: -1 for a size that includes a leader with other pods
+    uint32_t flags WHARF_0;       // WHARF_PODS_...
 } wharf_pods;
+
+// A bit of wharf_pods.flags, since 1.2: each match is a PodSpec, or an object with the fields of one, instead of a
+// PodTemplateSpec. A host refuses an adapter with unknown bits.
+#define WHARF_PODS_ARE_SPECS UINT32_C(1)
 
 // The action of a status change. The members `name` and `value` of struct wharf_status_change depend on it:
 //
@@ -351,14 +354,14 @@ enum {
 
 // A change of the status of a workload that has no mirror. The WHARF_CHANGE_... macros below make one.
 typedef struct wharf_status_change {
-    uint32_t change;   // WHARF_SET_..., WHARF_REMOVE
-    uint32_t when;     // WHARF_ALWAYS, WHARF_IF_...
-    const char *name;  // see above; NULL ends the list
-    const char *value; // see above
+    uint32_t change WHARF_0;   // WHARF_SET_..., WHARF_REMOVE
+    uint32_t when WHARF_0;     // WHARF_ALWAYS, WHARF_IF_...
+    const char *name WHARF_0;  // see above; NULL ends the list
+    const char *value WHARF_0; // see above
     // Of a condition, else NULL. The host replaces "{kind}", "{namespace}" and "{name}" by those of the workload. In
     // gave_up_status the host also replaces "{message}" by a sentence that says why no cluster accepts the workload,
     // and "{now}" by the present time, both also in `value` of WHARF_SET_TEXT.
-    const char *reason, *message;
+    const char *reason WHARF_0, *message WHARF_0;
 } wharf_status_change;
 
 // Elements of a list of status changes, in C and C++.
@@ -372,7 +375,6 @@ typedef struct wharf_status_change {
     { WHARF_REMOVE, WHARF_ALWAYS, pattern, NULL, NULL, NULL }
 
 // Bits of wharf_kind.flags. A host refuses an adapter with unknown bits.
-//
 // The CRD has no status subresource: the host patches the status with the object. Excludes observed_generation, since
 // each such write is a new generation.
 #define WHARF_KIND_NO_STATUS_SUBRESOURCE UINT32_C(1)
@@ -382,59 +384,63 @@ typedef struct wharf_status_change {
 // One workload kind. Lists end with NULL (strings) or with an element whose first pointer is NULL (structs); a list
 // that is NULL is empty. Strings are UTF-8. The initializer begins with WHARF_KIND_SIZES.
 typedef struct wharf_kind {
-    size_t size; // sizeof(wharf_kind)
+    size_t size WHARF_0; // sizeof(wharf_kind)
     // sizeof of the elements of the lists: carried; pods; phases; suspended_status, resumed_status and gave_up_status
-    uint32_t carried_size, pods_size, phase_rule_size, status_change_size;
+    uint32_t carried_size WHARF_0, pods_size WHARF_0, phase_rule_size WHARF_0, status_change_size WHARF_0;
 
     // -- Names (required) --
-    const char *group;           // "batch"; "" for the core group
-    const char *const *versions; // API versions that this adapter understands, best first: the first one that a cluster
-                                 // serves is used there. Management and worker cluster of a workload use the same one
-    const char *kind;            // "Job"
-    const char *plural;          // "jobs", the resource's name in URLs
-    uint32_t flags;              // WHARF_KIND_...
+    const char *group WHARF_0; // "batch"; "" for the core group
+    // API versions that this adapter understands, best first: the first one that a cluster serves is used there.
+    // Management and worker cluster of a workload use the same one.
+    const char *const *versions WHARF_0;
+    const char *kind WHARF_0;   // "Job"
+    const char *plural WHARF_0; // "jobs", the resource's name in URLs
+    uint32_t flags WHARF_0;     // WHARF_KIND_...
 
     // -- managedBy (required) --
-    const char *managed_by;         // pointer to the field, "/spec/managedBy"; a string
-    const char *managed_by_builtin; // the value for the kind's own controller, which the host never manages. NULL: the
-                                    // kind has none
-    const char *const *managed_by_allowed; // the closed set that the API accepts besides the built-in value. NULL: any
-                                           // domain-prefixed path of at most 63 characters; then the host's own name
-                                           // (controllerName) is the default
-    const char *managed_by_default; // the value that the host manages if the configuration names none; NULL: the first
-                                    // of managed_by_allowed, or else controllerName
+    const char *managed_by WHARF_0; // pointer to the field, "/spec/managedBy"; a string
+    const char *managed_by_builtin
+        WHARF_0; // the value for the kind's own controller, never managed by the host, or NULL
+    const char *const *managed_by_allowed WHARF_0; // the closed set that the API accepts besides the built-in value.
+                                                   // NULL: any domain-prefixed path of at most 63 characters
+    const char *managed_by_default WHARF_0; // the value that the host manages if the configuration names none; NULL:
+                                            // the first of managed_by_allowed, or else controllerName
 
     // -- Suspending --
-    const char *suspend;       // pointer to the field that suspends; NULL: the kind cannot be suspended
-    const char *suspend_value; // the value that means suspended, see wharf_host.is; NULL: "true"
+    const char *suspend
+        WHARF_0; // pointer to the field that suspends, since 1.2 also a label or an annotation; NULL: none
+    const char *suspend_value WHARF_0; // the value that means suspended, see wharf_host.is; NULL: "true"
 
     // -- The mirror --
-    const wharf_carried *carried; // spec fields that may change after creation and are carried to an existing mirror;
-                                  // `suspend` must be among them
-    const char *const *removed; // patterns of fields that a mirror must not have: self-deletion (TTLs), inner managedBy
-                                // fields, fields that the worker's API server sets. Later updates do not carry these
-                                // fields either. The host always removes managedBy, and all metadata except name,
-                                // namespace, labels and annotations
-    const wharf_pods *pods;     // see also the function pod_sets
+    const wharf_carried *carried WHARF_0; // spec fields that may change after creation and are carried to an existing
+                                          // mirror; `suspend` must be among them, unless it is a label or an annotation
+    const char *const *removed
+        WHARF_0; // patterns of fields that a mirror must not have: self-deletion (TTLs),
+                 // inner managedBy fields, fields that the worker's API server sets. The host always removes managedBy,
+                 // and all metadata except name, namespace, labels and annotations
+    const wharf_pods *pods WHARF_0; // see also the function pod_sets
 
     // -- The status --
-    const char *const *status_removed; // patterns of fields below /status that the host does not copy, since they have
-                                       // a meaning only in the worker cluster ("/status/uncountedTerminatedPods")
-    const char *observed_generation;   // pointer to the field with the generation that the status describes
-                                       // ("/status/observedGeneration"); the host writes the workload's own generation.
-                                       // NULL: none
-    const char *condition_time;        // a member of conditions besides lastTransitionTime that set_condition sets to
-                                       // the same time: "lastUpdateTime", "lastProbeTime". NULL: none
+    // Patterns of fields below /status that the host does not copy, since they have a meaning only in the worker
+    // cluster
+    // ("/status/uncountedTerminatedPods").
+    const char *const *status_removed WHARF_0;
+    // Pointer to the field with the generation that the status describes ("/status/observedGeneration"); the host
+    // writes the workload's own generation. NULL: none.
+    const char *observed_generation WHARF_0;
+    const char *condition_time WHARF_0; // a member of conditions besides lastTransitionTime that set_condition sets
+                                        // to the same time: "lastUpdateTime", "lastProbeTime". NULL: none
     // The changes that the kind's own controller makes to the status of an object that is suspended, and of one that is
     // resumed. The host makes these changes to a workload that has no mirror and has not finished: suspended_status
     // while the `suspend` field suspends the workload; resumed_status while the field does not, but the first of
     // `phases` that matches the status is for WHARF_SUSPENDED (with or without WHARF_RULE_WHILE_SUSPENDED).
-    const wharf_status_change *suspended_status, *resumed_status;
+    const wharf_status_change *suspended_status WHARF_0, *resumed_status WHARF_0;
 
-    const wharf_phase_rule *phases; // the phase by the status. Without a matching rule: SUSPENDED if the `suspend`
-                                    // field suspends the object, else ACTIVE if there is a status, else PENDING
-    const char *finished_at; // pointer to the time of the end ("/status/completionTime"). NULL, or an absent field:
-                             // lastTransitionTime of the condition of the matching rule
+    // The phase by the status. Without a matching rule: SUSPENDED if the `suspend` field suspends the object, else
+    // ACTIVE if there is a status, else PENDING.
+    const wharf_phase_rule *phases WHARF_0;
+    const char *finished_at WHARF_0; // pointer to the time of the end ("/status/completionTime"). NULL, or an absent
+                                     // field: lastTransitionTime of the condition of the matching rule
 
     // -- Functions: from any thread, several at once; `call` and all values end with the call --
 
@@ -444,20 +450,20 @@ typedef struct wharf_kind {
     // `out`. Must return WHARF_OK for any object. Finished must stay finished: after SUCCEEDED or FAILED, the function
     // reports the same for every later state that the kind's API allows. NULL: the data is sufficient. Required without
     // `phases`, except for a kind that never finishes.
-    wharf_result (*phase)(const wharf_call *call, const wharf_value *object, wharf_phase *out);
+    wharf_result (*phase)(const wharf_call *call, const wharf_value *object, wharf_phase *out) WHARF_0;
 
     // Decides whether a workload can run in another cluster at all. Called before the first placement; after a refusal,
     // again when the workload has changed, and after growing waits. After WHARF_REFUSED the host writes nothing but an
     // Event. NULL: every workload can.
-    wharf_result (*accept)(const wharf_call *call, const wharf_value *workload);
+    wharf_result (*accept)(const wharf_call *call, const wharf_value *workload) WHARF_0;
 
     // Completes a mirror before its creation, after the host has applied the data above. `mirror` is the whole object
     // to be created; the function may change spec, labels and annotations. Name, namespace and the marks that begin
     // with wharf.dev/ belong to the host, which sets them again after the call. An adapter may add its own annotations,
-    // with a prefix that ends in .wharf.dev or that the workload does not use: these stay with the mirror, and `status`
-    // can read them. So an annotation can record the workload's state at the creation of the mirror. NULL: nothing to
+    // with a prefix that ends in .wharf.dev or that the workload does not use, for example to record the workload's
+    // state at the creation of the mirror: these stay with the mirror, and `status` can read them. NULL: nothing to
     // add.
-    wharf_result (*mirror)(const wharf_call *call, const wharf_value *workload, wharf_value *mirror);
+    wharf_result (*mirror)(const wharf_call *call, const wharf_value *workload, wharf_value *mirror) WHARF_0;
 
     // Completes a change of an existing mirror. `mirror` is the mirror as last seen; `desired` is a copy with the
     // carried fields, labels and annotations of the workload, and may be changed. The host sends the smallest merge
@@ -465,7 +471,7 @@ typedef struct wharf_kind {
     // carried, and the host sends nothing. Called when spec, labels or annotations of workload or mirror changed, and
     // whenever a suspended mirror changed, so that postponed changes can follow. NULL: nothing to add.
     wharf_result (*update)(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
-                           wharf_value *desired);
+                           wharf_value *desired) WHARF_0;
 
     // Determines the workload's status. `mirror` is the present mirror, or NULL when there is none (not placed yet,
     // suspended before placement, lost). `object` has /status alone, as a draft that the function may change; the host
@@ -477,21 +483,30 @@ typedef struct wharf_kind {
     // resulting status, calling again must change nothing: write each field as the server stores it (a Go field with
     // omitempty that is zero is absent). NULL: nothing to add.
     wharf_result (*status)(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
-                           wharf_value *object);
+                           wharf_value *object) WHARF_0;
 
     // Lists the pods of an object where `pods` is not sufficient. `sets` is an array with the pods of `pods`, each item
     // {"template": <PodTemplateSpec>, "count": <integer>}, and may be changed. Called for any object of the kind. NULL:
     // `pods` is sufficient.
-    wharf_result (*pod_sets)(const wharf_call *call, const wharf_value *workload, wharf_value *sets);
+    wharf_result (*pod_sets)(const wharf_call *call, const wharf_value *workload, wharf_value *sets) WHARF_0;
 
-    // -- Since 1.1 --
-
-    // The changes that the kind's own controller makes to the status of an object that failed before any pod ran. The
-    // host makes these changes once to a workload that no cluster has accepted within giveUpAfter and that has no
-    // mirror, and then calls `status` without a mirror. The phase that follows must be FAILED; otherwise the host
+    // Since 1.1. The changes that the kind's own controller makes to the status of an object that failed before any pod
+    // ran. The host makes these changes once to a workload that no cluster has accepted within giveUpAfter and that has
+    // no mirror, and then calls `status` without a mirror. The phase that follows must be FAILED; otherwise the host
     // writes nothing. NULL: the kind has no such status; the host reports an Event, and the workload waits for the
     // annotation wharf.dev/retry.
-    const wharf_status_change *gave_up_status;
+    const wharf_status_change *gave_up_status WHARF_0;
+
+    // Since 1.2. More values of the `suspend` field that mean suspended, besides suspend_value; ends with NULL. The
+    // host itself writes suspend_value. NULL: none.
+    const char *const *suspend_values WHARF_0;
+    // Since 1.2. The reason why `start` cannot make this kind of the settings, a sentence like its result: the host
+    // refuses the kind, and uses the adapter's other kinds. It reads no other field but `kind`. NULL: none.
+    const char *refused WHARF_0;
+    // Since 1.2. The type in which the host writes suspend_value: WHARF_BOOL, WHARF_NUMBER or WHARF_STRING.
+    // WHARF_ABSENT: the type of the value that the object has; if it has none, boolean or number if suspend_value is
+    // the text of one, else string. A label or annotation is a string.
+    wharf_type suspend_type WHARF_0;
 } wharf_kind;
 
 // The first initializer of a wharf_kind.
@@ -500,35 +515,56 @@ typedef struct wharf_kind {
     .pods_size = (uint32_t)sizeof(wharf_pods), .phase_rule_size = (uint32_t)sizeof(wharf_phase_rule),                  \
     .status_change_size = (uint32_t)sizeof(wharf_status_change)
 
-// ---------------------------------------------------------------------------------------------------------------------
-// The module
-// ---------------------------------------------------------------------------------------------------------------------
+// The module ----------------------------------------------------------------------------------------------------------
 
 // The contents of one shared object.
 typedef struct wharf_module {
-    size_t size;                    // sizeof(wharf_module)
-    uint32_t abi_major;             // WHARF_ABI_MAJOR that it was built against
-    uint32_t abi_minor;             // the least minor version of a host that the adapter needs
-    const char *name;               // short name, RFC 1123 label: "job"
-    const char *version;            // of the adapter: "1.2.0"
-    const wharf_kind *const *kinds; // ends with NULL. NULL or empty only if `start` sets the kinds
+    size_t size WHARF_0;                    // sizeof(wharf_module)
+    uint32_t abi_major WHARF_0;             // WHARF_ABI_MAJOR that it was built against
+    uint32_t abi_minor WHARF_0;             // the least minor version of a host that the adapter needs
+    const char *name WHARF_0;               // short name, RFC 1123 label: "job"
+    const char *version WHARF_0;            // of the adapter: "1.2.0"
+    const wharf_kind *const *kinds WHARF_0; // ends with NULL. May be NULL or empty with `start` or `score`
     // A variable of the adapter in which the host stores the pointer to its services, before the first call. NULL: the
     // adapter uses no services.
-    const wharf_host **host;
+    const wharf_host **host WHARF_0;
     // Names of the adapter's settings, ends with NULL; NULL: none. The host rejects a configuration with other settings
     // before the first call.
-    const char *const *settings;
+    const char *const *settings WHARF_0;
     // Called once in each instance, before any other function. `settings` is the adapter's `settings` from the
     // configuration file (an object, empty if there is none) and lives as long as the process. `*kinds` is the module's
     // `kinds`; the function may replace the list, for kinds that depend on settings. Returns NULL, or a sentence with
     // the reason why the adapter cannot work (static, or made with host->format and a NULL call): then the host does
     // not load the adapter. A sentence about a setting begins with a pointer to the setting in `settings` and a colon,
     // "/kinds/0/plural: found 7, expected a string"; the host adds file and line. NULL: no setup is needed.
-    const char *(*start)(const wharf_host *host, const wharf_value *settings, const wharf_kind *const **kinds);
+    const char *(*start)(const wharf_host *host, const wharf_value *settings, const wharf_kind *const **kinds)WHARF_0;
+
+    // Since 1.2. Rates the workers that may get a workload. Called before a placement with a choice: two or more
+    // eligible workers, and no annotation wharf.dev/cluster-names. An adapter with kinds is asked for these alone, an
+    // adapter without kinds for every kind. The rules for functions of a kind apply: from any thread, several at once,
+    // a pure function of the arguments; all values end with the call.
+    //   pod_sets  the pods of the workload, as in wharf_kind.pod_sets; NULL: unknown
+    //   workers   an array of the eligible workers, ordered by name. Later versions may add members:
+    //               {"name": "w1",
+    //                "labels": {"gpu": "h100"},              of the worker, see docs/placement.md
+    //                "active": 12, "activeOfKind": 3,        unfinished workloads: of all kinds; of this kind
+    //                "free": {"cpu": 61.5, "memory": 4096}}  sums over the nodes that accept pods, less reservations:
+    //                                                        cpu in cores, memory in bytes, others as in Kubernetes;
+    //                                                        absent without `capacity` or while unknown
+    //   scores    an empty object. The function adds members "name of a worker": integer from 0 to 100; higher is
+    //             better. An absent worker has 0: no opinion
+    // The host adds the scores of all adapters and chooses the worker with the highest sum; the policy of the
+    // configuration decides between equal sums. So an adapter that adds nothing changes nothing. The score of a worker
+    // never overrides a rule: workers that are full, cordoned or excluded are not in `workers`.
+    // Another name, or a value that is no integer from 0 to 100, makes the whole answer invalid. Without a valid answer
+    // and WHARF_OK, the host places the workload at once without this adapter's scores, and `wharf explain` tells the
+    // reason (wharf_answer.message). So WHARF_RETRY delays nothing. The calls for all placements of one second may take
+    // 200 ms together; the policy alone decides the rest of that second. NULL: the adapter rates no workers.
+    wharf_result (*score)(const wharf_call *call, const wharf_value *workload, const wharf_value *pod_sets,
+                          const wharf_value *workers, wharf_value *scores) WHARF_0;
 } wharf_module;
 
-// The one symbol.
-WHARF_EXPORT extern const wharf_module wharf_module_v1;
+WHARF_EXPORT extern const wharf_module wharf_module_v1; // the one symbol
 
 // The minor version of a host that WHARF_MODULE asks for: that of this header, unless defined before it is included.
 #ifndef WHARF_NEEDS_MINOR
@@ -548,6 +584,15 @@ WHARF_EXPORT extern const wharf_module wharf_module_v1;
     }
 
 #ifdef __cplusplus
+}
+
+// For C++17, which has no designated initializers: a kind with its sizes, and a module with its versions.
+inline constexpr wharf_kind wharf_new_kind() {
+    return {sizeof(wharf_kind), sizeof(wharf_carried), sizeof(wharf_pods), sizeof(wharf_phase_rule),
+            sizeof(wharf_status_change)};
+}
+inline constexpr wharf_module wharf_new_module() {
+    return {sizeof(wharf_module), WHARF_ABI_MAJOR, WHARF_NEEDS_MINOR};
 }
 #endif
 

@@ -33,33 +33,87 @@ static const struct shape carried = {
 static const struct shape pods = {
     .size = sizeof(wharf_pods),
     .fields = TABLE({"template", TEXT, REQUIRED | POINTER, AT(wharf_pods, templates)},
-                    {"count", TEXTS, POINTER, AT(wharf_pods, counts)}),
+                    {"fallback", TEXT, POINTER, AT(wharf_pods, fallback)},
+                    {"count", TEXTS, POINTER, AT(wharf_pods, counts)}, {"offset", INTEGER, 0, AT(wharf_pods, offset)},
+                    {"podSpec", FLAG, 0, AT(wharf_pods, flags), .bit = WHARF_PODS_ARE_SPECS}),
 };
 
-// `value` is the type of a condition or the scalar.
-static void finish_rule(const struct place *at, void *element) {
+// What one rule, or one of the parts of a rule, tests: `value` and `values` are types of a condition or scalars.
+#define TESTED                                                                                                         \
+    {"field", TEXT, POINTER, AT(wharf_phase_rule, pointer)}, {"condition", TEXT, 0, AT(wharf_phase_rule, value)},      \
+        {"conditions", TEXTS, 0, AT(wharf_phase_rule, values)}, {"value", SCALAR, 0, AT(wharf_phase_rule, value)},     \
+        {"values", SCALARS, 0, AT(wharf_phase_rule, values)}, {"status", TEXT, 0, AT(wharf_phase_rule, status)},       \
+        {"reason", TEXT, 0, AT(wharf_phase_rule, reason)}, {"key", TEXT, 0, AT(wharf_phase_rule, key)}, {              \
+        "exists", FLAG, 0, AT(wharf_phase_rule, flags), .bit = WHARF_RULE_EXISTS                                       \
+    }
+
+static void finish_test(const struct place *at, void *element) {
     wharf_phase_rule *rule = element;
-    if (has(at, "condition") == has(at, "value"))
-        settings_report(at, NULL, "expected either condition (the type of one), or field and value (its text)");
-    else if (has(at, "value") && !rule->pointer)
-        settings_report(at, "field", "found nothing, expected a pointer: it is required with value");
-    else if (has(at, "value") && rule->status)
-        settings_report(at, "status", "found it with value, expected it with condition only");
+    static const char *const of_conditions[] = {"status", "reason", "key"};
+    int scalar = has(at, "value") + has(at, "values"), condition = has(at, "condition") + has(at, "conditions");
+    int exists = (rule->flags & WHARF_RULE_EXISTS) != 0;
+    if (scalar + condition > 1 || (scalar + condition == 0 && !exists))
+        settings_report(
+            at, NULL, "expected either condition or conditions (types of one), or field with value, values or exists");
+    else if (!condition && !rule->pointer)
+        settings_report(at, "field", "found nothing, expected a pointer: it is required with value, values and exists");
+    for (size_t i = 0; !condition && i < sizeof of_conditions / sizeof *of_conditions; i++)
+        if (has(at, of_conditions[i]))
+            settings_report(at, of_conditions[i], "found it without condition, expected it with condition only");
     if (!rule->pointer)
         rule->pointer = "/status/conditions";
 }
 
-static const struct shape phase_rule = {
-    .size = sizeof(wharf_phase_rule),
-    .finish = finish_rule,
-    .fields =
-        TABLE({"field", TEXT, POINTER, AT(wharf_phase_rule, pointer)},
-              {"condition", TEXT, 0, AT(wharf_phase_rule, value)}, {"value", SCALAR, 0, AT(wharf_phase_rule, value)},
-              {"status", TEXT, 0, AT(wharf_phase_rule, status)}, {"reason", TEXT, 0, AT(wharf_phase_rule, reason)},
-              {"whileSuspended", FLAG, 0, AT(wharf_phase_rule, flags), .bit = WHARF_RULE_WHILE_SUSPENDED},
-              {"phase", WORD, REQUIRED, AT(wharf_phase_rule, phase),
-               .words = WORDS("Pending", "Suspended", "Active", "Succeeded", "Failed")}),
+static const struct shape tested = {.size = sizeof(wharf_phase_rule), .finish = finish_test, .fields = TABLE(TESTED)};
+
+// A rule of the settings: of several parts, each is a rule of its own for the host.
+struct rule_setting {
+    wharf_phase_rule rule; // first: the fields of TESTED are its own
+    wharf_phase_rule *all; // NULL: no parts
 };
+
+static void finish_rule(const struct place *at, void *element) {
+    for (const struct field *f = tested.fields; has(at, "all") && f->name; f++)
+        if (has(at, f->name))
+            settings_report(at, f->name, "found it beside all, expected it in the items of all");
+    if (!has(at, "all"))
+        finish_test(at, element);
+}
+
+static const struct shape phase_rule = {
+    .size = sizeof(struct rule_setting),
+    .finish = finish_rule,
+    .fields = TABLE(TESTED, {"all", LIST, 0, AT(struct rule_setting, all), .of = &tested},
+                    {"whileSuspended", FLAG, 0, AT(wharf_phase_rule, flags), .bit = WHARF_RULE_WHILE_SUSPENDED},
+                    {"phase", WORD, REQUIRED, AT(wharf_phase_rule, phase),
+                     .words = WORDS("Pending", "Suspended", "Active", "Succeeded", "Failed")}),
+};
+
+// Appends one rule, or its parts, to the host's list, and returns their number. NULL: counts only.
+static size_t put_rule(const struct rule_setting *rule, wharf_phase_rule *list) {
+    size_t count = 0;
+    for (; rule->all && rule->all[count].pointer; count++)
+        if (list) {
+            list[count] = rule->all[count];
+            list[count].flags |= rule->rule.flags | (rule->all[count + 1].pointer ? WHARF_RULE_AND : 0);
+        }
+    if (list && count == 0)
+        *list = rule->rule;
+    count = count > 0 ? count : 1;
+    if (list)
+        list[count - 1].phase = rule->rule.phase;
+    return count;
+}
+
+static const wharf_phase_rule *host_rules(const struct rule_setting *rules) {
+    size_t count = 0, at = 0;
+    for (const struct rule_setting *r = rules; r->rule.pointer || r->all; r++)
+        count += put_rule(r, NULL);
+    wharf_phase_rule *list = host->memory(NULL, (count + 1) * sizeof *list);
+    for (const struct rule_setting *r = rules; list && (r->rule.pointer || r->all); r++)
+        at += put_rule(r, list + at);
+    return list;
+}
 
 static void finish_change(const struct place *at, void *element) {
     static const char *const changes[] = {"condition", "field", "zero", "remove"}; // in the order of WHARF_SET_...
@@ -95,23 +149,49 @@ static const struct shape managed_by = {
 
 static const wharf_kind sizes = {WHARF_KIND_SIZES};
 
+static int is_mark(const char *pointer) {
+    return strncmp(pointer, "/metadata/", strlen("/metadata/")) == 0;
+}
+
+// The host writes the first value, in its type.
+static void finish_suspend(const struct place *at, void *element) {
+    wharf_kind *kind = element;
+    if (has(at, "value") && has(at, "values"))
+        settings_report(at, NULL, "found value and values, expected one of them");
+    const wharf_value *first = settings_member(at, "value").value;
+    if (kind->suspend_values) {
+        first = host->first(settings_member(at, "values").value);
+        kind->suspend_value = *kind->suspend_values++;
+    }
+    kind->suspend_type = is_mark(kind->suspend) ? WHARF_STRING : first ? host->type(first) : WHARF_BOOL;
+}
+
 static const struct shape suspend = {
+    .finish = finish_suspend,
     .fields = TABLE({"field", TEXT, REQUIRED | POINTER, AT(wharf_kind, suspend)},
-                    {"value", SCALAR, 0, AT(wharf_kind, suspend_value)}),
+                    {"value", SCALAR, 0, AT(wharf_kind, suspend_value)},
+                    {"values", SCALARS, 0, AT(wharf_kind, suspend_values)}),
 };
 
 // Carries the suspend field, which need not be named. The list has room for one more.
+static void carry_suspend(wharf_kind *kind) {
+    wharf_carried *list = (wharf_carried *)(uintptr_t)kind->carried;
+    if (!list)
+        kind->carried = list = host->memory(NULL, 2 * sizeof *list);
+    while (list && list->pointer && strcmp(list->pointer, kind->suspend) != 0)
+        list++;
+    if (list && !list->pointer)
+        list->pointer = kind->suspend;
+}
+
 static void finish_kind(const struct place *at, void *element) {
     (void)at;
     wharf_kind *kind = element;
     memcpy(kind, &sizes, offsetof(wharf_kind, group));
-    wharf_carried *list = (wharf_carried *)(uintptr_t)kind->carried;
-    if (!list)
-        kind->carried = list = host->memory(NULL, 2 * sizeof *list);
-    while (list && kind->suspend && list->pointer && strcmp(list->pointer, kind->suspend) != 0)
-        list++;
-    if (list && !list->pointer)
-        list->pointer = kind->suspend;
+    if (kind->suspend && !is_mark(kind->suspend))
+        carry_suspend(kind);
+    if (kind->phases)
+        kind->phases = host_rules((const void *)kind->phases);
 }
 
 static const struct shape kind = {
@@ -135,22 +215,24 @@ static const struct shape kind = {
               {"statusSubresource", NOT_FLAG, 0, AT(wharf_kind, flags), .bit = WHARF_KIND_NO_STATUS_SUBRESOURCE}),
 };
 
-static const struct shape root = {
-    .fields = TABLE({"kinds", LIST, REQUIRED, .of = &kind}),
-};
-
+// A kind with a problem is refused alone.
 static const char *start(const wharf_host *services, const wharf_value *settings, const wharf_kind *const **kinds) {
     (void)services;
-    const char *problem = NULL;
-    const wharf_kind *read = NULL;
-    struct place at = {.problem = &problem, .value = settings};
-    settings_read(&at, &root, &read);
-    size_t count = host->count(host->find(settings, "/kinds"));
-    const wharf_kind **list = host->memory(NULL, (count + 1) * sizeof *list);
-    for (size_t i = 0; i < count && read && list; i++)
-        list[i] = &read[i];
-    *kinds = list;
-    return problem || (read && list) ? problem : "out of memory";
+    const char *problem = NULL, **problems = NULL;
+    const struct place root = {.problem = &problem, .value = settings};
+    const struct place list = settings_member(&root, "kinds");
+    wharf_kind *read = list.value ? settings_read_list(&list, &kind, &problems) : NULL;
+    if (!list.value)
+        settings_report(&root, "kinds", "found nothing, expected a value: it is required");
+    size_t count = host->count(list.value);
+    const wharf_kind **made = host->memory(NULL, (count + 1) * sizeof *made);
+    for (size_t i = 0; i < count && read && made; i++) {
+        made[i] = &read[i];
+        if (problems[i])
+            read[i] = (wharf_kind){WHARF_KIND_SIZES, .kind = read[i].kind, .refused = problems[i]};
+    }
+    *kinds = made;
+    return problem || (read && made) ? problem : "out of memory";
 }
 
 WHARF_MODULE(.name = "generic", .version = "0.1.0", .host = &host, .settings = WORDS("kinds"), .start = start);

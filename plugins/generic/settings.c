@@ -46,7 +46,7 @@ struct place settings_member(const struct place *at, const char *name) {
 static const char *read_text(const struct place *at, const struct field *field) {
     const char *text = host->string(at->value);
     wharf_type type = host->type(at->value);
-    if (field->type == SCALAR && (type == WHARF_BOOL || type == WHARF_NUMBER))
+    if ((field->type == SCALAR || field->type == SCALARS) && (type == WHARF_BOOL || type == WHARF_NUMBER))
         return host->print(NULL, at->value, NULL);
     if (!text || (!*text && !(field->rules & EMPTY)))
         report_wrong(at, field->rules & POINTER ? "a JSON pointer" : "a text");
@@ -64,11 +64,35 @@ static uint32_t read_word(const struct place *at, const char *const *words) {
     return 0;
 }
 
-static void *read_items(const struct place *list, const struct field *field) {
-    size_t count = host->count(list->value), size = field->type == LIST ? field->of->size : sizeof(char *);
+static void read_integer(const struct place *at, int32_t *number) {
+    int64_t value = host->integer(at->value, INT64_MAX);
+    *number = value < INT32_MIN || value > INT32_MAX ? 0 : (int32_t)value;
+    if (*number != value)
+        report_wrong(at, "a whole number");
+}
+
+// Zeroed elements of this size for the items of a list, and two more. NULL: a problem.
+static char *make_items(const struct place *list, size_t size) {
+    size_t count = host->count(list->value);
     if (host->type(list->value) != WHARF_ARRAY || count == 0)
         report_wrong(list, "a list that is not empty");
-    char *elements = *list->problem ? NULL : host->memory(NULL, (count + 2) * size);
+    return *list->problem ? NULL : host->memory(NULL, (count + 2) * size);
+}
+
+void *settings_read_list(const struct place *list, const struct shape *shape, const char ***problems) {
+    char *elements = make_items(list, shape->size);
+    *problems = elements ? (const char **)(void *)make_items(list, sizeof(char *)) : NULL;
+    struct place item = {NULL, list, NULL, 0, host->first(list->value)};
+    for (; *problems && item.value; item.value = host->next(item.value), item.index++) {
+        item.problem = &(*problems)[item.index];
+        settings_read(&item, shape, elements + item.index * shape->size);
+    }
+    return *problems ? elements : NULL;
+}
+
+static void *read_items(const struct place *list, const struct field *field) {
+    size_t size = field->type == LIST ? field->of->size : sizeof(char *);
+    char *elements = make_items(list, size);
     struct place item = {list->problem, list, NULL, 0, host->first(list->value)};
     for (; elements && item.value && !*list->problem; item.value = host->next(item.value), item.index++)
         if (field->type == LIST)
@@ -88,6 +112,8 @@ static void read_field(const struct place *at, const struct field *field, char *
         *(uint32_t *)slot = read_word(at, field->words);
     else if (field->type == PART)
         settings_read(at, field->of, target);
+    else if (field->type == INTEGER)
+        read_integer(at, slot);
     else if (field->type == TEXT || field->type == SCALAR)
         *(const char **)slot = read_text(at, field);
     else

@@ -19,6 +19,8 @@ enum type {
     TEXT,     // const char *
     SCALAR,   // const char *, the text of a string, a boolean or a number
     TEXTS,    // const char **, ends with NULL
+    SCALARS,  // the same of strings, booleans and numbers
+    INTEGER,  // int32_t
     FLAG,     // uint32_t: sets `bit` if the value is true
     NOT_FLAG, // ... if the value is false
     WORD,     // uint32_t: the index of the text in `words`
@@ -51,5 +53,7 @@ struct shape {
 
 void settings_read(const struct place *at, const struct shape *shape, void *target);
 struct place settings_member(const struct place *at, const char *name);
+// The items of a list as settings_read reads one each, and what is wrong with each; NULL: none.
+void *settings_read_list(const struct place *list, const struct shape *shape, const char ***problems);
 // Keeps the first problem: of the place, or of the member `name` unless NULL.
 void settings_report(const struct place *at, const char *name, const char *sentence);

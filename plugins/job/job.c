@@ -183,7 +183,8 @@ static const wharf_kind kind = {
     .suspend = SUSPEND,
     .carried = carried,
     .removed = removed,
-    .pods = (const wharf_pods[]){{POD, (const char *const[]){"/spec/parallelism", NULL}}, {.templates = NULL}},
+    .pods = (const wharf_pods[]){{.templates = POD, .counts = (const char *const[]){"/spec/parallelism", NULL}},
+                                 {.templates = NULL}},
     .status_removed = (const char *const[]){"/status/uncountedTerminatedPods", NULL}, // uids of the worker's pods
     .condition_time = "lastProbeTime",
     .suspended_status = suspended,

@@ -99,9 +99,10 @@ static const wharf_kind kind = {
     .carried = carried,
     // The Jobs that a worker's JobSet controller creates have their own managedBy.
     .removed = (const char *const[]){"/spec/ttlSecondsAfterFinished", JOB "/managedBy", NULL},
-    .pods =
-        (const wharf_pods[]){{POD, (const char *const[]){"/spec/replicatedJobs/*/replicas", JOB "/parallelism", NULL}},
-                             {.templates = NULL}},
+    .pods = (const wharf_pods[]){{.templates = POD,
+                                  .counts = (const char *const[]){"/spec/replicatedJobs/*/replicas", JOB "/parallelism",
+                                                                  NULL}},
+                                 {.templates = NULL}},
     .status_removed = (const char *const[]){CONDITIONS "/*/observedGeneration", NULL},
     .suspended_status = suspended,
     .gave_up_status = gave_up,

@@ -95,7 +95,8 @@ static const wharf_phase_rule phases[] = {
     .group = "kubeflow.org", .managed_by = RUN_POLICY "/managedBy",                                                    \
     .managed_by_allowed = STRINGS("kueue.x-k8s.io/multikueue"), .suspend = SUSPEND,                                    \
     .removed = STRINGS(RUN_POLICY "/ttlSecondsAfterFinished"),                                                         \
-    .pods = (const wharf_pods[]){{replicas "/template", STRINGS(replicas "/replicas")}, {.templates = NULL}},          \
+    .pods = (const wharf_pods[]){{.templates = replicas "/template", .counts = STRINGS(replicas "/replicas")},         \
+                                 {.templates = NULL}},                                                                 \
     .status_removed = STRINGS("/status/replicaStatuses/*/selector", "/status/replicaStatuses/*/labelSelector"),        \
     .condition_time = "lastUpdateTime", .gave_up_status = gave_up, .phases = phases, .finished_at = COMPLETION,        \
     .mirror = mirror, .update = update, .status = status

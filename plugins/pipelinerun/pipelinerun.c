@@ -69,11 +69,11 @@ static const char *const removed[] = {
     { WHARF_SET_TEXT, WHARF_IF_ABSENT, "/status/podName", "", NULL, NULL } // empty until there is a pod
 #define PHASES(pending)                                                                                                \
     (const wharf_phase_rule[]) {                                                                                       \
-        {CONDITIONS, "Succeeded", "True", NULL, WHARF_SUCCEEDED, 0},                                                   \
-            {CONDITIONS, "Succeeded", "False", NULL, WHARF_FAILED, 0},                                                 \
-            {CONDITIONS, "Succeeded", "Unknown", (pending), WHARF_SUSPENDED, WHARF_RULE_WHILE_SUSPENDED},              \
-            {CONDITIONS, "Succeeded", "Unknown", (pending), WHARF_PENDING, 0},                                         \
-            {CONDITIONS, "Succeeded", "Unknown", NULL, WHARF_ACTIVE, 0}, {.pointer = NULL},                            \
+        {CONDITIONS, "Succeeded", "True", .phase = WHARF_SUCCEEDED},                                                   \
+            {CONDITIONS, "Succeeded", "False", .phase = WHARF_FAILED},                                                 \
+            {CONDITIONS, "Succeeded", "Unknown", (pending), WHARF_SUSPENDED, .flags = WHARF_RULE_WHILE_SUSPENDED},     \
+            {CONDITIONS, "Succeeded", "Unknown", (pending), .phase = WHARF_PENDING},                                   \
+            {CONDITIONS, "Succeeded", "Unknown", .phase = WHARF_ACTIVE}, {.pointer = NULL},                            \
     }
 
 #define RUN                                                                                                            \

@@ -20,8 +20,8 @@ extern const wharf_kind raycluster, rayservice;
 #define RAY_HEAD(spec) spec "/headGroupSpec/template"
 #define RAY_WORKERS(spec) spec "/workerGroupSpecs/*"
 #define RAY_PODS(spec)                                                                                                 \
-    {RAY_HEAD(spec), NULL}, {                                                                                          \
-        RAY_WORKERS(spec) "/template", (const char *const[]) {                                                         \
+    {.templates = RAY_HEAD(spec)}, {                                                                                   \
+        .templates = RAY_WORKERS(spec) "/template", .counts = (const char *const[]) {                                  \
             RAY_WORKERS(spec) "/replicas", RAY_WORKERS(spec) "/numOfHosts", NULL                                       \
         }                                                                                                              \
     }

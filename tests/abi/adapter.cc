@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small adapter in C++17, built by a C++ compiler with the public header alone. C++17 has no designated initializers,
-// so the kind and the module are filled by hand.
+// A small adapter in C++, built by C++ compilers with the public header alone, without a warning: in C++20 with the
+// header's macros and designated initializers that leave fields out; in C++17, which has none, field by field.
 #include <wharf/adapter.h>
 
 #include <cstring>
@@ -31,19 +31,53 @@ wharf_result mirror(const wharf_call *call, const wharf_value *workload, wharf_v
 constexpr const char *versions[] = {"v1", nullptr};
 constexpr const char *removed[] = {"/spec/ttl", nullptr};
 
+constexpr const char *counts[] = {"/spec/replicas", nullptr};
+constexpr wharf_carried carried[] = {WHARF_CARRIED_POD_TEMPLATE("/spec/template", nullptr), {}};
+
+#if __cplusplus >= 202002L
+constexpr wharf_pods pods[] = {{.templates = "/spec/template", .counts = counts}, {}};
+constexpr wharf_phase_rule phases[] = {{.pointer = "/status/state", .value = "broken", .phase = WHARF_FAILED}, {}};
+constexpr wharf_status_change suspended[] = {{.name = "Held", .value = "True"}, {}};
+constexpr wharf_kind kind = {
+    WHARF_KIND_SIZES,
+    .group = "example.com",
+    .versions = versions,
+    .kind = "Widget",
+    .plural = "widgets",
+    .managed_by = "/spec/managedBy",
+    .suspend = "/metadata/annotations/held",
+    .carried = carried,
+    .removed = removed,
+    .pods = pods,
+    .suspended_status = suspended,
+    .phases = phases,
+    .phase = phase,
+    .mirror = mirror,
+};
+constexpr const wharf_kind *kinds[] = {&kind, nullptr};
+
+} // namespace
+
+WHARF_MODULE(.name = "widget", .version = "1.0.0", .kinds = kinds, .host = &host);
+#else
+constexpr wharf_pods pods[] = {{"/spec/template", counts}, {}};
+constexpr wharf_phase_rule phases[] = {{"/status/state", "broken", nullptr, nullptr, WHARF_FAILED}, {}};
+constexpr wharf_status_change suspended[] = {WHARF_CHANGE_CONDITION(WHARF_ALWAYS, "Held", "True", nullptr, nullptr),
+                                             {}};
+
 constexpr wharf_kind make_kind() {
-    wharf_kind kind{};
-    kind.size = sizeof kind;
-    kind.carried_size = sizeof(wharf_carried);
-    kind.pods_size = sizeof(wharf_pods);
-    kind.phase_rule_size = sizeof(wharf_phase_rule);
-    kind.status_change_size = sizeof(wharf_status_change);
+    wharf_kind kind = wharf_new_kind();
     kind.group = "example.com";
     kind.versions = versions;
     kind.kind = "Widget";
     kind.plural = "widgets";
     kind.managed_by = "/spec/managedBy";
+    kind.suspend = "/metadata/annotations/held";
+    kind.carried = carried;
     kind.removed = removed;
+    kind.pods = pods;
+    kind.suspended_status = suspended;
+    kind.phases = phases;
     kind.phase = phase;
     kind.mirror = mirror;
     return kind;
@@ -52,7 +86,16 @@ constexpr wharf_kind make_kind() {
 constexpr wharf_kind kind = make_kind();
 constexpr const wharf_kind *kinds[] = {&kind, nullptr};
 
+constexpr wharf_module make_module() {
+    wharf_module module = wharf_new_module();
+    module.name = "widget";
+    module.version = "1.0.0";
+    module.kinds = kinds;
+    module.host = &host;
+    return module;
+}
+
 } // namespace
 
-const wharf_module wharf_module_v1 = {
-    sizeof(wharf_module), WHARF_ABI_MAJOR, 0, "widget", "1.0.0", kinds, &host, nullptr, nullptr};
+const wharf_module wharf_module_v1 = make_module();
+#endif

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An adapter that fills every field of ABI 1.0 and calls every service of it. Built against the frozen header (and
 // against one that has grown since), run by today's host: tests/abi/drive_test.c.
-#ifdef NEEDS_MINOR
-#define WHARF_NEEDS_MINOR NEEDS_MINOR
-#elif defined(NEWER)
+#ifdef NEWER
 #define WHARF_NEEDS_MINOR 0
 #endif
 #include <wharf/adapter.h>

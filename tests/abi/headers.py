@@ -18,6 +18,7 @@ ELEMENTS = ("wharf_carried", "wharf_pods", "wharf_phase_rule", "wharf_status_cha
 def plain(text):
     """Without comments, and with one space where there were many."""
     text = re.sub(r"//[^\n]*|/\*.*?\*/", "", text.replace("\\\n", " "), flags=re.DOTALL)
+    text = re.sub(r"(?<!define) *\bWHARF_0\b", "", text)    # an initializer in C++, nothing in C
     return re.sub(r"[ \t]+", " ", text)
 
 

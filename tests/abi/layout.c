@@ -52,9 +52,10 @@ NUMBER(WHARF_ALWAYS, 0);
 NUMBER(WHARF_IF_TRUE, 1);
 NUMBER(WHARF_IF_ABSENT, 2);
 
-ASSERT(WHARF_ABI_MAJOR == 1 && WHARF_ABI_MINOR == 1, "ABI 1.1");
-ASSERT(WHARF_KIND_NO_STATUS_SUBRESOURCE == 1u && WHARF_KIND_NEVER_FINISHES == 2u && WHARF_RULE_WHILE_SUSPENDED == 1u,
-       "flags");
+ASSERT(WHARF_ABI_MAJOR == 1 && WHARF_ABI_MINOR == 2, "ABI 1.2");
+ASSERT(WHARF_KIND_NO_STATUS_SUBRESOURCE == 1u && WHARF_KIND_NEVER_FINISHES == 2u, "flags of kinds");
+ASSERT(WHARF_RULE_WHILE_SUSPENDED == 1u && WHARF_RULE_EXISTS == 2u && WHARF_RULE_AND == 4u, "flags of rules");
+ASSERT(WHARF_PODS_ARE_SPECS == 1u, "flags of pods");
 
 // Where pointers and long have 64 bits (x86-64, AArch64, RISC-V 64, ppc64le, s390x).
 #if defined(__LP64__)
@@ -141,7 +142,9 @@ AT(wharf_phase_rule, status, 16);
 AT(wharf_phase_rule, reason, 24);
 AT(wharf_phase_rule, phase, 32);
 AT(wharf_phase_rule, flags, 36);
-SIZE(wharf_phase_rule, 40);
+AT(wharf_phase_rule, values, 40);
+AT(wharf_phase_rule, key, 48);
+SIZE(wharf_phase_rule, 56);
 
 AT(wharf_carried, pointer, 0);
 AT(wharf_carried, key, 8);
@@ -150,7 +153,10 @@ SIZE(wharf_carried, 24);
 
 AT(wharf_pods, templates, 0);
 AT(wharf_pods, counts, 8);
-SIZE(wharf_pods, 16);
+AT(wharf_pods, fallback, 16);
+AT(wharf_pods, offset, 24);
+AT(wharf_pods, flags, 28);
+SIZE(wharf_pods, 32);
 
 AT(wharf_status_change, change, 0);
 AT(wharf_status_change, when, 4);
@@ -193,7 +199,10 @@ AT(wharf_kind, update, 216);
 AT(wharf_kind, status, 224);
 AT(wharf_kind, pod_sets, 232);
 AT(wharf_kind, gave_up_status, 240);
-SIZE(wharf_kind, 248);
+AT(wharf_kind, suspend_values, 248);
+AT(wharf_kind, refused, 256);
+AT(wharf_kind, suspend_type, 264);
+SIZE(wharf_kind, 272);
 
 AT(wharf_module, size, 0);
 AT(wharf_module, abi_major, 8);
@@ -204,6 +213,7 @@ AT(wharf_module, kinds, 32);
 AT(wharf_module, host, 40);
 AT(wharf_module, settings, 48);
 AT(wharf_module, start, 56);
-SIZE(wharf_module, 64);
+AT(wharf_module, score, 64);
+SIZE(wharf_module, 72);
 
 #endif

@@ -85,5 +85,9 @@ for program in drive_test drive_test_grown; do
         drive "$out/$program" "$out/$header/full.so" "$out/$header/data.so" "$out/grown/minor.so"
     done
 done
+# In processes of their own, which are of today's build.
+for header in frozen grown; do
+    drive "$out/drive_test" "$out/$header/full.so" "$out/$header/data.so" "$out/grown/minor.so" "$1/wharf-adapter"
+done
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

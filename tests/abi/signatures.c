@@ -80,10 +80,12 @@ void kind(const wharf_kind *k) {
                            k->suspend_value,
                            k->observed_generation,
                            k->finished_at,
-                           k->condition_time};
+                           k->condition_time,
+                           k->refused};
     uint32_t sizes[] = {k->carried_size, k->pods_size, k->phase_rule_size, k->status_change_size};
-    const char *const *lists[] = {k->versions, k->managed_by_allowed, k->removed, k->status_removed};
+    const char *const *lists[] = {k->versions, k->managed_by_allowed, k->removed, k->status_removed, k->suspend_values};
     uint32_t flags = k->flags;
+    wharf_type suspend_type = k->suspend_type;
     const wharf_carried *carried = k->carried;
     const wharf_pods *pods = k->pods;
     const wharf_phase_rule *phases = k->phases;
@@ -94,18 +96,19 @@ void kind(const wharf_kind *k) {
     wharf_result (*update)(const wharf_call *, looked_at, looked_at, wharf_value *) = k->update;
     wharf_result (*status)(const wharf_call *, looked_at, looked_at, wharf_value *) = k->status;
     wharf_result (*pod_sets)(const wharf_call *, looked_at, wharf_value *) = k->pod_sets;
-    (void)size, (void)texts, (void)lists, (void)flags, (void)carried, (void)pods, (void)phases;
+    (void)size, (void)texts, (void)lists, (void)flags, (void)suspend_type, (void)carried, (void)pods, (void)phases;
     (void)sizes, (void)changes, (void)accept;
     (void)phase, (void)mirror, (void)update, (void)status, (void)pod_sets;
 }
 
 void rules(const wharf_phase_rule *r, const wharf_carried *w, const wharf_pods *p, const wharf_status_change *s) {
-    const char *texts[] = {r->pointer,   r->value, r->status, r->reason, w->pointer, w->key,
-                           p->templates, s->name,  s->value,  s->reason, s->message};
-    const char *const *counts = p->counts;
+    const char *texts[] = {r->pointer,   r->value,    r->status, r->reason, r->key,    w->pointer, w->key,
+                           p->templates, p->fallback, s->name,   s->value,  s->reason, s->message};
+    const char *const *counts = p->counts, *const *values = r->values;
+    int32_t offset = p->offset;
     wharf_phase_kind phase = r->phase;
-    uint32_t numbers[] = {r->flags, w->when, s->change, s->when};
-    (void)texts, (void)counts, (void)phase, (void)numbers;
+    uint32_t numbers[] = {r->flags, p->flags, w->when, s->change, s->when};
+    (void)texts, (void)counts, (void)values, (void)offset, (void)phase, (void)numbers;
 }
 
 void others(const wharf_call *c, const wharf_module *m) {
@@ -123,7 +126,8 @@ void others(const wharf_call *c, const wharf_module *m) {
     void *const *host_data = &c->host_data;
     const wharf_host **host = m->host;
     const char *(*start)(const wharf_host *, looked_at, const wharf_kind *const **) = m->start;
+    wharf_result (*score)(const wharf_call *, looked_at, looked_at, looked_at, wharf_value *) = m->score;
     const wharf_module *symbol = &wharf_module_v1;
     (void)sizes, (void)numbers, (void)called, (void)kinds, (void)settings, (void)state, (void)since_ns,
-        (void)not_started, (void)host_data, (void)host, (void)start, (void)symbol;
+        (void)not_started, (void)host_data, (void)host, (void)start, (void)score, (void)symbol;
 }

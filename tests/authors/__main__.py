@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """python3 tests/authors: what an author of an adapter gets from `make install`, and nothing else, tried as he would: the
-installed files, the examples with each compiler, the documents' code. The last line is the sum of the checks."""
+installed files, the examples with each compiler, adapters from CRDs, the documents' code. The last line is the sum of the checks."""
 import argparse
 import os
 import shutil
@@ -11,6 +11,7 @@ sys.dont_write_bytecode = True
 
 import documents  # noqa: E402
 import examples  # noqa: E402
+import generated  # noqa: E402
 import installed  # noqa: E402
 import shell  # noqa: E402
 
@@ -24,7 +25,7 @@ def main():
     os.makedirs(arguments.work)
     author = shell.Author(os.path.abspath(arguments.root), arguments.prefix, os.path.abspath(arguments.work), arguments.make)
     passed = failed = skipped = 0
-    for name, check in installed.checks(author) + examples.checks(author) + documents.checks(author):
+    for name, check in installed.checks(author) + examples.checks(author) + generated.checks(author) + documents.checks(author):
         try:
             check()
             passed += 1

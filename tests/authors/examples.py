@@ -54,8 +54,26 @@ def is_enabled(author, folder):
         raise Wrong(output)
 
 
+def scorer(author, compiler):
+    """The example that rates workers: built, tested and installed; `wharf plan` shows its scores."""
+    if not shutil.which(compiler):
+        raise Skipped(f"there is no {compiler}")
+    folder = f"{copied(author, 'scorer-' + compiler)}/scorer-data-locality"
+    output = author.must(["make", "test", "install", f"CC={compiler}"], folder, CFLAGS=STRICT)
+    if ", 0 findings" not in output:
+        raise Wrong(output)
+    with open(f"{folder}/wharf.yaml", encoding="utf-8") as file:    # its parts of a configuration, and the rest
+        parts = file.read().replace("adapters:\n", f"adapters:\n  directory: {author.tree}/lib/wharf/adapters\n")
+    with open(f"{folder}/whole.yaml", "w", encoding="utf-8") as file:
+        file.write("apiVersion: wharf.dev/v1alpha1\nkind: HostConfiguration\nmanagement: {kubeconfig: m.kubeconfig}\n" + parts)
+    listed = author.must("wharf adapters --config whole.yaml", folder)
+    planned = author.must("wharf plan --config whole.yaml -f objects/job.yaml", folder)
+    if "scores of all kinds" not in listed or "# scores: data-locality: w2 100, w3 50 (" not in planned:
+        raise Wrong(listed + planned)
+
+
 def makefiles_are_short(author):
-    for path in glob.glob(f"{author.tree}/share/doc/wharf/examples/adapter-*/Makefile"):
+    for path in glob.glob(f"{author.tree}/share/doc/wharf/examples/*/Makefile"):
         with open(path, encoding="utf-8") as file:
             lines = len(file.readlines())
         if lines >= 15:
@@ -94,5 +112,7 @@ def checks(author):
             found.append((f"examples/{example} with {compiler}",
                           lambda e=example, v=variable, c=compiler, first=compiler == compilers[0]:
                           build_and_test(author, plans, e, v, c, first)))
+    for compiler in ("gcc", "clang"):
+        found.append((f"examples/scorer-data-locality with {compiler}", lambda c=compiler: scorer(author, c)))
     found.append(("examples: they_say_the_same", lambda: they_say_the_same(plans)))
     return found

@@ -8,7 +8,7 @@ import subprocess
 from shell import Skipped, Wrong
 
 FILES = ("bin/wharf", "bin/kubectl-wharf", "bin/kubectl_complete-wharf", "share/bash-completion/completions/wharf",
-         "share/zsh/site-functions/_wharf", "share/fish/vendor_completions.d/wharf.fish", "bin/wharf-sandbox", "libexec/wharf/wharf-conformance", "include/wharf/adapter.h", "lib/pkgconfig/wharf-adapter.pc",
+         "share/zsh/site-functions/_wharf", "share/fish/vendor_completions.d/wharf.fish", "bin/wharf-sandbox", "libexec/wharf/wharf-conformance", "libexec/wharf/wharf-adapter", "include/wharf/adapter.h", "lib/pkgconfig/wharf-adapter.pc",
          "lib/systemd/system/wharf.service",
          "lib/wharf/adapters/job.so", "share/man/man1/wharf.1", "share/man/man1/wharf-sandbox.1", "share/man/man3/wharf-adapter.3",
          "share/doc/wharf/adapters.md", "share/doc/wharf/abi.md", "share/doc/wharf/security.md",
@@ -50,16 +50,35 @@ def prefix_is_kept(author):
         raise Wrong("the pkg-config file is not made anew")
 
 
+def include_of(author, root, **variables):
+    flags = author.must("pkg-config --cflags wharf-adapter", author.work, **variables).split()
+    if len(flags) != 1 or os.path.realpath(flags[0].removeprefix("-I")) != f"{root}/include":
+        raise Wrong(f"cflags are {flags}, expected {root}/include")
+
+
 def pkg_config(author):
-    flags = author.must("pkg-config --cflags wharf-adapter", author.work).split()
-    if flags != [f"-I{author.tree}/include"]:
-        raise Wrong(f"cflags are {flags}")
+    include_of(author, author.tree)
+    include_of(author, author.tree, PKG_CONFIG_SYSROOT_DIR="")
     if author.must("pkg-config --variable=adapterdir wharf-adapter", author.work).strip() != \
             author.prefix + "/lib/wharf/adapters":
         raise Wrong("adapterdir is another one")
     version = author.must("pkg-config --modversion wharf-adapter", author.work).strip()
     if version not in author.must("wharf version", author.work):
         raise Wrong(f"version {version} is not that of the host")
+
+
+def pkg_config_moves(author):
+    """The header is found beside the file, in a tree that was copied elsewhere."""
+    moved = f"{author.work}/moved tree"
+    for folder in ("lib/pkgconfig", "include"):
+        shutil.copytree(f"{author.tree}/{folder}", f"{moved}/{folder}")
+    with open(f"{author.work}/moved.c", "w", encoding="utf-8") as file:
+        file.write("#include <wharf/adapter.h>\n")
+    here = {"PKG_CONFIG_LIBDIR": f"{moved}/lib/pkgconfig", "PKG_CONFIG_SYSROOT_DIR": ""}
+    found = author.must("eval cc -std=c11 -M $(pkg-config --cflags wharf-adapter) moved.c", author.work, **here)
+    if os.path.normpath(f"{moved}/include/wharf/adapter.h").replace(" ", "\\ ") not in \
+            os.path.normpath(found.replace("lib/pkgconfig/../../", "")):
+        raise Wrong(found)
 
 
 def commands_of(author):
@@ -115,7 +134,7 @@ def page_names_everything(author):
     with open(f"{author.tree}/share/man/man3/wharf-adapter.3", encoding="utf-8") as file:
         page = file.read()
     with open("include/wharf/adapter.h", encoding="utf-8") as file:
-        header = re.sub(r"//[^\n]*", "", file.read())
+        header = re.sub(r"//[^\n]*| WHARF_0\b", "", file.read())
     host = re.search(r"typedef struct wharf_host \{(.*?)\} wharf_host;", header, re.DOTALL)[1]
     kind = re.search(r"typedef struct wharf_kind \{(.*?)\} wharf_kind;", header, re.DOTALL)[1]
     names = re.findall(r"\(\*(\w+)\)\(", host + kind) + re.findall(r"[ *](\w+);", kind)
@@ -153,5 +172,5 @@ def page_example_compiles(author):
 
 def checks(author):
     return [(f"install: {check.__name__}", lambda check=check: check(author)) for check in
-            (all_files, header_is_the_same, prefix_is_kept, pkg_config, pages_are_well_formed, page_names_everything,
+            (all_files, header_is_the_same, prefix_is_kept, pkg_config, pkg_config_moves, pages_are_well_formed, page_names_everything,
              page_names_every_flag, page_example_compiles, each_command_has_a_page, kubectl_finds_it, uninstall_removes_it_all)]

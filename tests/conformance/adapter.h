@@ -20,24 +20,34 @@
 #ifndef POD_SETS
 #define POD_SETS NULL
 #endif
+#ifndef SCORE
+#define SCORE NULL
+#endif
 #ifndef GAVE_UP
 #define GAVE_UP NULL
 #endif
 #ifndef PLURAL
 #define PLURAL "things"
 #endif
+#ifndef STATUS_REMOVED
+#define STATUS_REMOVED NULL
+#endif
+#ifndef PHASES
+#define PHASES phases
+#endif
 #ifndef CONSTANT
 #define CONSTANT const
 #endif
 
 static const char *const versions[] = {"v1", NULL};
+static const char *const status_removed[] = {STATUS_REMOVED, NULL};
 static const char *const removed[] = {"/spec/ttl", NULL};
 static const wharf_carried carried[] = {{.pointer = "/spec/replicas"}, {.pointer = "/spec/suspend"}, {.pointer = NULL}};
 static const wharf_pods pods[] = {
     {.templates = "/spec/template", .counts = (const char *const[]){"/spec/replicas", NULL}},
     {.templates = NULL},
 };
-static const wharf_phase_rule phases[] = {
+UNUSED static const wharf_phase_rule phases[] = {
     {"/status/conditions", "Complete", .phase = WHARF_SUCCEEDED},
     {"/status/conditions", "Failed", .phase = WHARF_FAILED},
     {.pointer = NULL},
@@ -54,8 +64,9 @@ static CONSTANT wharf_kind kind = {
     .carried = carried,
     .removed = removed,
     .pods = pods,
+    .status_removed = status_removed,
     .observed_generation = "/status/observedGeneration",
-    .phases = phases,
+    .phases = PHASES,
     .phase = PHASE,
     .accept = ACCEPT,
     .mirror = MIRROR,
@@ -76,4 +87,5 @@ static const char *start(UNUSED const wharf_host *services, UNUSED const wharf_v
 #define START NULL
 #endif
 
-WHARF_MODULE(.name = "thing", .version = "1.0.0", .kinds = WHARF_KINDS(&kind), .host = &host, .start = START);
+WHARF_MODULE(.name = "thing", .version = "1.0.0", .kinds = WHARF_KINDS(&kind), .host = &host, .start = START,
+             .score = SCORE);

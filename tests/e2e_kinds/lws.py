@@ -28,7 +28,12 @@ _SETTINGS = {
     "group": "leaderworkerset.x-k8s.io", "versions": ["v1"], "kind": "LeaderWorkerSet", "plural": "leaderworkersets",
     "managedBy": {"field": "/metadata/annotations/example.com~1managed-by"},
     "carry": ["/spec/replicas", _TEMPLATE, "/spec/rolloutStrategy"],
-    "pods": [{"template": _TEMPLATE + "/workerTemplate", "count": ["/spec/replicas", _TEMPLATE + "/size"]}], "neverFinishes": True,
+    "pods": [{"template": _TEMPLATE + "/leaderTemplate", "fallback": _TEMPLATE + "/workerTemplate", "count": ["/spec/replicas"]},
+             {"template": _TEMPLATE + "/workerTemplate", "count": ["/spec/replicas", _TEMPLATE + "/size"], "offset": -1}],
+    "phases": [{"condition": "Available", "phase": "Active"},
+               {"all": [{"condition": "Progressing"}, {"condition": "UpdateInProgress"}], "phase": "Active"},
+               {"condition": "Progressing", "phase": "Pending"}],
+    "neverFinishes": True,
     "observedGeneration": "/status/observedGeneration", "statusRemove": ["/status/conditions/*/observedGeneration"]}
 
 

@@ -238,6 +238,13 @@ class Usage(Case):
             (["rbac", "--for", "worker", "--adapters-enabled", "A"], 'error: --adapters-enabled: found "A"'),
             (["rbac", "--for", "worker", "--namespaced", "A"], 'error: --namespaced: found "A"'),
             (["check", "--online", "--namespaced", "A"], 'error: --namespaced: found "A"'),
+            (["adapter"], "error: a subcommand is required: new or test\nSee 'wharf adapter --help' for usage.\n"),
+            (["adapter", "old"], "error: unknown subcommand: old, expected new or test\n"),
+            (["adapter", "new"], "error: flag is required: --crd\nSee 'wharf adapter new --help' for usage.\n"),
+            (["adapter", "new", "--crd", "x"], "error: found no NAME, expected the adapter's name\n"),
+            (["adapter", "new", "A_b", "--crd", "x"], 'error: NAME: found "A_b", expected lower-case letters'),
+            (["adapter", "new", "x", "--crd", "x", "--language", "go"], 'error: --language: found "go", expected c, cpp or rust'),
+            (["adapter", "new", "x", "--crd", "x", "--generic"], "error: --generic prints settings: expected neither NAME nor --output\n"),
             (["check", "--config", "~/x"], "error: --config: found ~/x, expected an absolute path"),
         ]
         for arguments, sentence in cases:
@@ -397,7 +404,7 @@ class Adapters(Case):
         code, out, err = wharf("adapters", "--config", self.config)
         rows = [re.split(r"\s{2,}", line) for line in out.splitlines()]
         self.assertEqual(rows[0], ["NAME", "VERSION", "ABI", "KIND", "FIELD", "VALUE", "FILE", "SHA256"])
-        self.assertEqual(rows[1][:7], ["thing", "1.2.3", "1.1", "things.example.com/v1,v1beta1", "/spec/managedBy",
+        self.assertEqual(rows[1][:7], ["thing", "1.2.3", "1.2", "things.example.com/v1,v1beta1", "/spec/managedBy",
                                        "wharf.dev/host", os.path.join(ADAPTERS, "good.so")])
         self.assertRegex(rows[1][7], "^[0-9a-f]{64}$")
         self.assertEqual(rows[2][3:6], ["widgets/v1", "/spec/managedBy", "wharf.dev/host"])
@@ -475,7 +482,7 @@ class Directory(Case):
                                            "FOLDER/wharf.yaml: 1 problem\n"))
         code, _, err = wharf("run", "--config", self.config)
         self.assertEqual(code, 1)
-        self.assert_says(err, "adapter not loaded", "/nowhere: No such file or directory")
+        self.assert_says(err, "adapter or kind not loaded", "/nowhere: No such file or directory")
 
     def test_a_tilde_is_not_expanded(self):
         for flag in ("--adapters", "--config"):

@@ -39,6 +39,13 @@ class Completion(unittest.TestCase):
         self.assertEqual(complete("status", "--phase", "S"), ["Suspended", "Succeeded"])
         self.assertEqual(complete("completion", ""), ["bash", "zsh", "fish"])
         self.assertEqual(complete("check", "--config", ""), [":files"])
+        self.assertEqual(complete("adapter", ""), ["new", "test"])
+        self.assertEqual(complete("adapter", "n"), ["new"])
+        self.assertEqual(complete("adapter", "new", "sample", "--language", ""), ["c", "cpp", "rust"])
+        self.assertEqual(complete("adapter", "new", "sample", "--crd", ""), [":files"])
+        self.assertEqual(complete("adapter", "new", "--gen"), ["--generic"])
+        self.assertEqual(complete("adapter", "test", "--obj"), ["--objects"])
+        self.assertEqual(complete("adapter", "nothing", ""), [])
         self.assertEqual(complete("no-such-command", ""), [])
 
     def test_contexts_come_from_the_kubeconfig(self):

@@ -139,7 +139,7 @@ REFUSED = [
     ("  - condition: Complete", "  - condition: Complete\n    value: x", "- condition: Complete",
      "settings.kinds[0].phases[0]: expected either condition"),
     ("  - field: /status/state\n    value: broken", "  - value: broken", "- value: broken", "phases[2].field: found nothing"),
-    ("value: broken", "value: broken\n    status: \"True\"", 'status: "True"', "phases[2].status: found it with value"),
+    ("value: broken", "value: broken\n    status: \"True\"", 'status: "True"', "phases[2].status: found it without condition"),
     ("    phase: Succeeded", "    phase: Done", "phase: Done", 'found "Done", expected Pending, Suspended, Active'),
     ("field: /status/outcome", "field: /spec/outcome", "/spec/outcome", 'expected a pointer that begins with "/status/"'),
     ("value: broken", "value: [a]", "value: [a]", "phases[2].value: found a list, expected a text"),
@@ -149,6 +149,25 @@ REFUSED = [
      "suspendedStatus[3]: expected one of condition, field, zero and remove"),
     ("value: halted", "status: halted", "- field: /status/state\n    status: halted", "suspendedStatus[4]: expected status with"),
     ("when: IfTrue", "when: Never", "when: Never", 'suspendedStatus[1].when: found "Never", expected Always, IfTrue or IfA'),
+    ("value: broken", "values: broken", "values: broken", 'phases[2].values: found "broken", expected a list'),
+    ("value: broken", "values: [broken, [a]]", "values:", "phases[2].values[1]: found a list, expected a text"),
+    ("value: broken", "value: broken\n    values: [a]", "- field: /status/state", "phases[2]: expected either condition or"),
+    ("value: broken", "exists: false", "- field: /status/state", "phases[2]: expected either condition or"),
+    ("value: broken", "value: broken\n    key: x", "key: x", "phases[2].key: found it without condition"),
+    ("  - condition: Complete\n", "  - condition: Complete\n    conditions: [Done]\n", "- condition: Complete",
+     "phases[0]: expected either condition or"),
+    ("  - condition: Complete\n", "  - exists: true\n", "- exists:", "phases[0].field: found nothing, expected a pointer"),
+    ("  - condition: Complete\n", "  - all: [{condition: A}]\n    condition: B\n", "condition: B",
+     "phases[0].condition: found it beside all, expected it in the items"),
+    ("  - condition: Complete\n", "  - all: [{condition: A, phase: Failed}]\n", "phase: Failed}",
+     "phases[0].all[0].phase: unknown setting"),
+    ("  - condition: Complete\n", "  - all: [{condition: A}, {value: b}]\n", "- all:",
+     "phases[0].all[1].field: found nothing, expected a pointer"),
+    ("  - condition: Complete\n", "  - all: []\n", "- all:", "phases[0].all: found a list, expected a list that is not"),
+    ("    value: \"Yes\"", "    value: \"Yes\"\n    values: [a]", "suspend:\n",
+     "suspend: found value and values, expected one of them"),
+    ("- template: /spec/groups/*/template", "- template: /spec/groups/*/template\n    offset: 1.5", "offset:",
+     "pods[0].offset: found 1.5, expected a whole number"),
     ("finishedAt: /status/completionTime", "finishedAt: [a]", "finishedAt", "finishedAt: found a list, expected a JSON"),
 ]
 
@@ -187,6 +206,21 @@ CONTRADICTIONS = [
      'kinds[0].phases[2].condition: found a second rule for /status/conditions "Complete" (3), expected one: the earlier one (1)'),
     ("/status/pods/*/ip", "/status/conditions", "- /status/conditions",
      'kinds[0].statusRemove[0]: found "/status/conditions", expected it not to be in status_removed'),
+    ("  - condition: Complete\n", "  - condition: Complete\n    key: status\n", "key: status",
+     'phases[0].key: found key "status", expected WHARF_RULE_EXISTS'),
+    ("  - condition: Complete\n", "  - condition: Complete\n    exists: true\n    status: Unknown\n", "status: Unknown",
+     "phases[0].status: found status with WHARF_RULE_EXISTS"),
+    ("  - field: /status/state\n    value: broken", "  - conditions: [Other, Complete, Other]", "conditions:",
+     'phases[2].conditions[2]: found "Other" a second time'),
+    ("  - field: /status/state\n    value: broken", "  - all: [{condition: Complete}, {condition: Other}]", "- all:",
+     'phases[2].all[0].condition: found a second rule for /status/conditions "Complete" (3), expected one: the earlier one (1)'),
+    ("    value: \"Yes\"", "    values: [\"Yes\", \"Yes\"]", "values:", 'suspend.values[1]: found "Yes", expected values other'),
+    ("field: /spec/suspend\n    value: \"Yes\"", "field: /metadata/annotations/wharf.dev~1stop", "field: /metadata",
+     'suspend.field: found "/metadata/annotations/wharf.dev~1stop", expected a label or annotation that is not the host'),
+    ("- template: /spec/groups/*/template", "- template: /spec/groups/*/template\n    fallback: /spec/template", "fallback:",
+     'pods[0].fallback: found "/spec/template", expected the same path up to the last "*"'),
+    ("- template: /spec/groups/*/template\n    count: [/spec/groups/*/replicas, /spec/slices, /spec/a, /spec/b]",
+     "- template: /spec/template\n    offset: 1", "- template:", 'pods[0].template: found offset 1 without counts, expected counts'),
     ("neverFinishes: false", "neverFinishes: true", "finishedAt:",
      'kinds[0].finishedAt: found "/status/completionTime", expected NULL with WHARF_KIND_NEVER_FINISHES'),
     ("conditionTime: lastUpdateTime", "conditionTime: reason", "conditionTime:",
@@ -215,10 +249,17 @@ class Case(unittest.TestCase):
     def tearDown(self):
         shutil.rmtree(self.folder)
 
-    def check(self, settings):
-        """Exit code, output, and the problems; the last one is their number."""
+    def kinds(self):
+        """Those that are loaded in spite of a problem."""
+        done = subprocess.run([WHARF, "adapters", "--config", self.config], stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=240, check=False)
+        return [re.split(r"\s{2,}", line)[3] for line in done.stdout.splitlines()[1:]]
+
+    def check(self, settings, more="", isolation="none"):
+        """Exit code, output, and the problems; the last one is their number. `more`: adapters before."""
         with open(self.config, "w", encoding="utf-8") as out:
-            out.write(HEAD + re.sub("^(?=.)", "      ", settings, flags=re.MULTILINE))
+            head = HEAD if isolation == "none" else HEAD.replace("adapters:\n", "adapters:\n  isolation: %s\n" % isolation)
+            out.write(head.replace("  enabled:\n", "  enabled:\n" + more) + re.sub("^(?=.)", "      ", settings, flags=re.MULTILINE))
         done = subprocess.run([WHARF, "check", "--config", self.config], stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, timeout=240, check=False)
         return done.returncode, done.stdout, done.stderr.splitlines()
@@ -228,14 +269,6 @@ class Case(unittest.TestCase):
         self.assertEqual((code, len(problems)), (1, 2), problems)
         line = (HEAD + settings[:settings.index(where)]).count("\n") + 1
         self.assertIn("%s:%d: adapter generic: settings." % (self.config, line), problems[0])
-        self.assertIn(what, problems[0])
-
-    def assert_repeated(self, settings, what):
-        code, _, problems = self.check(settings)
-        self.assertEqual((code, len(problems)), (1, 2), problems)
-        line = HEAD[:HEAD.index("- name: generic")].count("\n") + 1
-        self.assertIn("%s:%d: adapter generic: " % (self.config, line), problems[0])
-        self.assertIn(": kind ", problems[0])
         self.assertIn(what, problems[0])
 
 
@@ -267,10 +300,42 @@ class Settings(Case):
                 self.assert_refused(GOOD.replace(old, new), where, what)
 
     def test_a_kind_is_described_once(self):
-        again = GOOD_SERVICE.replace("Service", "Thing")
-        self.assert_repeated(GOOD + again, "example.com: found it twice in one adapter")
-        again = GOOD_SERVICE.replace("services", "things")
-        self.assert_repeated(GOOD + again, "kind things.example.com: found it twice in one adapter")
+        for old, new in (("Service", "Thing"), ("services", "things")):
+            again = GOOD_SERVICE.replace(old, new)
+            self.assert_refused(GOOD + again, again, "settings.kinds[1]: kind 2 (%s): found the kind or the plural of "
+                                "things.example.com a second time" % re.search("kind: (.*)", again)[1])
+
+    def test_a_bad_kind_is_refused_alone(self):
+        """By the adapter, by the host's checks, and as another adapter's; the others stay."""
+        later = GOOD_SERVICE.replace("Service", "Later").replace("services", "laters")
+        for old, new in (("kind: Thing", "kynd: Thing"), ("kind: Thing", "kind: 7"), ("plural: things", "plural: Things"),
+                         ("plural: things", "plural: services"), ("/spec/managedBy", "/spec/suspend")):
+            with self.subTest(old=old, new=new):
+                bad = GOOD.replace("kinds:\n", "").replace(old, new)
+                code, _, problems = self.check("kinds:\n" + GOOD_SERVICE + bad + later)
+                self.assertEqual((code, len(problems)), (1, 2), problems)
+                self.assertIn("adapter generic: settings.kinds[1]", problems[0])
+                self.assertEqual(self.kinds(), ["services.example.com/v2", "laters.example.com/v2"])
+        code, _, problems = self.check("kinds:\n" + GOOD_SERVICE + GOOD_SERVICE.replace("example.com", "batch").replace(
+            "services", "jobs") + later, more="  - name: job\n")
+        self.assertEqual((code, len(problems)), (1, 2), problems)
+        self.assertIn("kind jobs.batch: found a second adapter for it", problems[0])
+        self.assertEqual(self.kinds(), ["jobs.batch/v1", "services.example.com/v2", "laters.example.com/v2"])
+
+    def test_in_a_process_of_its_own_the_same_is_refused(self):
+        """A text that is there several times is attributed to its kind."""
+        for old, new, where, what in (
+                ("plural: things", "plural: 7", "plural: 7", "settings.kinds[0].plural: found 7, expected a text"),
+                ("/spec/managedBy", "/status/manager", "/status/manager", 'kinds[0].managedBy.field: found "/status/manager"'),
+                ("[v1, v1beta1]", "[v1, v1]", "- group", 'settings.kinds[0]: kind 1 (Thing): versions: found "v1" a second')):
+            with self.subTest(old=old, new=new):
+                settings = GOOD.replace(old, new)
+                code, _, problems = self.check(settings + GOOD_SERVICE, isolation="all")
+                self.assertEqual((code, len(problems)), (1, 2), problems)
+                line = (HEAD + settings[:settings.index(where)]).count("\n") + 2
+                self.assertIn("%s:%d: adapter generic: " % (self.config, line), problems[0])
+                self.assertIn(what, problems[0])
+                self.assertEqual(self.kinds(), ["services.example.com/v2"])
 
     def test_a_kind_must_be_able_to_finish(self):
         short = GOOD_SERVICE.replace("  neverFinishes: true\n", "")

@@ -432,6 +432,14 @@ class Objects(Case):
             self.assertNotEqual(code, 0)
             self.assertIn(expected, err)
 
+    def test_the_scores_of_the_last_placement_are_shown(self):
+        for scores, shown in (("data-locality: w2 100, w1 0", True), (None, False)):
+            self.told["attempts"] = [{"attempt": 1, "cluster": "w1", "scores": "of the first one"},
+                                     {"attempt": 2, "cluster": "w2", "scores": scores}]
+            code, out, err = self.wharf("explain", "job/train", "--config", self.config)
+            self.assertEqual((code, "Scores:    data-locality: w2 100, w1 0\n" in out), (0, shown), out + err)
+            self.assertNotIn("of the first one", out)
+
     def test_json_is_indented_as_kubectls(self):
         code, out, err = self.wharf("explain", "job/train", "-o", "json", "--config", self.config)
         self.assertEqual((code, out), (0, json.dumps(self.told, indent=4) + "\n"), err)

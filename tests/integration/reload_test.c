@@ -290,16 +290,10 @@ static void one_that_fails_a_check_refuses_the_reload_as_a_whole(void **state) {
         {trust, "found a symlink, expected the file itself"},
         {truncated, "part.so: truncated: found a file of"},
         {"  - name: mpijobs\n", "did you mean"},
-        {GENERIC("{" TASK_BUT_PHASES "}"), "phases"},
-        {GENERIC("{" TASK_BUT_PHASES ", phases: [{condition: A, phase: Won}]}"), "expected Pending, Suspended"},
-        {GENERIC(TASK "," TASK), "found it twice in one adapter"},
+        {"  - name: generic\n    settings: {kinds: []}\n", "expected a list that is not empty"},
         {"  - name: mpijob\n    settings: {depth: 7}\n", "depth"},
         {"  - name: mpijob\n    managedBy: wharf.dev/host\n", "expected what the kind's API accepts"},
         {second, "found the same file as adapter hang"},
-        {"  - name: mpijob\n  - name: generic\n    settings: {kinds: [{group: kubeflow.org, versions: [v1], kind: "
-         "MPIJob, "
-         "plural: mpijobs, managedBy: {field: /spec/managedBy}, " SUCCEEDED "}]}\n",
-         "found a second adapter for it, expected one: adapter mpijob"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t logged = wharf_logged(scene, cases[i].sentence);
@@ -319,6 +313,53 @@ static void one_that_fails_a_check_refuses_the_reload_as_a_whole(void **state) {
     submit(scene, &mpi_job, "mpi", 2);
     UNTIL(scene, 10, mirrors(scene, &tasks) == 2 && mirrors(scene, &mpi_job) == 2);
     assert_jobs_undisturbed(scene);
+    stage_close(scene);
+}
+
+#define BAD_TRIP(more)                                                                                                 \
+    "{group: acme.example, versions: [v1], kind: Trip, plural: trips, managedBy: {field: /spec/managedBy}" more "}"
+#define MPI                                                                                                            \
+    "{group: kubeflow.org, versions: [v1], kind: MPIJob, plural: mpijobs, managedBy: {field: "                         \
+    "/spec/managedBy}, " SUCCEEDED "}"
+
+static void a_bad_kind_of_the_generic_adapter_is_refused_alone(void **state) {
+    (void)state;
+    struct scene *scene = stage_open(1, true, "");
+    install(scene, &tasks);
+    install(scene, &trips);
+    install(scene, &mpi_job);
+    configure(scene, GENERIC(BAD_TRIP("") "," TASK), "");
+    struct error *error = wharf_start(scene);
+    if (error)
+        fail_msg("%s", error_text(error));
+    UNTIL(scene, 15, wharf_is_ready(scene));
+    assert_check_says(scene, "settings.kinds[0]: kind 1 (Trip): phase: found neither");
+    assert_int_equal(wharf_logged(scene, "settings.kinds[0]: kind 1 (Trip): phase: found neither"), 1);
+    submit(scene, &tasks, "task", 2);
+    submit(scene, &trips, "trip", 1);
+    UNTIL(scene, 10, mirrors(scene, &tasks) == 2);
+    const struct {
+        const char *adapters, *sentence;
+    } cases[] = {
+        {GENERIC(TASK "," BAD_TRIP("")), "settings.kinds[1]: kind 2 (Trip): phase: found neither"},
+        {GENERIC(TASK "," BAD_TRIP(", phases: [{condition: A, phase: Won}]")), "expected Pending, Suspended"},
+        {GENERIC(TASK "," TASK), "found the kind or the plural of tasks.acme.example a second time"},
+        {"  - name: mpijob\n" GENERIC(TASK "," MPI), "found a second adapter for it, expected one: adapter mpijob"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t logged = wharf_logged(scene, cases[i].sentence);
+        reload(scene, cases[i].adapters, "", true);
+        UNTIL(scene, 5, wharf_logged(scene, cases[i].sentence) > logged);
+        assert_true(answer_has(scene, "/api/v1/status", "adapter generic: "));
+        assert_check_says(scene, cases[i].sentence);
+    }
+    submit(scene, &mpi_job, "mpi", 2);
+    UNTIL(scene, 10, mirrors(scene, &mpi_job) == 2);
+    assert_int_equal(mirrors(scene, &trips), 0);
+    reload(scene, "  - name: mpijob\n" GENERIC(TRIP "," TASK), "", true); // corrected
+    UNTIL(scene, 10, mirrors(scene, &trips) == 1 && mirrors(scene, &tasks) == 2);
+    assert_int_equal(wharf_logged(scene, "takes effect after a restart"), 0);
+    assert_true(restarts(scene) == 0);
     stage_close(scene);
 }
 
@@ -436,6 +477,7 @@ int main(void) {
         cmocka_unit_test(it_is_watched_in_a_worker_that_comes_back_later),
         cmocka_unit_test(a_kind_of_the_generic_adapter_is_added_beside_those_that_it_has),
         cmocka_unit_test(one_that_fails_a_check_refuses_the_reload_as_a_whole),
+        cmocka_unit_test(a_bad_kind_of_the_generic_adapter_is_refused_alone),
         cmocka_unit_test(what_cannot_change_is_told_and_goes_on_as_it_was),
         cmocka_unit_test(pod_events_are_switched_on_and_off),
         cmocka_unit_test(larger_objects_are_accepted_and_no_longer),

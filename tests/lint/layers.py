@@ -17,7 +17,7 @@ ROOMS = {   # folder of core/: what of core/ it may include besides itself, fold
     "host": ("base", "json", "kube", "config", "adapter", "engine"),
     "serve": ("base", "json", "kube", "config", "adapter", "engine", "host"),
     "isolate": ("base", "json", "adapter"),
-    "conform": ("base", "json", *PLAIN, "adapter", "engine"),
+    "conform": ("base", "json", *PLAIN, "adapter", "engine", "isolate"),
     "cmd": ("base", "json", "kube", "config", "adapter", "engine", "host", "serve"),
 }
 LIBRARIES = {   # the one folder (or two) that may know of a library

@@ -14,6 +14,7 @@
 #include "tests/simulation/pace_rules.h"
 #include "tests/simulation/places.h"
 #include "tests/simulation/promise_rules.h"
+#include "tests/simulation/raters.h"
 #include "tests/simulation/rooms.h"
 #include "tests/simulation/rules.h"
 #include "tests/simulation/spaces.h"
@@ -345,9 +346,14 @@ bool instance_start(struct trial *trial) {
     struct moment now = instance_moment(trial);
     for (size_t c = 0; c < trial->plan.n_clusters; c++)
         trial->names[c] = world_name(trial->worlds[c]);
+    size_t n_scorers = 0;
+    const struct scorer *const *scorers = raters_list(trial, &n_scorers);
     struct engine_options options = {.origin = TRIAL_ORIGIN,
                                      .kinds = trial->engine_kinds,
                                      .n_kinds = trial->n_configured,
+                                     .scorers = scorers,
+                                     .n_scorers = n_scorers,
+                                     .ticks = raters_ticks,
                                      .settings = engine_settings_of(trial),
                                      .seals = trial->plan.upgrade && host->number == 1 ? NULL : trial->seals,
                                      .adopt_until_ns = trial->plan.upgrade ? CLOCK_NEVER : 0,

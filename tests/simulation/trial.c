@@ -181,6 +181,7 @@ static void cut_plan(struct trial *trial) {
                   {&plan->fields, "some workers drop a field"},
                   {&plan->intake, "maxWorkloads is set"},
                   {&plan->wait, "onWorkerLost: wait"},
+                  {&plan->raters, "adapters rate the workers"},
                   {&plan->rough, "what is left of workers is not always known"},
                   {&plan->costs, "requests take servers time"}};
     for (size_t i = 0; i < sizeof traits / sizeof *traits; i++)
@@ -223,6 +224,7 @@ static void choose_restrictions(struct trial *trial) {
     plan->intake = is_drawn(trial, 3, 10, "SIM_INTAKE");
     plan->wait = is_drawn(trial, 4, 8, "SIM_WAIT");
     plan->breaks = is_drawn(trial, 5, 5, "SIM_BROKEN");
+    plan->raters = is_drawn(trial, 6, 6, "SIM_RATERS");
     plan->gentle_users |= plan->wait; // else they name workers that do not exist, which are waited for too
     plan->places &= !plan->spaces && !plan->fields; // some permit only workers that these do not
 }

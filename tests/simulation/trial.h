@@ -52,6 +52,7 @@ struct trial_plan { // what the seed determines in advance
     bool fields;     // some workers drop a field, which requireFields names
     bool intake;     // maxWorkloads is set
     bool wait;       // onWorkerLost: wait, in most namespaces
+    bool raters;     // adapters rate the workers
     bool capacity;   // workers have nodes, and the host looks at what they have left
     bool rough;      // with capacity: every trouble, nodes that come and go, and users who interfere
     bool costs;      // requests take servers time, and wait for each other

@@ -170,8 +170,8 @@ struct error *scene_configure(const struct scene *scene, const char *more_worker
                   "management: {kubeconfig: mgmt.kubeconfig}\nworkers:\n",
                   SCENE_ORIGIN);
     for (size_t i = 1; i < scene->count; i++)
-        buffer_printf(&text, "- {name: %s, kubeconfig: %s.kubeconfig}\n", scene->clusters[i].name,
-                      scene->clusters[i].name);
+        buffer_printf(&text, "- {name: %s, kubeconfig: %s.kubeconfig%s%s}\n", scene->clusters[i].name,
+                      scene->clusters[i].name, *scene->clusters[i].settings ? ", " : "", scene->clusters[i].settings);
     buffer_printf(&text,
                   "%sadapters:\n  directory: %s\n  enabled:\n  - name: job\n%s"
                   "serve: {address: \"127.0.0.1:%u\"}\n%s",

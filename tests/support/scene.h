@@ -19,7 +19,8 @@
 #define SCENE_ORIGIN "scene" // of the configuration that scene_configure writes
 
 struct scene_cluster {
-    char name[32]; // "mgmt", "w1", "w2", ...
+    char name[32];      // "mgmt", "w1", "w2", ...
+    char settings[128]; // of a worker, more members for the configuration: "weight: 2"; may be ""
     struct world_cluster *cluster;
     struct front *front;
 };

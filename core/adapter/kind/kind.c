@@ -3,6 +3,7 @@
 // checks everything. The messages, lists and pointers of the checks.
 #include "core/adapter/adapters.h"
 #include "core/adapter/kind/kind_check.h"
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/json/pointer.h"
 
@@ -78,9 +79,13 @@ static struct error *copy_list(const struct kind_list *list, wharf_kind *kind, v
 }
 
 static struct error *copy_kind(const wharf_kind *given, struct kind *kind) {
+    if (!kind_is_struct(given))
+        return error_new(ERROR_REFUSED,
+                         "struct wharf_kind: found no readable memory, expected a list that ends with NULL");
     if (given->size < KIND_SIZE_1_0)
         return error_new(ERROR_REFUSED, "struct wharf_kind: found size %zu, expected at least %zu (ABI 1.0)",
                          given->size, KIND_SIZE_1_0);
+    TRY(kind_readable(given));
     memcpy(&kind->abi, given, given->size < sizeof(kind->abi) ? given->size : sizeof(kind->abi));
     kind->given = given;
     for (size_t i = 0; i < KIND_LISTS; i++)
@@ -104,20 +109,22 @@ static struct error *check(struct kind *kind, const char *managed_by, const char
     return NULL;
 }
 
+struct error *kind_copy(const wharf_kind *given, struct kind **out) {
+    struct kind *kind = calloc(1, sizeof(*kind));
+    struct error *error = kind ? copy_kind(given, kind) : error_no_memory();
+    if (error)
+        kind_free(TAKE(kind));
+    *out = kind;
+    return error;
+}
+
 struct error *kind_check(const wharf_kind *given, const char *managed_by, const char *controller_name,
                          struct kind **out) {
-    struct kind *kind = calloc(1, sizeof(*kind));
-    if (!kind)
-        return error_no_memory();
-    struct error *error = copy_kind(given, kind);
-    if (!error)
-        error = check(kind, managed_by, controller_name);
-    if (error) {
-        kind_free(kind);
-        return error;
-    }
-    *out = kind;
-    return NULL;
+    TRY(kind_copy(given, out));
+    struct error *error = check(*out, managed_by, controller_name);
+    if (error)
+        kind_free(TAKE(*out));
+    return error;
 }
 
 bool kind_list_has(const char *const *list, const char *text) {

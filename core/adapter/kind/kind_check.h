@@ -10,6 +10,11 @@
 
 #define KIND_LIST_MAX 1024 // a longer list lacks its terminator
 
+// Whether all of the struct can be read; and whether its texts and lists can be, of a struct of at least ABI 1.0: the
+// end of a list may be missing.
+bool kind_is_struct(const wharf_kind *given);
+struct error *kind_readable(const wharf_kind *given);
+
 // Group, kind, plural, versions, flags.
 struct error *kind_check_names(const wharf_kind *kind);
 

@@ -3,6 +3,7 @@
 // fields, removed fields, and pods.
 #include "core/adapter/adapters.h"
 #include "core/adapter/kind/kind_check.h"
+#include "core/adapter/phase.h"
 #include "core/base/text.h"
 
 #define NAME_MAX_BYTES 63
@@ -145,15 +146,47 @@ struct error *kind_check_managed_by(const wharf_kind *kind, const char *configur
 
 // Mirrors ---------------------------------------------------------------------------------------------------------
 
-static struct error *check_suspend(const wharf_kind *kind) {
-    if (!kind->suspend)
-        return kind->suspend_value ? kind_wrong("suspend_value", kind->suspend_value, "nothing, as there is no suspend")
-                                   : NULL;
-    TRY(kind_check_pointer("suspend", kind->suspend, PLACE_SPEC));
-    if (kind->suspend_value && kind->suspend_value[0] == '\0')
+static struct error *check_suspend_values(const wharf_kind *kind) {
+    size_t count = 0;
+    const char *value = kind->suspend_value ? kind->suspend_value : "true";
+    if (!*value)
         return kind_wrong("suspend_value", "", "a value, or NULL for true");
-    if (kind_covers(kind->suspend, kind->managed_by) || kind_covers(kind->managed_by, kind->suspend))
-        return kind_wrong("suspend", kind->suspend, "a field apart from managed_by");
+    TRY(kind_check_list("suspend_values", kind->suspend_values, &count));
+    for (const char *const *more = kind->suspend_values; more && *more; more++)
+        if (!**more || strcmp(*more, value) == 0)
+            return kind_wrong("suspend_values", *more, "values other than suspend_value");
+    static const enum json_type types[] = {
+        [WHARF_BOOL] = JSON_BOOL, [WHARF_NUMBER] = JSON_NUMBER, [WHARF_STRING] = JSON_STRING};
+    if (kind->suspend_type == WHARF_ABSENT)
+        return NULL;
+    if (kind->suspend_type < WHARF_BOOL || kind->suspend_type > WHARF_STRING)
+        return error_new(ERROR_REFUSED, "suspend_type: found %u, expected %d to %d, or %d for any", kind->suspend_type,
+                         WHARF_BOOL, WHARF_STRING, WHARF_ABSENT);
+    if (phase_suspends_by_mark(kind) && kind->suspend_type != WHARF_STRING)
+        return kind_wrong("suspend", kind->suspend, "WHARF_STRING as the suspend_type of a label or annotation");
+    AUTO_JSON made = phase_suspend_value(kind, NULL);
+    return !made ? error_no_memory()
+           : json_is(made, types[kind->suspend_type])
+               ? NULL
+               : kind_wrong("suspend_value", value, kind->suspend_type == WHARF_BOOL ? "true or false" : "a number");
+}
+
+// A label or annotation, which is always carried.
+static struct error *check_suspend_mark(const wharf_kind *kind) {
+    const char *name = strrchr(kind->suspend, '/') + 1, *slash = strstr(name, "~1");
+    AUTO_TEXT domain = strndup(name, slash ? (size_t)(slash - name) : 0);
+    if (!domain)
+        return error_no_memory();
+    if (strcmp(domain, "wharf.dev") == 0 || text_has_suffix(domain, ".wharf.dev"))
+        return kind_wrong("suspend", kind->suspend, "a label or annotation that is not the host's own");
+    const char *removed = kind_covering(kind->removed, kind->suspend);
+    return removed
+               ? kind_error(kind->suspend, "suspend: found \"%s\", expected it not to be in removed, which has \"%s\"",
+                            kind->suspend, removed)
+               : NULL;
+}
+
+static struct error *check_suspend_carried(const wharf_kind *kind) {
     const wharf_carried *carried = kind->carried;
     while (carried && carried->pointer && !kind_covers(carried->pointer, kind->suspend))
         carried++;
@@ -165,6 +198,21 @@ static struct error *check_suspend(const wharf_kind *kind) {
     if (carried->when == WHARF_CARRY_WHILE_SUSPENDED)
         return kind_wrong("carried", carried->pointer, "WHARF_CARRY_ALWAYS for the field of suspend");
     return NULL;
+}
+
+static struct error *check_suspend(const wharf_kind *kind) {
+    const char *value = kind->suspend_value    ? kind->suspend_value
+                        : kind->suspend_values ? kind->suspend_values[0]
+                                               : NULL;
+    if (!kind->suspend)
+        return value ? kind_wrong(kind->suspend_value ? "suspend_value" : "suspend_values", value,
+                                  "nothing, as there is no suspend")
+                     : NULL;
+    TRY(kind_check_pointer("suspend", kind->suspend, PLACE_SPEC | PLACE_LABELS));
+    TRY(check_suspend_values(kind));
+    if (kind_covers(kind->suspend, kind->managed_by) || kind_covers(kind->managed_by, kind->suspend))
+        return kind_wrong("suspend", kind->suspend, "a field apart from managed_by");
+    return phase_suspends_by_mark(kind) ? check_suspend_mark(kind) : check_suspend_carried(kind);
 }
 
 static struct error *check_one_carried(const wharf_kind *kind, const wharf_carried *carried) {
@@ -200,21 +248,41 @@ static size_t starred_length(const char *pattern) {
     return length;
 }
 
+// That a pattern has the same path up to the last "*", of its own or of `templates`.
+static struct error *check_path(const char *field, const char *pattern, const char *templates, size_t starred) {
+    if (starred == 0 ||
+        (strncmp(pattern, templates, starred) == 0 && (templates[starred] == '/' || templates[starred] == '\0') &&
+         (pattern[starred] == '/' || pattern[starred] == '\0')))
+        return NULL;
+    return kind_error(pattern, "%s: found \"%s\", expected the same path up to the last \"*\" as in \"%s\"", field,
+                      pattern, templates);
+}
+
+static struct error *check_fallback(const wharf_pods *pods) {
+    if (!pods->fallback)
+        return NULL;
+    TRY(kind_check_pointer("pods.fallback", pods->fallback, PLACE_SPEC | PLACE_PATTERN));
+    if (strcmp(pods->fallback, pods->templates) == 0)
+        return kind_wrong("pods.fallback", pods->fallback, "another place than that of templates");
+    TRY(check_path("pods.fallback", pods->fallback, pods->templates, starred_length(pods->fallback)));
+    return check_path("pods.fallback", pods->fallback, pods->templates, starred_length(pods->templates));
+}
+
 static struct error *check_pods(const wharf_kind *kind, const wharf_pods *pods) {
     TRY(kind_check_pointer("pods.templates", pods->templates, PLACE_SPEC | PLACE_PATTERN));
     for (const wharf_pods *other = kind->pods; other < pods; other++)
         if (strcmp(other->templates, pods->templates) == 0)
             return kind_wrong("pods.templates", pods->templates, "it once in the list");
     TRY(kind_check_pointers("pods.counts", pods->counts, PLACE_SPEC | PLACE_PATTERN));
-    for (const char *const *count = pods->counts; count && *count; count++) {
-        size_t starred = starred_length(*count);
-        if (starred > 0 && (strncmp(*count, pods->templates, starred) != 0 ||
-                            (pods->templates[starred] != '/' && pods->templates[starred] != '\0')))
-            return kind_error(*count,
-                              "pods.counts: found \"%s\", expected the same path up to the last \"*\" as in \"%s\"",
-                              *count, pods->templates);
-    }
-    return NULL;
+    for (const char *const *count = pods->counts; count && *count; count++)
+        TRY(check_path("pods.counts", *count, pods->templates, starred_length(*count)));
+    if (pods->offset != 0 && (!pods->counts || !pods->counts[0]))
+        return kind_error(pods->templates, "pods: %s: found offset %d without counts, expected counts to add it to",
+                          pods->templates, (int)pods->offset);
+    if ((pods->flags & ~WHARF_PODS_ARE_SPECS) != 0)
+        return error_new(ERROR_REFUSED, "pods: %s: found unknown flags 0x%x, expected only 0x%x", pods->templates,
+                         pods->flags & ~WHARF_PODS_ARE_SPECS, WHARF_PODS_ARE_SPECS);
+    return check_fallback(pods);
 }
 
 struct error *kind_check_mirror(const wharf_kind *kind) {

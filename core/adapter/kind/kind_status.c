@@ -6,7 +6,7 @@
 #include "core/adapter/phase.h"
 #include "core/base/text.h"
 
-#define KNOWN_RULE_FLAGS WHARF_RULE_WHILE_SUSPENDED
+#define KNOWN_RULE_FLAGS (WHARF_RULE_WHILE_SUSPENDED | WHARF_RULE_EXISTS | WHARF_RULE_AND)
 
 // That status_removed, which removes fields from every copied status, does not cover a field that is read or written.
 static struct error *check_kept(const wharf_kind *kind, const char *field, const char *pointer) {
@@ -23,7 +23,7 @@ static bool is_condition_status(const char *text) {
 
 static bool has_rule(const wharf_kind *kind, wharf_phase_kind phase) {
     const wharf_phase_rule *rule = kind->phases;
-    while (rule && rule->pointer && rule->phase != phase)
+    while (rule && rule->pointer && (rule->phase != phase || (rule->flags & WHARF_RULE_AND) != 0))
         rule++;
     return rule && rule->pointer;
 }
@@ -37,57 +37,144 @@ static struct error *check_read(const wharf_kind *kind, const char *field, const
 
 // Members of the conditions that the rule reads.
 static struct error *check_members(const wharf_kind *kind, const wharf_phase_rule *rule) {
-    const char *const members[] = {"type", "status", rule->reason ? "reason" : NULL};
+    const char *const members[] = {rule->key ? rule->key : "type",
+                                   (rule->flags & WHARF_RULE_EXISTS) == 0 ? "status" : NULL,
+                                   rule->reason ? "reason" : NULL};
     TRY(check_kept(kind, "phases", rule->pointer));
-    for (size_t i = 0; i < sizeof members / sizeof members[0] && members[i]; i++) {
-        AUTO_TEXT member = text_format("%s/*/%s", rule->pointer, members[i]);
-        TRY(member ? check_kept(kind, "phases", member) : error_no_memory());
+    for (size_t i = 0; i < sizeof members / sizeof members[0] && phase_rule_has_value(rule); i++) {
+        AUTO_TEXT member = members[i] ? text_format("%s/*/%s", rule->pointer, members[i]) : NULL;
+        TRY(member || !members[i] ? check_kept(kind, "phases", member) : error_no_memory());
     }
+    return NULL;
+}
+
+// The rule, for messages: its value, which names the setting as well.
+static const char *name_of(const wharf_phase_rule *rule) {
+    return rule->value ? rule->value : phase_rule_has_value(rule) ? rule->values[0] : rule->pointer;
+}
+
+static struct error *wrong_rule(const wharf_phase_rule *rule, const char *about, const char *sentence) {
+    return kind_error(about ? about : name_of(rule), "phases: %s %s: %s", rule->pointer,
+                      phase_rule_has_value(rule) ? name_of(rule) : "exists", sentence);
+}
+
+static struct error *check_values(const wharf_phase_rule *rule) {
+    size_t count = 0;
+    bool exists = (rule->flags & WHARF_RULE_EXISTS) != 0;
+    TRY(kind_check_list("phases.values", rule->values, &count));
+    if (exists ? rule->value && !*rule->value : !phase_rule_has_value(rule) || (rule->value && !*rule->value))
+        return kind_wrong("phases", rule->pointer, "a value with it: the type of a condition, or a scalar");
+    for (size_t i = 0; i < count; i++)
+        if (rule->values[i][0] == '\0' || text_equal(rule->values[i], rule->value))
+            return wrong_rule(rule, rule->values[i],
+                              rule->values[i][0] ? "found its value among more values, expected other ones"
+                                                 : "found an empty value, expected a text");
+    return NULL;
+}
+
+static struct error *check_condition_rule(const wharf_phase_rule *rule) {
+    bool exists = (rule->flags & WHARF_RULE_EXISTS) != 0;
+    if (rule->status && exists)
+        return wrong_rule(rule, rule->status, "found status with WHARF_RULE_EXISTS, expected none: any status matches");
+    if (rule->status && !is_condition_status(rule->status))
+        return kind_error(rule->status, "phases: %s %s: found status \"%s\", expected True, False or Unknown",
+                          rule->pointer, name_of(rule), rule->status);
+    if (!phase_rule_has_value(rule) && (rule->key || rule->reason))
+        return wrong_rule(rule, rule->key ? rule->key : rule->reason,
+                          "found key or reason, expected them with the value of a condition only");
+    if (rule->key && (rule->key[0] == '\0' || strchr(rule->key, '/')))
+        return wrong_rule(rule, rule->key, "found no name in key, expected that of a member of a condition");
+    if (text_equal(rule->key, "status") && !exists)
+        return wrong_rule(rule, rule->key, "found key \"status\", expected WHARF_RULE_EXISTS with it");
+    return NULL;
+}
+
+static struct error *check_flags(const wharf_phase_rule *rule) {
+    if ((rule->flags & ~KNOWN_RULE_FLAGS) != 0)
+        return error_new(ERROR_REFUSED, "phases: %s %s: found unknown flags 0x%x, expected only 0x%x", rule->pointer,
+                         name_of(rule), rule->flags & ~KNOWN_RULE_FLAGS, KNOWN_RULE_FLAGS);
+    if ((rule->flags & WHARF_RULE_AND) != 0 && !rule[1].pointer)
+        return wrong_rule(rule, NULL, "found WHARF_RULE_AND in the last rule, expected another rule after it");
+    wharf_phase_kind phase = (rule->flags & WHARF_RULE_AND) != 0 ? WHARF_PENDING : rule->phase;
+    if (rule->phase != phase)
+        return wrong_rule(rule, NULL, "found a phase with WHARF_RULE_AND, expected the phase in the last of the rules");
+    return NULL;
+}
+
+static struct error *check_phase(const wharf_kind *kind, const wharf_phase_rule *rule) {
+    bool final = phase_is_final(phase_rule_last(rule)->phase);
+    if (rule->phase > WHARF_FAILED)
+        return error_new(ERROR_REFUSED, "phases: %s %s: found phase %u, expected one of %d to %d", rule->pointer,
+                         name_of(rule), rule->phase, WHARF_PENDING, WHARF_FAILED);
+    if ((rule->flags & WHARF_RULE_WHILE_SUSPENDED) != 0 && (!kind->suspend || final))
+        return kind_error(name_of(rule), "phases: %s %s: found WHARF_RULE_WHILE_SUSPENDED, expected it only %s",
+                          rule->pointer, name_of(rule),
+                          final ? "with a phase that is not final" : "in a kind with suspend");
+    if (final && (kind->flags & WHARF_KIND_NEVER_FINISHES) != 0)
+        return kind_error(name_of(rule),
+                          "phases: %s %s: found a final phase, expected none with WHARF_KIND_NEVER_FINISHES",
+                          rule->pointer, name_of(rule));
     return NULL;
 }
 
 static struct error *check_rule(const wharf_kind *kind, const wharf_phase_rule *rule) {
     TRY(kind_check_pointer("phases", rule->pointer, PLACE_STATUS));
-    bool final = phase_is_final(rule->phase);
-    if (!rule->value || rule->value[0] == '\0')
-        return kind_wrong("phases", rule->pointer, "a value with it: the type of a condition, or a scalar");
-    if (rule->status && !is_condition_status(rule->status))
-        return kind_error(rule->status, "phases: %s %s: found status \"%s\", expected True, False or Unknown",
-                          rule->pointer, rule->value, rule->status);
-    if (rule->phase > WHARF_FAILED)
-        return error_new(ERROR_REFUSED, "phases: %s %s: found phase %u, expected one of %d to %d", rule->pointer,
-                         rule->value, rule->phase, WHARF_PENDING, WHARF_FAILED);
-    if ((rule->flags & ~KNOWN_RULE_FLAGS) != 0)
-        return error_new(ERROR_REFUSED, "phases: %s %s: found unknown flags 0x%x, expected only 0x%x", rule->pointer,
-                         rule->value, rule->flags & ~KNOWN_RULE_FLAGS, KNOWN_RULE_FLAGS);
-    if ((rule->flags & WHARF_RULE_WHILE_SUSPENDED) != 0 && (!kind->suspend || final))
-        return kind_error(rule->value, "phases: %s %s: found WHARF_RULE_WHILE_SUSPENDED, expected it only %s",
-                          rule->pointer, rule->value,
-                          final ? "with a phase that is not final" : "in a kind with suspend");
-    if (final && (kind->flags & WHARF_KIND_NEVER_FINISHES) != 0)
-        return kind_error(rule->value,
-                          "phases: %s %s: found a final phase, expected none with WHARF_KIND_NEVER_FINISHES",
-                          rule->pointer, rule->value);
+    TRY(check_values(rule));
+    TRY(check_condition_rule(rule));
+    TRY(check_flags(rule));
     return check_members(kind, rule);
 }
 
-// Whether `rule` never matches because `earlier` does first.
-static bool is_shadowed(const wharf_phase_rule *earlier, const wharf_phase_rule *rule) {
-    return strcmp(earlier->pointer, rule->pointer) == 0 && strcmp(earlier->value, rule->value) == 0 &&
-           strcmp(earlier->status ? earlier->status : "True", rule->status ? rule->status : "True") == 0 &&
-           (!earlier->reason || text_equal(earlier->reason, rule->reason)) &&
-           ((earlier->flags & WHARF_RULE_WHILE_SUSPENDED) == 0 || (rule->flags & WHARF_RULE_WHILE_SUSPENDED) != 0);
+static bool has_values(const wharf_phase_rule *rule, const wharf_phase_rule *of) {
+    bool all = !of->value || text_equal(rule->value, of->value) || kind_list_has(rule->values, of->value);
+    for (const char *const *value = of->values; all && value && *value; value++)
+        all = text_equal(rule->value, *value) || kind_list_has(rule->values, *value);
+    return all;
 }
 
+static const char *or_text(const char *text, const char *otherwise) {
+    return text ? text : otherwise;
+}
+
+// Whether `rule` matches only where `earlier` does.
+static bool is_narrower(const wharf_phase_rule *rule, const wharf_phase_rule *earlier) {
+    if (!text_equal(earlier->pointer, rule->pointer) ||
+        ((earlier->flags & WHARF_RULE_WHILE_SUSPENDED) != 0 && (rule->flags & WHARF_RULE_WHILE_SUSPENDED) == 0))
+        return false;
+    if (!phase_rule_has_value(earlier) || !phase_rule_has_value(rule))
+        return !phase_rule_has_value(earlier);
+    bool any = (earlier->flags & WHARF_RULE_EXISTS) != 0, same = (rule->flags & WHARF_RULE_EXISTS) == 0;
+    same = same && strcmp(or_text(earlier->status, "True"), or_text(rule->status, "True")) == 0;
+    return has_values(earlier, rule) && strcmp(or_text(earlier->key, "type"), or_text(rule->key, "type")) == 0 &&
+           (any || same) && (!earlier->reason || text_equal(earlier->reason, rule->reason));
+}
+
+// Whether `rule` never matches because `earlier` does first; each may be the first one of several in a row.
+static bool is_shadowed(const wharf_phase_rule *earlier, const wharf_phase_rule *rule) {
+    for (const wharf_phase_rule *of = earlier; of <= phase_rule_last(earlier); of++) {
+        const wharf_phase_rule *narrower = rule, *last = phase_rule_last(rule);
+        while (narrower <= last && !is_narrower(narrower, of))
+            narrower++;
+        if (narrower > last)
+            return false;
+    }
+    return true;
+}
+
+// The numbers in the message count rules in a row as one.
 static struct error *check_order(const wharf_kind *kind) {
-    for (const wharf_phase_rule *rule = kind->phases; rule && rule->pointer; rule++)
-        for (const wharf_phase_rule *earlier = kind->phases; earlier < rule; earlier++)
+    size_t number = 1;
+    for (const wharf_phase_rule *rule = kind->phases; rule && rule->pointer;
+         rule = phase_rule_last(rule) + 1, number++) {
+        size_t of = 1;
+        for (const wharf_phase_rule *earlier = kind->phases; earlier < rule;
+             earlier = phase_rule_last(earlier) + 1, of++)
             if (is_shadowed(earlier, rule))
-                return kind_error(rule->value,
+                return kind_error(name_of(rule),
                                   "phases: found a second rule for %s \"%s\" (%zu), expected one: the earlier one "
                                   "(%zu) always matches first",
-                                  rule->pointer, rule->value, (size_t)(rule - kind->phases) + 1,
-                                  (size_t)(earlier - kind->phases) + 1);
+                                  rule->pointer, name_of(rule), number, of);
+    }
     return NULL;
 }
 
@@ -97,6 +184,8 @@ static struct error *check_phases(const wharf_kind *kind) {
         return error_new(ERROR_INVALID, "phase: found neither the function nor rules in phases, expected one of both");
     for (const wharf_phase_rule *rule = kind->phases; rule && rule->pointer; rule++)
         TRY(check_rule(kind, rule));
+    for (const wharf_phase_rule *rule = kind->phases; rule && rule->pointer; rule++)
+        TRY(check_phase(kind, rule));
     TRY(check_order(kind));
     if (!kind->phase && !endless && !has_rule(kind, WHARF_SUCCEEDED) && !has_rule(kind, WHARF_FAILED))
         return error_new(

@@ -10,6 +10,7 @@
 #include "core/base/trust.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <unistd.h>
 
 void adapter_free(struct adapter *adapter) {
@@ -21,13 +22,15 @@ void adapter_free(struct adapter *adapter) {
     free(adapter);
 }
 
-// A path relative to the directory must be inside the directory after resolving symlinks.
+// A path relative to the directory must be inside the directory after resolving symlinks. The folders of `resolved`,
+// which begin with the directory then, are checked already.
 static struct error *inside_directory(const struct adapters_options *options, const struct adapter_wanted *wanted,
                                       const char *resolved) {
     if (wanted->file_given)
         return NULL;
-    AUTO_TEXT directory = NULL;
-    TRY(trust_folders_check(options->directory, &directory));
+    AUTO_TEXT directory = realpath(options->directory, NULL);
+    if (!directory)
+        return error_new(ERROR_IO, "%s: %s", options->directory, strerror(errno));
     size_t len = strlen(directory);
     if (strncmp(resolved, directory, len) == 0 && resolved[len] == '/')
         return NULL;
@@ -129,7 +132,11 @@ static struct error *load_apart(struct loading *loading, struct adapter_file *fi
     }
     (*out)->remote = remote;
     (*out)->process = remote_process(remote);
-    return error ? error : adapter_take_kinds(loading, module->kinds, *out);
+    TRY(error);
+    loading->given = loading->wanted->settings;
+    loading->of_settings = remote_kinds_are_of_settings(remote);
+    adapter_set_scorer(module, module->kinds && module->kinds[0], *out);
+    return adapter_take_kinds(loading, module->kinds, *out);
 }
 
 bool adapter_is_apart(const struct adapters_options *options, const struct adapter_wanted *wanted) {

@@ -9,13 +9,19 @@
 struct loading {
     const struct adapters_options *options;
     const struct adapter_wanted *wanted;
+    struct problems *refused; // kinds made of settings that are refused alone
     const struct json *given; // the settings for `start`; NULL: no call of `start`
     size_t line;              // in the configuration file: of the adapter, or of the setting that is wrong
     bool settings;            // the problem is a setting, not the file
+    bool of_settings;         // `start` made the kinds
+    bool apart;               // in the adapter's own process: kinds of settings go to the host unchecked
     bool alone;               // the file is loaded already, and this system allows no second instance
 };
 
 struct error *adapter_load(struct loading *loading, struct adapter **out);
+// Adds the error with the adapter's name and the line in the configuration; 0: none.
+void adapter_report(const struct loading *loading, size_t line, struct problems *problems, struct error *error);
+bool adapter_kind_is_same(const struct kind *a, const struct kind *b);
 bool adapter_is_apart(const struct adapters_options *options, const struct adapter_wanted *wanted); // in a process
 void adapter_free(struct adapter *adapter); // NULL is allowed; the shared object stays loaded
 
@@ -40,9 +46,9 @@ void adapter_file_close(struct adapter_file *file);
 struct error *adapter_settings_wrong(const struct json *settings, const char *sentence, size_t *line);
 
 // For an error about a kind that was made of settings (see kind_check): the same sentence about the setting that
-// contains the wrong text, or, without a wrong text, about the mapping with the kind's name. NULL if the text is not in
-// `settings`, the adapter's settings.
-struct error *adapter_settings_kind_wrong(const struct json *settings, const wharf_kind *kind,
+// contains the wrong text, or else about the mapping of the kind, which has this number. NULL if `settings`, the
+// adapter's settings, have none.
+struct error *adapter_settings_kind_wrong(const struct json *settings, const wharf_kind *kind, size_t number,
                                           const struct error *error, size_t *line);
 
 // Rejects a setting that the module does not name.

@@ -87,8 +87,8 @@ struct error *adapter_module_check(const wharf_module *module) {
                          !module->name ? "" : module->name);
     if (!module->version || module->version[0] == '\0')
         return error_new(ERROR_INVALID, "version: found nothing, expected a value: it is required");
-    if (!module->start && (!module->kinds || !module->kinds[0]))
-        return error_new(ERROR_INVALID, "kinds: found none, expected at least one, or start that brings them");
+    if (!module->start && !module->score && (!module->kinds || !module->kinds[0]))
+        return error_new(ERROR_INVALID, "kinds: found none, expected at least one, start that brings them, or score");
     if (!module->start && module->settings && module->settings[0])
         return error_new(ERROR_INVALID, "settings: found \"%s\", expected none without start, which reads them",
                          module->settings[0]);
@@ -105,12 +105,75 @@ static struct error *at_setting(struct loading *loading, const wharf_kind *kind,
     error = error_wrap(error, "kind %zu (%s)", number, kind_name(kind));
     if (error->code == ERROR_NO_MEMORY || !loading->given || !WHARF_HAS(wharf_kind, kind, kind))
         return error;
-    struct error *wrong = adapter_settings_kind_wrong(loading->given, kind, error, &loading->line);
+    struct error *wrong = adapter_settings_kind_wrong(loading->given, kind, number, error, &loading->line);
     if (!wrong)
         return error;
     loading->settings = true;
     error_free(error);
     return wrong;
+}
+
+void adapter_report(const struct loading *loading, size_t line, struct problems *problems, struct error *error) {
+    error = error_wrap(error, "adapter %s", loading->wanted->name);
+    if (line > 0)
+        error = error_wrap(error, "%s:%zu", loading->options->config_path, line);
+    problems_add_error(problems, error);
+}
+
+bool adapter_kind_is_same(const struct kind *a, const struct kind *b) {
+    return strcmp(a->abi.group, b->abi.group) == 0 &&
+           (strcmp(a->abi.plural, b->abi.plural) == 0 || strcmp(a->abi.kind, b->abi.kind) == 0);
+}
+
+// Turns the adapter's sentence about a setting into an error about the line in the configuration.
+static struct error *start_error(struct loading *loading, const char *sentence) {
+    if (sentence[0] == '\0' || text_utf8_valid(sentence, strlen(sentence)) != strlen(sentence))
+        return error_new(ERROR_REFUSED, "refused to be loaded: it gave no reason");
+    struct error *error = adapter_settings_wrong(loading->wanted->settings, sentence, &loading->line);
+    loading->settings = error;
+    return error ? error : error_new(ERROR_REFUSED, "refused to be loaded: %s", sentence);
+}
+
+static struct error *check_kind(struct loading *loading, const struct adapter *adapter, const wharf_kind *given,
+                                struct kind **out) {
+    if (loading->of_settings && loading->apart)
+        return kind_copy(given, out);
+    TRY(kind_check(given, loading->wanted->managed_by, loading->options->controller_name, out));
+    const struct kind *const *earlier = adapter->kinds;
+    while (*earlier && !adapter_kind_is_same(*earlier, *out))
+        earlier++;
+    return *earlier ? error_new(ERROR_REFUSED, "found the kind or the plural of %s a second time, expected each once",
+                                (*earlier)->plural_group)
+                    : NULL;
+}
+
+static struct error *take_kind(struct loading *loading, const wharf_kind *given, size_t number,
+                               struct adapter *adapter) {
+    struct kind *kind = NULL;
+    bool refused = loading->of_settings && !loading->apart && WHARF_HAS(wharf_kind, given, refused) && given->refused;
+    struct error *error = refused ? start_error(loading, given->refused) : check_kind(loading, adapter, given, &kind);
+    if (refused || error) {
+        kind_free(kind);
+        return loading->settings ? error : at_setting(loading, given, number, error);
+    }
+    kind->adapter = adapter;
+    kind->hybrid = loading->wanted->hybrid;
+    adapter->kinds[adapter->n_kinds++] = kind;
+    return kind_set_owned(kind, adapter->owned_objects) ? NULL : error_no_memory();
+}
+
+// Takes the error: a kind that `start` made of settings is refused alone. Later settings may have it again, corrected.
+static struct error *refuse_kind(struct loading *loading, struct json *items, struct json *item, struct error *error) {
+    if (!error || !loading->of_settings || loading->apart || error->code == ERROR_NO_MEMORY)
+        return error;
+    if (!loading->settings)
+        error = error_wrap(error, "%s", loading->wanted->file);
+    adapter_report(loading, loading->line, loading->refused, error);
+    loading->line = loading->wanted->line;
+    loading->settings = false;
+    if (item)
+        json_remove_child(items, item);
+    return NULL;
 }
 
 struct error *adapter_take_kinds(struct loading *loading, const wharf_kind *const *kinds, struct adapter *adapter) {
@@ -122,28 +185,15 @@ struct error *adapter_take_kinds(struct loading *loading, const wharf_kind *cons
     adapter->kinds = calloc(count + 1, sizeof(struct kind *));
     if (!adapter->kinds)
         return error_no_memory();
+    // By convention, `start` makes one kind of each item of the setting `kinds`.
+    struct json *items = json_get(adapter->settings, "kinds");
+    struct json *item = json_is(items, JSON_ARRAY) && json_size(items) == count ? json_first(items) : NULL;
     for (size_t i = 0; i < count; i++) {
-        struct kind *kind = NULL;
-        struct error *error =
-            kind_check(kinds[i], loading->wanted->managed_by, loading->options->controller_name, &kind);
-        if (error)
-            return at_setting(loading, kinds[i], i + 1, error);
-        kind->adapter = adapter;
-        kind->hybrid = loading->wanted->hybrid;
-        adapter->kinds[adapter->n_kinds++] = kind;
-        if (!kind_set_owned(kind, adapter->owned_objects))
-            return error_no_memory();
+        struct json *next = item ? json_next(item) : NULL;
+        TRY(refuse_kind(loading, items, item, take_kind(loading, kinds[i], i + 1, adapter)));
+        item = next;
     }
     return NULL;
-}
-
-// Turns the adapter's sentence about a setting into an error about the line in the configuration.
-static struct error *start_error(struct loading *loading, const char *sentence) {
-    if (sentence[0] == '\0' || text_utf8_valid(sentence, strlen(sentence)) != strlen(sentence))
-        return error_new(ERROR_REFUSED, "refused to be loaded: it gave no reason");
-    struct error *error = adapter_settings_wrong(loading->wanted->settings, sentence, &loading->line);
-    loading->settings = error;
-    return error ? error : error_new(ERROR_REFUSED, "refused to be loaded: %s", sentence);
 }
 
 // The first call into the shared object, which may replace `kinds`.
@@ -161,6 +211,10 @@ static struct error *start(const wharf_module *module, struct loading *loading, 
     return sentence ? start_error(loading, sentence) : NULL;
 }
 
+void adapter_set_scorer(const wharf_module *module, bool has_kinds, struct adapter *adapter) {
+    adapter->scorer = (struct scorer){module->score, adapter->name, adapter, !has_kinds};
+}
+
 // Check all data before passing anything to the adapter or calling a function.
 struct error *adapter_module_start(const wharf_module *module, struct loading *loading, struct adapter *adapter) {
     const wharf_kind *const *kinds = module->kinds;
@@ -171,10 +225,14 @@ struct error *adapter_module_start(const wharf_module *module, struct loading *l
     if (module->host)
         *module->host = services_table();
     TRY(start(module, loading, &kinds));
-    if (kinds != module->kinds) {
+    loading->of_settings = kinds != module->kinds;
+    if (loading->of_settings) {
         adapter_forget_kinds(adapter);
         TRY(adapter_take_kinds(loading, kinds, adapter));
     }
-    return adapter->n_kinds > 0 ? NULL
-                                : error_new(ERROR_INVALID, "kinds: found none after start, expected at least one");
+    bool has_kinds = kinds && kinds[0];
+    adapter_set_scorer(module, has_kinds, adapter);
+    return has_kinds || module->score
+               ? NULL
+               : error_new(ERROR_INVALID, "kinds: found none after start, expected at least one");
 }

@@ -13,4 +13,5 @@ struct error *adapter_module_start(const wharf_module *module, struct loading *l
 
 // The kinds of a list of the adapter's.
 struct error *adapter_take_kinds(struct loading *loading, const wharf_kind *const *kinds, struct adapter *adapter);
+void adapter_set_scorer(const wharf_module *module, bool has_kinds, struct adapter *adapter);
 void adapter_forget_kinds(struct adapter *adapter);

@@ -67,18 +67,52 @@ static bool append_place(struct buffer *out, const struct json *value, const cha
     return false;
 }
 
+// Counts the strings with this text, and writes the pointer to the first one.
+static size_t count_text(struct buffer *at, const struct json *value, const char *text, struct buffer *first) {
+    if (json_is(value, JSON_STRING) && text_equal(json_string(value), text)) {
+        if (first->len == 0)
+            buffer_append(first, at->data, at->len);
+        return 1;
+    }
+    size_t len = at->len, index = 0, count = 0;
+    for (const struct json *child = json_first(value); child; child = json_next(child), index++) {
+        if (pointer_append_child(at, json_key(child), index))
+            count += count_text(at, child, text, first);
+        buffer_truncate(at, len);
+    }
+    return count;
+}
+
+// The place of a text that an adapter's process copied: its only occurrence in the kind's item of the list `kinds`,
+// else the item. `exact`: of the text. False: there is no such item.
+static bool append_copied(struct buffer *out, const struct json *settings, size_t number, const char *text,
+                          bool *exact) {
+    const struct json *item = json_at(json_get(settings, "kinds"), number - 1);
+    AUTO_BUFFER(at, NAME_MAX_BYTES);
+    buffer_printf(&at, "/kinds/%zu", number - 1);
+    *exact = text && count_text(&at, item, text, out) == 1;
+    if (*exact)
+        return true;
+    buffer_truncate(out, 0);
+    buffer_printf(out, "/kinds/%zu", number - 1);
+    return item;
+}
+
 // The name of the setting replaces the host's name of the field: "carried: found ..." is "found ...".
-struct error *adapter_settings_kind_wrong(const struct json *settings, const wharf_kind *kind,
+struct error *adapter_settings_kind_wrong(const struct json *settings, const wharf_kind *kind, size_t number,
                                           const struct error *error, size_t *line) {
     AUTO_BUFFER(place, NAME_MAX_BYTES);
-    const char *text = error->about ? error->about : kind->kind;
-    if (!text || !append_place(&place, settings, text) || place.failed)
+    bool exact = error->about;
+    const char *text = exact ? error->about : kind->kind;
+    if (text && append_place(&place, settings, text)) {
+        if (!exact) // the mapping with the kind's name
+            buffer_truncate(&place, (size_t)(strrchr(place.data, '/') - place.data));
+    } else if (!append_copied(&place, settings, number, error->about, &exact)) {
         return NULL;
-    const char *sentence = error->about ? strstr(error->message, ": found ") : NULL;
+    }
+    const char *sentence = exact ? strstr(error->message, ": found ") : NULL;
     sentence = sentence ? sentence + strlen(": ") : error->message;
-    if (!error->about)
-        buffer_truncate(&place, (size_t)(strrchr(place.data, '/') - place.data));
-    AUTO_TEXT whole = text_format("%s: %s", place.data, sentence);
+    AUTO_TEXT whole = place.failed ? NULL : text_format("%s: %s", place.data, sentence);
     return whole ? adapter_settings_wrong(settings, whole, line) : error_no_memory();
 }
 

@@ -27,7 +27,7 @@ struct building {
     struct adapters *table;
     const struct adapters *former; // in use, and the beginning of the table; NULL: none
     const struct adapters_options *options;
-    struct problems *problems;
+    struct problems *problems, *refused;
     struct buffer *later;
     bool *stays;  // of former's list: stays unchanged
     bool changed; // there is something new
@@ -51,6 +51,7 @@ static void free_table(struct adapters *adapters) {
     free(adapters->refused);
     free(adapters->list);
     free(adapters->kinds);
+    free(adapters->scorers);
     free(adapters);
 }
 
@@ -66,37 +67,21 @@ void adapters_free(struct adapters *adapters) {
     adapters_free_newer(adapters, NULL);
 }
 
-static bool is_same_kind(const struct kind *a, const struct kind *b) {
-    return strcmp(a->abi.group, b->abi.group) == 0 &&
-           (strcmp(a->abi.plural, b->abi.plural) == 0 || strcmp(a->abi.kind, b->abi.kind) == 0);
-}
-
 static bool has_kind(const struct adapter *adapter, const struct kind *kind) {
     for (size_t i = 0; i < adapter->n_kinds; i++)
-        if (is_same_kind(adapter->kinds[i], kind))
+        if (adapter_kind_is_same(adapter->kinds[i], kind))
             return true;
     return false;
 }
 
-static struct error *check_own(const struct adapter *adapter) {
-    for (size_t i = 0; i < adapter->n_kinds; i++)
-        for (size_t j = 0; j < i; j++)
-            if (is_same_kind(adapter->kinds[i], adapter->kinds[j]))
-                return error_new(ERROR_REFUSED, "%s: kind %s: found it twice in one adapter, expected it once",
-                                 adapter->file, adapter->kinds[i]->plural_group);
-    return NULL;
-}
-
 // Two adapters for one kind would both handle the objects.
-static struct error *check_distinct(const struct adapters *table, const struct adapter *adapter) {
-    for (size_t i = adapter->n_inherited; i < adapter->n_kinds; i++)
-        for (size_t j = 0; j < table->n_kinds; j++)
-            if (is_same_kind(adapter->kinds[i], table->kinds[j]))
-                return error_new(
-                    ERROR_REFUSED,
-                    "%s: kind %s: found a second adapter for it, expected one: adapter %s (%s) has it already",
-                    adapter->file, adapter->kinds[i]->plural_group, table->kinds[j]->adapter->name,
-                    table->kinds[j]->adapter->file);
+static struct error *check_distinct(const struct adapters *table, const struct kind *kind) {
+    for (size_t j = 0; j < table->n_kinds; j++)
+        if (adapter_kind_is_same(kind, table->kinds[j]))
+            return error_new(ERROR_REFUSED,
+                             "%s: kind %s: found a second adapter for it, expected one: adapter %s (%s) has it already",
+                             kind->adapter->file, kind->plural_group, table->kinds[j]->adapter->name,
+                             table->kinds[j]->adapter->file);
     return NULL;
 }
 
@@ -110,12 +95,32 @@ static struct error *append(void *list, size_t *count, const void *item) {
     return NULL;
 }
 
-// Appends the adapter's own kinds.
-static struct error *append_kinds(struct adapters *table, const struct adapter *adapter) {
-    TRY(check_distinct(table, adapter));
+// Drops a kind made of settings that another adapter has.
+static void drop_kind(struct adapter *adapter, size_t index) {
+    kind_free((struct kind *)adapter->kinds[index]);
+    adapter->n_kinds--;
+    memmove(adapter->kinds + index, adapter->kinds + index + 1, (adapter->n_kinds - index) * sizeof *adapter->kinds);
+}
+
+// Appends the adapter's own kinds and its scorer.
+static struct error *append_own(struct adapters *table, const struct loading *loading, struct adapter *adapter) {
+    for (size_t i = adapter->n_inherited; i < adapter->n_kinds;) {
+        struct error *error = check_distinct(table, adapter->kinds[i]);
+        if (!error) {
+            i++;
+            continue;
+        }
+        if (!loading->of_settings)
+            return error;
+        adapter_report(loading, loading->wanted->line, loading->refused, error);
+        drop_kind(adapter, i);
+    }
+    const struct scorer *scorer = &adapter->scorer;
     for (size_t i = adapter->n_inherited; i < adapter->n_kinds; i++)
         TRY(append(&table->kinds, &table->n_kinds, &adapter->kinds[i]));
-    return NULL;
+    // Without kinds of its own, a second instance is not used.
+    bool used = adapter->n_inherited == 0 || adapter->n_kinds > adapter->n_inherited;
+    return used && scorer->score ? append(&table->scorers, &table->n_scorers, &scorer) : NULL;
 }
 
 // For those who ask a running host; out of memory, the log alone has it.
@@ -127,13 +132,10 @@ static void keep_refused(struct adapters *table, const struct adapter_wanted *wa
     }
 }
 
-static void report(const struct building *to, const struct adapter_wanted *wanted, size_t line, struct error *error) {
+static void report_adapter(const struct building *to, const struct loading *loading, size_t line, struct error *error) {
     if (error)
-        keep_refused(to->table, wanted, error_text(error));
-    error = error_wrap(error, "adapter %s", wanted->name);
-    if (line > 0)
-        error = error_wrap(error, "%s:%zu", to->options->config_path, line);
-    problems_add_error(to->problems, error);
+        keep_refused(to->table, loading->wanted, error_text(error));
+    adapter_report(loading, line, to->problems, error);
 }
 
 static void add_later(struct building *to, const char *name, const char *why) {
@@ -202,8 +204,9 @@ static void compare(struct building *to) {
         if (differs)
             add_later(to, adapter->named, differs);
         to->stays[i] = !differs;
+        struct loading loading = {.options = to->options, .wanted = wanted};
         if (error)
-            report(to, wanted, wanted->line, error);
+            report_adapter(to, &loading, wanted->line, error);
     }
 }
 
@@ -219,12 +222,13 @@ static bool waits_for_leaver(const struct building *to, const struct adapter *ad
 static struct error *add_new(struct building *to, struct loading *loading) {
     AUTO_ADAPTER adapter = NULL;
     TRY(adapter_load(loading, &adapter));
-    TRY(check_own(adapter));
     if (waits_for_leaver(to, adapter)) {
         add_later(to, loading->wanted->name, "a kind of it is still that of a former adapter");
         return NULL;
     }
-    TRY(append_kinds(to->table, adapter));
+    TRY(append_own(to->table, loading, adapter));
+    if (adapter->n_kinds == 0 && !adapter->scorer.score) // each was refused
+        return NULL;
     TRY(append(&to->table->list, &to->table->count, &adapter));
     adapter = NULL;
     to->changed = true;
@@ -268,14 +272,15 @@ static struct error *add_kinds(struct building *to, size_t index, struct loading
         return NULL;
     }
     TRY(error);
-    TRY(check_own(adapter));
     if (!has_all(adapter, former)) {
         add_later(to, former->named, "other settings");
         return NULL;
     }
     if (!inherit(former, adapter))
         return error_no_memory();
-    TRY(append_kinds(to->table, adapter));
+    TRY(append_own(to->table, loading, adapter));
+    if (adapter->n_kinds == former->n_kinds)
+        return NULL;
     to->table->list[index] = TAKE(adapter);
     to->changed = true;
     return NULL;
@@ -297,17 +302,19 @@ static struct error *load_wanted(struct building *to, struct loading *loading) {
 static struct error *load_all(struct building *to) {
     for (size_t i = 0; i < to->options->n_wanted && (!to->former || to->problems->count == 0); i++) {
         const struct adapter_wanted *wanted = &to->options->wanted[i];
-        struct loading loading = {.options = to->options, .wanted = wanted, .line = wanted->line};
+        struct loading loading = {
+            .options = to->options, .wanted = wanted, .refused = to->refused, .line = wanted->line};
         struct error *error = load_wanted(to, &loading);
         if (error && error->code == ERROR_NO_MEMORY)
             return error;
-        report(to, wanted, loading.line, error);
+        report_adapter(to, &loading, loading.line, error);
     }
     return NULL;
 }
 
 struct error *adapters_load(const struct adapters_options *options, struct problems *problems, struct adapters **out) {
-    struct building to = {.options = options, .problems = problems, .table = calloc(1, sizeof *to.table)};
+    struct building to = {
+        .options = options, .problems = problems, .refused = problems, .table = calloc(1, sizeof *to.table)};
     struct error *error = to.table ? load_all(&to) : error_no_memory();
     if (error)
         adapters_free(to.table);
@@ -324,13 +331,20 @@ static struct error *extend(struct building *to, struct adapters *former) {
         TRY(append(&to->table->list, &to->table->count, &former->list[i]));
     for (size_t k = 0; k < former->n_kinds; k++)
         TRY(append(&to->table->kinds, &to->table->n_kinds, &former->kinds[k]));
+    for (size_t i = 0; i < former->n_scorers; i++)
+        TRY(append(&to->table->scorers, &to->table->n_scorers, &former->scorers[i]));
     compare(to);
     return load_all(to);
 }
 
 struct error *adapters_extend(struct adapters *former, const struct adapters_options *options,
-                              struct problems *problems, struct buffer *later, struct adapters **out) {
-    struct building to = {.former = former, .options = options, .problems = problems, .later = later};
+                              struct adapter_reports *reports, struct adapters **out) {
+    struct problems *problems = reports->problems;
+    struct building to = {.former = former,
+                          .options = options,
+                          .problems = problems,
+                          .refused = reports->refused,
+                          .later = reports->later};
     to.table = calloc(1, sizeof *to.table);
     to.stays = calloc(former->count + 1, sizeof *to.stays);
     struct error *error = extend(&to, former);

@@ -11,6 +11,7 @@
 #define CALL_DOCUMENTS 3                    // of one call
 #define CALL_PLACES 256                     // for documents, in a process
 #define CALL_PLACES_BYTES ((size_t)8 << 20) // of their texts
+#define CALL_NO_KIND UINT32_MAX             // of FUNCTION_SCORE, for a kind of another adapter
 #define CALL_LOGS 32                        // log lines of one call; more are counted
 
 // What the functions of a kind have read so far of a document: the pointers that they asked for.
@@ -35,7 +36,7 @@ struct places {
 };
 
 struct call_question {
-    uint32_t kind; // index; of FUNCTION_... in `function`
+    uint32_t kind; // index, or CALL_NO_KIND; of FUNCTION_... in `function`
     uint32_t function;
     const wharf_call *call;
     const struct json *documents[CALL_DOCUMENTS]; // the arguments that the function only reads, in their order; or NULL

@@ -65,6 +65,8 @@ static void write_module(struct buffer *out, const struct hello *hello) {
     wire_put_u32(out, module->abi_minor);
     wire_put_text(out, module->name);
     wire_put_text(out, module->version);
+    wire_put_u8(out, module->score ? 1 : 0);
+    wire_put_u8(out, hello->of_settings ? 1 : 0);
     while (hello->kinds[count])
         count++;
     wire_put_u32(out, count);
@@ -105,8 +107,10 @@ static void read_module(struct wire *wire, struct hello *out, struct hello_memor
     out->module.abi_minor = wire_u32(wire);
     out->module.name = wire_text(wire);
     out->module.version = wire_text(wire);
+    out->scores = wire_u8(wire);
+    out->of_settings = wire_u8(wire);
     size_t count = wire_u32(wire);
-    if (count == 0 || count > KINDS_MAX)
+    if ((count == 0 && !out->scores) || count > KINDS_MAX)
         wire_fail(wire);
     if (wire->failed)
         return;

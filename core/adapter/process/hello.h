@@ -33,6 +33,8 @@ struct hello {
     // The module, with all its texts and kinds. Functions are their presence: any pointer, or NULL.
     wharf_module module;
     const wharf_kind **kinds; // ends with NULL
+    bool of_settings;         // `start` made the kinds of settings, and they are unchecked
+    bool scores;              // read: whether the module has `score`
     // Sentences about what the sandbox lacks.
     const char **missing; // ends with NULL
 };

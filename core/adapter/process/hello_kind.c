@@ -29,11 +29,14 @@ struct field {
 
 static const struct field carried[] = {ROW(wharf_carried, FIELD_TEXT, pointer), ROW(wharf_carried, FIELD_TEXT, key),
                                        ROW(wharf_carried, FIELD_U32, when)};
-static const struct field pods[] = {ROW(wharf_pods, FIELD_TEXT, templates), ROW(wharf_pods, FIELD_TEXTS, counts)};
+static const struct field pods[] = {ROW(wharf_pods, FIELD_TEXT, templates), ROW(wharf_pods, FIELD_TEXTS, counts),
+                                    ROW(wharf_pods, FIELD_TEXT, fallback), ROW(wharf_pods, FIELD_U32, offset),
+                                    ROW(wharf_pods, FIELD_U32, flags)};
 static const struct field rules[] = {
     ROW(wharf_phase_rule, FIELD_TEXT, pointer), ROW(wharf_phase_rule, FIELD_TEXT, value),
     ROW(wharf_phase_rule, FIELD_TEXT, status),  ROW(wharf_phase_rule, FIELD_TEXT, reason),
-    ROW(wharf_phase_rule, FIELD_U32, phase),    ROW(wharf_phase_rule, FIELD_U32, flags)};
+    ROW(wharf_phase_rule, FIELD_U32, phase),    ROW(wharf_phase_rule, FIELD_U32, flags),
+    ROW(wharf_phase_rule, FIELD_TEXTS, values), ROW(wharf_phase_rule, FIELD_TEXT, key)};
 static const struct field changes[] = {
     ROW(wharf_status_change, FIELD_U32, change),  ROW(wharf_status_change, FIELD_U32, when),
     ROW(wharf_status_change, FIELD_TEXT, name),   ROW(wharf_status_change, FIELD_TEXT, value),
@@ -68,6 +71,9 @@ static const struct field kind_fields[] = {
     FUNCTION(status),
     FUNCTION(pod_sets),
     LIST(gave_up_status, changes, wharf_status_change, name),
+    TEXTS(suspend_values),
+    TEXT(refused),
+    ROW(wharf_kind, FIELD_U32, suspend_type),
 };
 #define N_FIELDS (sizeof kind_fields / sizeof *kind_fields)
 

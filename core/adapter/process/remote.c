@@ -87,6 +87,25 @@ static const wharf_value *base_of(const struct adapter_invocation *in) {
     return NULL;
 }
 
+// `question` is that of `in`.
+static wharf_result ask_process(struct adapter_process *process, const struct adapter_invocation *in,
+                                const struct call_question *question) {
+    char text[CALL_TROUBLE_MAX] = "";
+    struct wire answer;
+    enum call_trouble trouble = process_begin(process, question, &answer, text);
+    wharf_result result = WHARF_RETRY;
+    if (trouble == CALL_FINE) {
+        const char *garbage = take_answer(in, &answer, &result);
+        process_end(process, garbage);
+        if (garbage)
+            call_set_trouble(in->call, CALL_BROKEN, "garbage as an answer: %s", garbage);
+        return result;
+    }
+    in->call->answer->retry_after_ms = trouble == CALL_WAITS ? process_retry_ms(process) : 0;
+    call_set_trouble(in->call, trouble, "%s", text);
+    return WHARF_RETRY;
+}
+
 static wharf_result ask(const struct adapter_invocation *in) {
     const struct remote_kind *kind = (const struct remote_kind *)in->call->kind;
     const struct call_question question = {
@@ -97,20 +116,20 @@ static wharf_result ask(const struct adapter_invocation *in) {
         .changed = (const struct json *)in->changed,
         .base = (const struct json *)base_of(in),
         .phase = in->phase};
-    char text[CALL_TROUBLE_MAX] = "";
-    struct wire answer;
-    enum call_trouble trouble = process_begin(kind->process, &question, &answer, text);
-    wharf_result result = WHARF_RETRY;
-    if (trouble == CALL_FINE) {
-        const char *garbage = take_answer(in, &answer, &result);
-        process_end(kind->process, garbage);
-        if (garbage)
-            call_set_trouble(in->call, CALL_BROKEN, "garbage as an answer: %s", garbage);
-        return result;
-    }
-    in->call->answer->retry_after_ms = trouble == CALL_WAITS ? process_retry_ms(kind->process) : 0;
-    call_set_trouble(in->call, trouble, "%s", text);
-    return WHARF_RETRY;
+    return ask_process(kind->process, in, &question);
+}
+
+static wharf_result ask_score(const wharf_call *call, const wharf_value *workload, const wharf_value *pod_sets,
+                              const wharf_value *workers, wharf_value *scores) {
+    const struct remote_kind *kind = (const struct remote_kind *)call->kind;
+    const struct adapter_invocation in = {.function = FUNCTION_SCORE, .call = call, .changed = scores};
+    const struct call_question question = {
+        .kind = kind ? kind->index : CALL_NO_KIND,
+        .function = FUNCTION_SCORE,
+        .call = call,
+        .documents = {(const struct json *)workload, (const struct json *)pod_sets, (const struct json *)workers},
+        .changed = (const struct json *)scores};
+    return ask_process(services_call(call)->scorer->owner->process, &in, &question);
 }
 
 static wharf_result ask_phase(const wharf_call *call, const wharf_value *object, wharf_phase *out) {
@@ -209,6 +228,7 @@ static struct error *make_kinds(struct remote_adapter *remote) {
         remote->list[i] = &remote->kinds[i].abi;
     }
     remote->hello.module.kinds = remote->list;
+    remote->hello.module.score = remote->hello.scores ? ask_score : NULL;
     return NULL;
 }
 
@@ -244,6 +264,10 @@ struct error *remote_load(struct loading *loading, const struct adapter_file *fi
 
 const wharf_module *remote_module(const struct remote_adapter *remote) {
     return &remote->hello.module;
+}
+
+bool remote_kinds_are_of_settings(const struct remote_adapter *remote) {
+    return remote->hello.of_settings;
 }
 
 struct adapter_process *remote_process(const struct remote_adapter *remote) {

@@ -11,5 +11,6 @@ struct remote_adapter; // the process, the module and its kinds
 struct error *remote_load(struct loading *loading, const struct adapter_file *file, struct remote_adapter **out);
 const wharf_module *
 remote_module(const struct remote_adapter *remote); // kinds as after `start`; neither `start` nor settings
+bool remote_kinds_are_of_settings(const struct remote_adapter *remote); // then they are unchecked
 struct adapter_process *remote_process(const struct remote_adapter *remote);
 void remote_free(struct remote_adapter *remote); // ends the process; NULL is allowed

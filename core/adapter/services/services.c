@@ -183,7 +183,8 @@ wharf_result services_conclude(struct adapter_call *call, wharf_result result) {
 }
 
 const char *adapter_function_name(enum adapter_function function) {
-    static const char *const names[ADAPTER_FUNCTIONS] = {"phase", "accept", "mirror", "update", "status", "pod_sets"};
+    static const char *const names[ADAPTER_FUNCTIONS] = {"phase",  "accept",   "mirror", "update",
+                                                         "status", "pod_sets", "score"};
     return names[function];
 }
 
@@ -209,6 +210,7 @@ wharf_result adapter_invoke(const wharf_kind *kind, const struct adapter_invocat
         return kind->status(in->call, in->workload, in->mirror, in->changed);
     case FUNCTION_POD_SETS:
         return kind->pod_sets(in->call, in->workload, in->changed);
+    case FUNCTION_SCORE:
     case ADAPTER_FUNCTIONS:
         break;
     }
@@ -221,8 +223,26 @@ static wharf_result conclude_trouble(struct adapter_call *call) {
     return WHARF_RETRY;
 }
 
-// Invokes an optional function of the kind, and applies the rules of the ABI. Each change of `changed` was within the
-// limit of the depth, but counted from the part that was changed.
+static int64_t ticks_of(const struct adapter_call *call) {
+    return call->ticks ? call->ticks() : 0;
+}
+
+// The effective result of a function that returned `result`. Each change of `changed` was within the limit of the
+// depth, but counted from the part that was changed.
+static wharf_result conclude(struct adapter_call *call, enum adapter_function function, int64_t begun_ns,
+                             const struct json *changed, wharf_result result) {
+    if (call->ticks) {
+        call->times[function].count++;
+        call->times[function].sum_ns += call->ticks() - begun_ns;
+    }
+    if (call->trouble != CALL_FINE)
+        return conclude_trouble(call);
+    if (result == WHARF_OK && call->part_given && services_is_too_deep(changed, 0))
+        services_refuse_depth(call, "what the adapter made is");
+    return services_conclude(call, result);
+}
+
+// Invokes an optional function of the kind, and applies the rules of the ABI.
 static wharf_result run(struct adapter_call *call, enum adapter_function function, const struct json *workload,
                         const struct json *mirror, struct json *changed, wharf_phase *phase) {
     const struct adapter_invocation in = {
@@ -237,19 +257,11 @@ static wharf_result run(struct adapter_call *call, enum adapter_function functio
         call->trouble = CALL_ASIDE;
         return conclude_trouble(call);
     }
-    int64_t begun_ns = call->ticks ? call->ticks() : 0;
+    int64_t begun_ns = ticks_of(call);
     net_enter(call);
     wharf_result result = adapter_invoke(call->kind, &in);
     net_leave();
-    if (call->ticks) {
-        call->times[function].count++;
-        call->times[function].sum_ns += call->ticks() - begun_ns;
-    }
-    if (call->trouble != CALL_FINE)
-        return conclude_trouble(call);
-    if (result == WHARF_OK && call->part_given && services_is_too_deep(changed, 0))
-        services_refuse_depth(call, "what the adapter made is");
-    return services_conclude(call, result);
+    return conclude(call, function, begun_ns, changed, result);
 }
 
 wharf_result adapter_phase(struct adapter_call *call, const struct json *object, wharf_phase *out) {
@@ -286,6 +298,53 @@ wharf_result adapter_status(struct adapter_call *call, const struct json *worklo
 
 wharf_result adapter_pod_sets(struct adapter_call *call, const struct json *workload, struct json *sets) {
     return run(call, FUNCTION_POD_SETS, workload, NULL, sets, NULL);
+}
+
+// A name in `scores` that no worker has.
+static const char *find_stranger(const struct json *workers, const struct json *scores) {
+    size_t known = 0;
+    for (const struct json *worker = json_first(workers); worker; worker = json_next(worker))
+        known += json_get(scores, json_string_or(json_get(worker, "name"), "")) ? 1 : 0;
+    const struct json *score = known < json_size(scores) ? json_first(scores) : NULL;
+    while (score && json_find_item(workers, "name", json_key(score)))
+        score = json_next(score);
+    return score ? json_key(score) : NULL;
+}
+
+static wharf_result check_scores(struct adapter_call *call, const struct json *workers, const struct json *scores) {
+    const char *stranger = find_stranger(workers, scores);
+    if (stranger)
+        services_refuse(call, "found a score of \"%.80s\", expected the name of one of the workers", stranger);
+    for (const struct json *score = json_first(scores); score; score = json_next(score)) {
+        int64_t value = json_int64(score, -1);
+        const char *found = json_is(score, JSON_NUMBER) ? json_number_text(score) : services_type_name(score);
+        if (value < 0 || value > SCORE_MAX)
+            services_refuse(call, "found %.40s as the score of %s, expected an integer from 0 to %d", found,
+                            json_key(score), SCORE_MAX);
+    }
+    return services_conclude(call, WHARF_OK);
+}
+
+wharf_result adapter_score(struct adapter_call *call, const struct scorer *scorer, const struct json *workload,
+                           const struct json *pod_sets, const struct json *workers, struct json *scores) {
+    call->scorer = scorer;
+    call->adapter = scorer->name;
+    call->troubled = NULL;
+    if (scorer->every_kind)
+        call->call.kind = NULL;
+    services_prepare(call, workload);
+    call->function = FUNCTION_SCORE;
+    if (call->aside) {
+        call_set_trouble(&call->call, CALL_ASIDE, "the workload is set aside");
+        return WHARF_RETRY;
+    }
+    int64_t begun_ns = ticks_of(call);
+    net_enter(call);
+    wharf_result result = scorer->score(&call->call, (const wharf_value *)workload, (const wharf_value *)pod_sets,
+                                        (const wharf_value *)workers, (wharf_value *)scores);
+    net_leave();
+    result = conclude(call, FUNCTION_SCORE, begun_ns, scores, result);
+    return result == WHARF_OK ? check_scores(call, workers, scores) : result;
 }
 
 bool adapter_is_reason(const char *text) {

@@ -165,9 +165,13 @@ static void write_management(const struct init *init, struct buffer *out) {
 
 // "Job (batch)", "RayJob, RayCluster (ray.io)".
 static void write_kinds(const struct init *init, const struct adapter *adapter, struct buffer *out) {
+    if (adapter->n_kinds == 0) {
+        buffer_text(out, "rates workers for all kinds\n");
+        return;
+    }
     for (size_t i = 0; i < adapter->n_kinds; i++)
         buffer_printf(out, "%s%s", i > 0 ? ", " : "", adapter->kinds[i]->abi.kind);
-    const char *group = adapter->n_kinds > 0 ? adapter->kinds[0]->abi.group : "";
+    const char *group = adapter->kinds[0]->abi.group;
     buffer_printf(out, " (%s)%s\n", group, init_is_served(init, adapter) ? "" : ": not served there");
 }
 

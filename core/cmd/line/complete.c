@@ -28,6 +28,12 @@ static void offer_commands(struct completing *completing) {
         offer(completing, "", (*command)->name, (*command)->summary);
 }
 
+static void offer_below(struct completing *completing) {
+    const struct subcommand *const *below = completing->call.command->below;
+    for (; *below; below++)
+        offer(completing, "", strrchr((*below)->name, ' ') + 1, (*below)->summary);
+}
+
 static void offer_flags(struct completing *completing) {
     const struct flag *flag;
     for (size_t i = 0; (flag = flags_at(completing->call.command, i)); i++) {
@@ -159,12 +165,17 @@ int main_complete(char **words, bool for_kubectl) {
     completing.last = *last ? *last : "";
     call->command = *last && last != words ? main_find_command(words[0]) : NULL;
     *last = NULL;
-    if (call->command)
-        error_free(flags_parse(call, words + 1));
+    bool is_below = call->command && call->command->below && words[1];
+    if (is_below)
+        call->command = main_find_below(call->command, words[1]);
+    if (call->command && !call->command->below)
+        error_free(flags_parse(call, words + (is_below ? 2 : 1)));
     if (!*words)
         offer_commands(&completing);
     else if (call->command && call->no_value)
         offer_value(&completing, call->no_value);
+    else if (call->command && call->command->below)
+        offer_below(&completing);
     else if (call->command && completing.last[0] == '-')
         offer_flags(&completing);
     else if (call->command)

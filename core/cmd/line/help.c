@@ -46,7 +46,7 @@ static void print_flag(const struct flag *flag, int width) {
     putchar('\n');
 }
 
-void help_print(const struct subcommand *command) {
+static void print_one(const struct subcommand *command) {
     int width = 0;
     const struct flag *flag;
     printf("%s\nUsage:\n  wharf %s", command->text, command->name);
@@ -62,6 +62,18 @@ void help_print(const struct subcommand *command) {
     printf("%s\n\nFlags:\n", flags_at(command, 1) ? " [flags]" : "");
     for (size_t i = 0; (flag = flags_at(command, i)); i++)
         print_flag(flag, width);
+}
+
+void help_print(const struct subcommand *command) {
+    if (!command->below) {
+        print_one(command);
+        return;
+    }
+    fputs(command->text, stdout);
+    for (size_t i = 0; command->below[i]; i++) {
+        putchar('\n');
+        print_one(command->below[i]);
+    }
 }
 
 // Breaks the text at spaces.
@@ -198,7 +210,7 @@ static void put_flag(FILE *out, const struct flag *flag, const char *macro) {
 }
 
 static void put_synopsis(FILE *out, const struct subcommand *command) {
-    fprintf(out, ".Sh SYNOPSIS\n.Nm wharf Cm %s\n", command->name);
+    fprintf(out, ".Nm wharf Cm %s\n", command->name);
     const struct flag *flag;
     for (size_t i = 0; (flag = flags_at(command, i)) && flags_at(command, i + 1); i++) { // without --help
         struct flag shortest = {
@@ -225,16 +237,28 @@ static void put_flags(FILE *out, const struct subcommand *command) {
     fputs(".El\n", out);
 }
 
+static void put_description(FILE *out, const struct subcommand *command, bool is_below) {
+    if (is_below) {
+        fprintf(out, ".Ss %s\n", command->name);
+        put_paragraphs(out, command->text);
+    }
+    put_flags(out, command);
+}
+
 static void put_page(FILE *out, const struct subcommand *command) {
     fputs(".\\\" SPDX-License-Identifier: Apache-2.0\n.Dd " DATE "\n.Dt WHARF-", out);
     for (const char *letter = command->name; *letter; letter++)
         fputc(toupper((unsigned char)*letter), out);
     fputs(" 1\n.Os wharf\n", out);
     fprintf(out, ".Sh NAME\n.Nm wharf-%s\n.Nd %s\n", command->name, command->summary);
-    put_synopsis(out, command);
+    fputs(".Sh SYNOPSIS\n", out);
+    const struct subcommand *const itself[] = {command, NULL}, *const *all = command->below ? command->below : itself;
+    for (size_t i = 0; all[i]; i++)
+        put_synopsis(out, all[i]);
     fputs(".Sh DESCRIPTION\n", out);
     put_paragraphs(out, command->text);
-    put_flags(out, command);
+    for (size_t i = 0; all[i]; i++)
+        put_description(out, all[i], command->below);
     fputs(".Sh EXIT STATUS\nUnless said otherwise above: 0 on success, 1 if there are problems or findings, 2 if "
           "the\ncommand line is wrong.\n"
           ".Sh SEE ALSO\n.Xr wharf 1\n",

@@ -101,6 +101,7 @@ static struct error *plan_object(struct plan_object *object) {
         return NULL;
     report_placement(object);
     plan_report_pods(object);
+    TRY(plan_report_scores(object));
     TRY(plan_make_mirror(object));
     TRY(plan_report_status(object));
     return plan_try_mirror(object);

@@ -92,6 +92,9 @@ void plan_report_pods(struct plan_object *object);
 // The status that is written on the workload: for a status of the mirror, or without a mirror.
 struct error *plan_report_status(struct plan_object *object);
 
+// scores.c
+struct error *plan_report_scores(struct plan_object *object);
+
 // worker.c Adds the problems of the sources of workers if no source has the worker.
 struct error *plan_worker_open(struct plan *plan, struct problems *problems);
 struct error *plan_try_mirror(struct plan_object *object);

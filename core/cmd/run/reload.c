@@ -128,19 +128,36 @@ static void report_refused(struct reload *reload, const struct problems *problem
     host_report_reload(reload->options.host, false, clock_now().wall_ns, message.data ? message.data : "");
 }
 
-// `adapters`: the changes that adapters_extend postponed.
-static void report_used(struct reload *reload, const char *text, const struct buffer *adapters) {
+// A valid configuration with the adapters.
+struct good {
+    struct config *config;
+    struct adapters *adapters; // NULL: no further ones
+    const char *text;          // or NULL
+    struct buffer later;       // unchanged adapters
+    struct problems refused;   // kinds in the settings of adapters that are refused alone
+};
+
+// The changes that adapters_extend postponed, and the kinds that it refused.
+static void report_used(struct reload *reload, const struct good *good) {
+    const struct buffer *adapters = &good->later;
     AUTO_BUFFER(later, MESSAGE_MAX);
-    if (reload->first && text)
-        reload_compare(reload->options.config->path, reload->first, text, &later);
+    if (reload->first && good->text)
+        reload_compare(reload->options.config->path, reload->first, good->text, &later);
     if (adapters->len > 0)
         buffer_printf(&later, "%s%s", later.len > 0 ? ", " : "", adapters->data);
-    AUTO_TEXT message = later.len > 0 ? text_format("takes effect after a restart: %s", later.data) : NULL;
+    AUTO_BUFFER(message, 2 * MESSAGE_MAX);
+    if (later.len > 0)
+        buffer_printf(&message, "takes effect after a restart: %s", later.data);
+    for (size_t i = 0; i < good->refused.count; i++) {
+        log_fields(LOG_ERROR, "a kind is not loaded", {"problem", good->refused.list[i]});
+        if (message.len + strlen(good->refused.list[i]) < MESSAGE_MAX)
+            buffer_printf(&message, "%s%s", message.len > 0 ? "; " : "", good->refused.list[i]);
+    }
     log_fields(later.len > 0 ? LOG_WARN : LOG_INFO,
                later.len > 0 ? "configuration reloaded; a part of it takes effect after a restart"
                              : "configuration reloaded",
                {"config", reload->options.config->path}, {"keys", later.data});
-    host_report_reload(reload->options.host, true, clock_now().wall_ns, message);
+    host_report_reload(reload->options.host, true, clock_now().wall_ns, message.len > 0 ? message.data : NULL);
 }
 
 static void report_kinds(const struct adapters *adapters) {
@@ -150,15 +167,9 @@ static void report_kinds(const struct adapters *adapters) {
                    {"version", kind->adapter->version}, {"file", kind->adapter->file},
                    {"sha256", kind->adapter->sha256});
     }
+    for (size_t i = adapters->former->n_scorers; i < adapters->n_scorers; i++)
+        log_fields(LOG_INFO, "an adapter that rates workers is added", {"adapter", adapters->scorers[i]->name});
 }
-
-// A valid configuration with the adapters.
-struct good {
-    struct config *config;
-    struct adapters *adapters; // NULL: no further ones
-    const char *text;          // or NULL
-    struct buffer later;       // unchanged adapters
-};
 
 static void use_config(struct reload *reload, struct good *good) {
     struct config *config = good->config;
@@ -171,7 +182,7 @@ static void use_config(struct reload *reload, struct good *good) {
     if (error) // out of memory: as much as was possible
         log_fields(LOG_ERROR, "configuration not reloaded completely", {"error", error_text(error)});
     log_setup(config->log_format, config->log_level);
-    report_used(reload, good->text, &good->later);
+    report_used(reload, good);
     config_free(reload->reloaded);
     reload->reloaded = config;
     reload->config = config;
@@ -196,7 +207,8 @@ static struct error *read_config(struct reload *reload, struct problems *problem
     if (config && are_none(problems)) { // another name of the controller takes effect after a restart
         struct adapters_options options = config_adapters_of(config, first->controller_name);
         options.patient = false;
-        error = adapters_extend(former, &options, problems, &good->later, &good->adapters);
+        struct adapter_reports reports = {problems, &good->refused, &good->later};
+        error = adapters_extend(former, &options, &reports, &good->adapters);
     }
     if (!error && are_none(problems))
         good->config = TAKE(config);
@@ -223,6 +235,7 @@ static void on_change(void *ctx, bool forced) {
     notify_reloaded(reload->options.notify,
                     good.config ? "running" : "running; the configuration was not reloaded, see the log");
     buffer_free(&good.later);
+    problems_free(&good.refused);
     problems_free(&problems);
 }
 

@@ -43,7 +43,7 @@ static struct error *load_adapters(struct program *program) {
     struct problems problems = {0};
     struct error *error = setup_adapters(program->config, false, &problems, &program->adapters);
     for (size_t i = 0; i < problems.count; i++)
-        log_fields(LOG_WARN, "adapter not loaded", {"problem", problems.list[i]});
+        log_fields(LOG_WARN, "adapter or kind not loaded", {"problem", problems.list[i]});
     problems_free(&problems);
     if (!error && program->adapters->n_kinds == 0)
         error = error_new(ERROR_INVALID, "no adapter provides a kind: there is nothing to do");

@@ -164,12 +164,6 @@ static void watch_crashes(void) {
     }
 }
 
-// A status of 0 would keep a service manager from starting the host again.
-static void on_exit_in_adapter(void) {
-    if (net_report("exit() was called"))
-        _exit(EXIT_FAILURE);
-}
-
 static struct error *open_signals(struct signals *signals) {
     sigset_t set;
     sigemptyset(&set);
@@ -187,8 +181,6 @@ static struct error *open_signals(struct signals *signals) {
         return error_new(ERROR_IO, "cannot start the signal thread");
     watch_crashes();
     net_start(); // on the thread that runs the engine
-    if (atexit(on_exit_in_adapter) != 0)
-        return error_no_memory();
     return NULL;
 }
 

@@ -15,7 +15,7 @@ struct entry;
 // For the host, between steps ---------------------------------------------------------------------------------------
 // The host then steps the engine (EVENT_TIME), which acts on the news.
 
-// The process of the adapter answers again, NULL: of some adapter: the workloads that wait are tried.
+// The process of the adapter answers again: the workloads that wait are tried.
 void aside_adapter_ready(struct engine *engine, const struct adapter *of);
 
 // The process of the adapter ended while it loaded the adapter: the adapter's kinds pause. `text`: "signal 11

@@ -93,7 +93,7 @@ void aside_adapter_busy(const struct engine *engine, struct aside_adapter *adapt
 
 void aside_adapter_ready(struct engine *engine, const struct adapter *of) {
     for (struct aside_adapter *adapter = engine->aside.adapters; adapter; adapter = adapter->next)
-        if ((!of || adapter->kind->adapter == of) && adapter->state != ASIDE_PAUSED) {
+        if (adapter->kind->adapter == of && adapter->state != ASIDE_PAUSED) {
             adapter->until_ns = 0;
             adapter->waits = 0;
         }

@@ -428,6 +428,35 @@ unsigned capacity_fullness(struct engine *engine, struct entry *entry, size_t cl
     return claim ? free_capacity_fullness(&worker->spare, claim->sets, claim->n_sets) : 0;
 }
 
+// In units; cpu is kept in thousandths.
+static struct json *amount_value(const char *resource, int64_t amount) {
+    if (strcmp(resource, "cpu") != 0)
+        return json_new_int64(amount);
+    AUTO_TEXT text = text_format("%jd.%03jd", (intmax_t)(amount / 1000), (intmax_t)(amount % 1000));
+    struct json *value = NULL;
+    struct error *error = text ? json_parse(text, strlen(text), &value) : NULL;
+    error_free(error);
+    return value;
+}
+
+struct json *capacity_sums(const struct engine *engine, size_t cluster) {
+    struct worker_capacity *worker = worker_at(engine, cluster);
+    if (!is_known(engine, worker))
+        return NULL;
+    const struct free_capacity *spare = &worker->spare;
+    size_t n_names = spare->nodes->names.count;
+    AUTO_JSON sums = json_new_object();
+    for (size_t r = 0; sums && r < n_names; r++) {
+        int64_t sum = 0;
+        for (size_t n = 0; n < spare->nodes->count; n++)
+            sum = int64_plus(sum, spare->left[n * n_names + r] > 0 ? spare->left[n * n_names + r] : 0);
+        if (spare->nodes->allocatable[r] > 0 &&
+            !json_set(sums, spare->nodes->names.list[r], amount_value(spare->nodes->names.list[r], sum)))
+            return NULL;
+    }
+    return TAKE(sums);
+}
+
 bool capacity_is_used(const struct engine *engine) {
     return engine->capacity;
 }

@@ -24,5 +24,8 @@ bool capacity_lacks(const struct engine *engine, const struct entry *entry, size
 const char *capacity_problem(const struct engine *engine, size_t cluster);
 // See free_capacity_fullness; 0: unknown.
 unsigned capacity_fullness(struct engine *engine, struct entry *entry, size_t cluster);
+// {"cpu": 61.5, "memory": 4096}: the sums of the worker's free resources, as in wharf_module.score. NULL: unknown or
+// unlimited, or out of memory.
+struct json *capacity_sums(const struct engine *engine, size_t cluster);
 
 bool capacity_is_used(const struct engine *engine); // for some worker, free capacity has limits

@@ -297,11 +297,10 @@ enum guard_verdict guard_judge(const struct guard *guard, const struct kind *kin
 struct json *guard_patch(const struct kind *kind, const struct json *object, struct moment now) {
     char time[CLOCK_RFC3339_MAX];
     clock_rfc3339(now.wall_ns, time);
-    const char *value = kind->abi.suspend_value;
     AUTO_JSON patch = json_new_object();
     if (!patch || !pointer_set(patch, "/metadata/uid", json_new_string(object_uid(object))) ||
         !pointer_set(patch, "/metadata/annotations/wharf.dev~1fenced", json_new_string(time)) ||
-        !pointer_set(patch, kind->abi.suspend, value ? json_new_string(value) : json_new_bool(true)))
+        !pointer_set(patch, kind->abi.suspend, phase_suspend_value(&kind->abi, object)))
         return NULL;
     return TAKE(patch);
 }

@@ -4,6 +4,7 @@
 #include "core/base/memory.h"
 #include "core/engine/decide/decide_parts.h"
 #include "core/engine/mirror/mirror.h"
+#include "core/engine/placement/placing.h"
 
 struct attempt *attempt_history_newest(const struct entry *entry) {
     return entry->workload->history.attempts.newest;
@@ -54,6 +55,7 @@ static struct attempt *present_attempt(struct engine *engine, struct entry *entr
     attempt->number = w->facts.attempt;
     attempt->witnessed = w->requested_attempt == attempt->number && w->requested_cluster == w->facts.cluster;
     attempt->placed_ns = attempt->witnessed ? engine->now.wall_ns : 0;
+    attempt->scores = attempt->witnessed ? scoring_take_text(entry) : NULL;
     if (history->newest && !history->newest->outcome)
         end_attempt(engine, history->newest, history->leaving ? (enum outcome)history->leaving : OUTCOME_REPLACED);
     history->leaving = OUTCOME_NONE;

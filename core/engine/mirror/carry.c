@@ -264,7 +264,7 @@ static bool carried_now(const struct carrying *carrying, const wharf_carried *ca
 // Removes from the mirror a carried value that the workload no longer has.
 static bool remove_value(void *ctx, const char *pointer, struct json *value) {
     struct carrying *carrying = ctx;
-    if (carrying->keys && is_private(value))
+    if ((carrying->keys && is_private(value)) || (carrying->held && is_suspend(carrying->kind, pointer)))
         return true;
     AUTO_BUFFER(text, POINTER_MAX);
     AUTO_BUFFER(more, POINTER_MAX);
@@ -288,8 +288,7 @@ bool carry_fields(struct carrying *carrying, bool of_keys) {
         begin_pattern(carrying, c);
         carrying->map = of_keys ? carry_metadata(carrying->to, c == keys ? "labels" : "annotations") : NULL;
         ok = pointer_each(carrying->from, c->pointer, carry_value, carrying) &&
-             ((carrying->held && is_suspend(carrying->kind, c->pointer)) ||
-              pointer_each(carrying->mirror, c->pointer, remove_value, carrying));
+             pointer_each(carrying->mirror, c->pointer, remove_value, carrying);
         remove_below(carrying->kind, c->pointer, carrying->to);
     }
     forget_indexes(carrying);

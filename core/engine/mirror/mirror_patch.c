@@ -137,7 +137,7 @@ static struct json *piece_cut(const wharf_kind *kind, const struct json *mirror,
     else
         ok = piece == PIECE_SPEC ? carry_rest(desired, part)
                                  : take_field(part, mirror, desired, kind->carried[piece - PIECE_FIELD].pointer);
-    if (piece >= PIECE_SPEC)
+    if (piece >= PIECE_KEYS) // `suspend` may be an annotation
         take_at(part, mirror, kind->suspend);
     return ok ? TAKE(part) : NULL;
 }
@@ -357,6 +357,7 @@ static wharf_result finish_patch(const struct mirror_context *context, struct ch
     struct mirror_record *record = context->record;
     const wharf_kind *kind = &context->kind->abi;
     bool bare = !piece_has_record(piece), was_suspended = phase_suspend_asked(kind, context->mirror);
+    bool resumes = was_suspended && !phase_suspend_asked(kind, change->carrying.to);
     if (bare && json_size(change->diff) == 0)
         return WHARF_OK;
     if (!record_print(&change->after, &change->before, &text))
@@ -377,7 +378,7 @@ static wharf_result finish_patch(const struct mirror_context *context, struct ch
     if (json_size(change->diff) == 0)
         return WHARF_OK;
     size_t others = json_size(change->diff) - (json_get(change->diff, "metadata") ? 1 : 0);
-    bool as_seen = change->has_array || (was_suspended && others > 0);
+    bool as_seen = change->has_array || resumes || (was_suspended && others > 0);
     if (!mirror_set_precondition(change->diff, context->mirror, as_seen))
         return WHARF_RETRY;
     *patch = TAKE(change->diff);

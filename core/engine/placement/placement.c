@@ -79,6 +79,8 @@ static bool is_better(const struct decide_facts *f, size_t a, size_t b) {
     const struct placement_view *view = f->view;
     if (view && view->pinned)
         return view->workers[a].rank < view->workers[b].rank;
+    if (view && view->workers[a].score != view->workers[b].score)
+        return view->workers[a].score > view->workers[b].score;
     if (view && view->policy == PLACEMENT_BIN_PACK && view->workers[a].fullness != view->workers[b].fullness)
         return view->workers[a].fullness > view->workers[b].fullness;
     return compare_workers(view ? view->policy : PLACEMENT_LEAST_ACTIVE, &f->workers[a], &f->workers[b], f->now_ns) < 0;
@@ -103,21 +105,35 @@ bool placement_permits(const struct decide_facts *f, size_t cluster, int64_t *ne
 }
 
 // `again`: also workers that did not start the mirror.
+static bool is_candidate(const struct decide_facts *f, size_t cluster, bool again, int64_t *next_ns) {
+    if (!placement_permits(f, cluster, next_ns))
+        return false;
+    const struct mirror_facts *m = decide_mirror_in(f, cluster);
+    // An unwanted mirror there must be gone first.
+    return !m || (!m->present && (again || !decide_is_tried(f, m)));
+}
+
 static size_t choose_once(const struct decide_facts *f, bool again, int64_t *next_ns, size_t *candidates) {
     size_t best = DECIDE_UNPLACED;
     *candidates = 0;
     for (size_t c = 1; c < f->n_clusters; c++) {
-        if (!placement_permits(f, c, next_ns))
-            continue;
-        const struct mirror_facts *m = decide_mirror_in(f, c);
-        // An unwanted mirror there must be gone first.
-        if (m && (m->present || (!again && decide_is_tried(f, m))))
+        if (!is_candidate(f, c, again, next_ns))
             continue;
         ++*candidates;
         if (best == DECIDE_UNPLACED || is_better(f, c, best))
             best = c;
     }
     return best;
+}
+
+size_t placement_candidates(const struct decide_facts *f, size_t *list) {
+    size_t count = 0;
+    int64_t next_ns = CLOCK_NEVER;
+    for (int again = 0; again < 2 && count == 0; again++)
+        for (size_t c = 1; c < f->n_clusters; c++)
+            if (is_candidate(f, c, again, &next_ns))
+                list[count++] = c;
+    return count;
 }
 
 size_t placement_choose(const struct decide_facts *f, int64_t *next_ns, size_t *candidates) {

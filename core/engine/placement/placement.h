@@ -34,6 +34,7 @@ struct placement_option { // one worker
     uint8_t obstacle;     // enum worker_obstacle: the first one
     uint32_t rank;        // of a pinned workload: the lowest wins
     uint32_t fullness;    // of the requested resources, in thousandths; see capacity_fullness
+    uint32_t score;       // of adapters, the sum: the highest wins, before the policy; see placing.h
     int64_t until_ns;     // the end of the obstacle; CLOCK_NEVER: none
 };
 
@@ -60,6 +61,8 @@ static inline void placement_exclude(struct placement_view *view, size_t cluster
 // The worker to place a workload in: eligible, not excluded, best by the policy, or first of the annotation.
 // DECIDE_UNPLACED: none. Lowers *next_ns to the end of the earliest exclusion. *candidates: the number of such workers.
 size_t placement_choose(const struct decide_facts *f, int64_t *next_ns, size_t *candidates);
+// The numbers of these workers, in `list` with room for n_clusters. Returns how many.
+size_t placement_candidates(const struct decide_facts *f, size_t *list);
 // Whether the worker may get the workload now. If not, lowers *next_ns to the time of a possible change.
 bool placement_permits(const struct decide_facts *f, size_t cluster, int64_t *next_ns);
 // The engine waits for the state of a worker.

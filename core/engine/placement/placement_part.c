@@ -320,6 +320,11 @@ static void seen(struct engine *engine, struct entry *entry, const struct json *
         object_annotation(object, MARK_CLUSTER_NAMES) || object_annotation(object, MARK_CLUSTER_SELECTOR);
 }
 
+static void forget_scores(struct engine *engine, struct entry *entry) {
+    (void)engine;
+    free(scoring_take_text(entry));
+}
+
 struct namespaces_subject facts_namespace(const struct engine *engine, const struct entry *entry) {
     struct namespaces_subject subject = {.name = entry->key, .len = entry->name_at - 1U};
     subject.labels_known = namespace_labels_of(engine, entry, &subject.labels);
@@ -336,5 +341,6 @@ const struct part part_placement = {.name = "placement",
                                     .due_ns = due_ns,
                                     .stand_by = stand_by,
                                     .facts = facts,
+                                    .workload_ends = forget_scores,
                                     .entry_ends = forget,
                                     .seen = seen};

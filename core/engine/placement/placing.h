@@ -46,6 +46,23 @@ void placement_view_clear(struct placement_view *view); // also for __attribute_
 bool placement_limit_of(const struct engine *engine, const struct entry *entry, size_t cluster, size_t *limit,
                         size_t *active, size_t *kind);
 
+// Scores: adapters rate the workers that may get a workload, see wharf_module.score. The policy decides between equal
+// sums, and alone without scores.
+
+#define SCORING_LIMIT_NS (200 * CLOCK_MS) // for the calls of one batch, and for waiting for answers in it
+#define SCORING_BATCH_NS CLOCK_SECOND     // so long a batch lasts
+#define SCORING_AGAIN_NS (5 * CLOCK_MS)   // between two tries while an answer is on its way
+
+// Whether an adapter rates workers for workloads of this kind.
+bool scoring_is_used(const struct engine *engine, const struct entry *entry);
+// Asks the adapters about a placement, and puts the sums into facts->view. The decision with these scores follows; or a
+// wait, while an answer is on its way.
+struct action scoring_decide(struct engine *engine, struct entry *entry, struct placement_view *view,
+                             const struct decide_facts *facts, struct action action);
+// The scores for the last placement, "locality: w2 100, w1 0", with the reasons of missing ones; the caller owns the
+// text. NULL: the engine asked no adapter.
+char *scoring_take_text(struct entry *entry);
+
 // The queue: workloads wait until others finish, because every worker has reached maxActive. Namespaces and kinds take
 // turns, so none waits for all workloads of another; within one the order of arrival counts. The engine tries no more
 // workloads than the workers may take.

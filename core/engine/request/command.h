@@ -184,7 +184,9 @@ void pacing_answered(struct engine *engine, size_t cluster, enum window_verb ver
 
 // Whether requests to a cluster go out at once.
 bool pacing_has_spare(struct engine *engine, size_t cluster);
-// The same, after a pause with few requests in flight: for work that comes last.
+// Whether a request of the present entry goes out: at once, or since the entry has its turn.
+bool pacing_is_open(struct engine *engine, size_t cluster);
+// Whether requests to a cluster go out at once, after a pause with few requests in flight: for work that comes last.
 bool pacing_is_calm(struct engine *engine, size_t cluster);
 // The number of objects that wait for any window.
 size_t pacing_waiting(const struct engine *engine);

@@ -66,6 +66,10 @@ bool pacing_is_calm(struct engine *engine, size_t cluster) {
     return pacing_has_spare(engine, cluster) && (pressed_ns == 0 || engine->now.mono_ns - pressed_ns >= CALM_NS);
 }
 
+bool pacing_is_open(struct engine *engine, size_t cluster) {
+    return pacing_has_spare(engine, cluster) || (engine->request.turn_of == cluster && has_room(engine, cluster));
+}
+
 bool pacing_admits(struct engine *engine, struct entry *entry, const struct action *action) {
     if (action->type == ACTION_NONE || action->type == ACTION_WAIT || action->type == ACTION_FORGET)
         return true;
@@ -73,7 +77,7 @@ bool pacing_admits(struct engine *engine, struct entry *entry, const struct acti
                 action->type == ACTION_GIVE_UP;
     size_t cluster = here ? ENGINE_MANAGEMENT : action->cluster;
     struct pace *pace = pace_of(engine, cluster);
-    if (pacing_has_spare(engine, cluster) || (engine->request.turn_of == cluster && has_room(engine, cluster)))
+    if (pacing_is_open(engine, cluster))
         return true;
     struct mirror *mirror = here ? NULL : entry_make_mirror(entry, cluster);
     struct fair_node *node = here ? &entry->node : mirror ? &mirror->node : NULL;

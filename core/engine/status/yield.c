@@ -37,6 +37,5 @@ struct json *yield_workload(const struct engine *engine, const struct entry *ent
     if (!entry->workload->facts.yields || phase_suspend_asked(abi, workload))
         return NULL;
     AUTO_JSON copy = json_copy(workload);
-    struct json *value = abi->suspend_value ? json_new_string(abi->suspend_value) : json_new_bool(true);
-    return pointer_set(copy, abi->suspend, value) ? TAKE(copy) : NULL;
+    return pointer_set(copy, abi->suspend, phase_suspend_value(abi, workload)) ? TAKE(copy) : NULL;
 }

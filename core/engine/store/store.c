@@ -293,6 +293,7 @@ static void drop_attempts(struct attempt **from) {
         struct attempt *attempt = *from;
         *from = attempt->older;
         free(attempt->message);
+        free(attempt->scores);
         free(attempt);
     }
 }

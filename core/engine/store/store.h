@@ -49,6 +49,7 @@ struct attempt {
     int64_t placed_ns, created_ns, started_ns, ended_ns;
     char *message;      // about the end, owned; or NULL
     const char *reason; // for a rejection, static ("QuotaExceeded"); or NULL
+    char *scores;       // of adapters for this placement, as text (placing.h), owned; or NULL
     uint32_t number;
     uint8_t outcome;
     bool witnessed; // by this process
@@ -162,6 +163,7 @@ struct workload {
         bool missing_unfinished;        // counts as unfinished there
     } membership;
     struct workload_placement {
+        char *scores;                   // of adapters for the last placement, as text, owned; or NULL
         int64_t runs_since_ns;          // in runs_in, see completions.c
         uint32_t runs_in;               // the worker; 0: not compared
         bool had_choice;                // several workers were eligible

@@ -4,6 +4,7 @@
 // cluster.
 #include "core/serve/api/api_internal.h"
 
+#include "core/adapter/phase.h"
 #include "core/json/pointer.h"
 
 #define PART_MAX ((size_t)1 << 20)
@@ -102,27 +103,22 @@ static void help_with_worker(struct explain *explain, const char *worker, const 
         add_help(explain, template, worker, reason->brief);
 }
 
-// {"spec":{"suspend":false}} for /spec/suspend.
-static void put_resume(const char *pointer, struct buffer *out) {
-    size_t depth = 0;
-    for (const char *at = pointer; *at == '/'; depth++) {
-        size_t len = strcspn(at + 1, "/");
-        buffer_printf(out, "{\"%.*s\":", (int)len, at + 1);
-        at += len + 1;
-    }
-    buffer_text(out, "false");
-    while (depth-- > 0)
-        buffer_char(out, '}');
+// {"spec":{"suspend":false}} for /spec/suspend. A field with other values than true and false is removed.
+static void put_resume(const wharf_kind *kind, struct buffer *out) {
+    AUTO_JSON patch = json_new_object();
+    bool boolean = !kind->suspend_value && !phase_suspends_by_mark(kind);
+    if (patch && pointer_set(patch, kind->suspend, boolean ? json_new_bool(false) : json_new_null()))
+        json_print(patch, out);
 }
 
 static void help_to_resume(struct explain *explain, bool queued_by_kueue) {
-    const char *pointer = explain->kind->abi.suspend;
+    const wharf_kind *kind = &explain->kind->abi;
     AUTO_BUFFER(patch, PATH_MAX_BYTES);
     if (queued_by_kueue)
         add_help(explain, "kubectl -n %n get workloads.kueue.x-k8s.io # Kueue resumes it when it is admitted", NULL,
                  NULL);
-    else if (pointer) {
-        put_resume(pointer, &patch);
+    else if (kind->suspend) {
+        put_resume(kind, &patch);
         add_help(explain, "kubectl -n %n patch %r %o --type=merge -p '%d' # resumes it", NULL, patch.data);
     }
 }
@@ -150,9 +146,9 @@ static void put_attempts(const struct attempt *newest, struct writer *out) {
         const struct attempt *a = list[--count];
         api_put_object(out, NULL,
                        "attempt=%u cluster=%s placedAt=%jd createdAt=%jd startedAt=%jd endedAt=%jd outcome=%s "
-                       "reason=%s message=%s",
+                       "reason=%s message=%s scores=%s",
                        a->number, a->cluster, a->placed_ns, a->created_ns, a->started_ns, a->ended_ns,
-                       outcome_name((enum outcome)a->outcome), a->reason, a->message);
+                       outcome_name((enum outcome)a->outcome), a->reason, a->message, a->scores);
     }
     writer_end(out, ']');
 }

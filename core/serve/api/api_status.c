@@ -182,6 +182,7 @@ static void put_adapter(const struct host_snapshot *snapshot, const struct adapt
                 add_kind(&snapshot->stats.kinds[k], &sums);
     }
     writer_end(out, ']');
+    writer_bool(out, "scores", adapter->scorer.score);
     api_put(out, "errors=%ju state=%s failures=%ju setAside=%ju problem=%s", sums.errors, state_of(&process, &sums),
             sums.failures, sums.aside, api_filled(*sums.problem ? sums.problem : process.last));
     put_process(&process, out);

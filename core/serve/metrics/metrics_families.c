@@ -184,6 +184,8 @@ static const struct family families[] = {
     FAMILY("wharf_tracked_objects", "Names that the host keeps state for.", SNAPSHOT(workloads)),
     FAMILY("wharf_placements_total", "Workloads placed for the first time.", SNAPSHOT(stats.placements)),
     FAMILY("wharf_replacements_total", "Workloads placed again.", SNAPSHOT(stats.replacements)),
+    FAMILY("wharf_placements_unscored_total", "Placements that were decided without the scores of an adapter.",
+           SNAPSHOT(stats.unscored)),
     FAMILY("wharf_conflicts_total", "Mirrors that could not be created because a foreign object has the name.",
            SNAPSHOT(stats.conflicts)),
     FAMILY("wharf_orphans_deleted_total", "Mirrors deleted because their workload is gone.", SNAPSHOT(stats.orphans)),

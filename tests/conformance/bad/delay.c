@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Wants to be called again in a week.
-// finds: delay status
+// finds: delay status, always status
 #include "tests/conformance/template.h"
 
 STATUS_FUNCTION(status) {

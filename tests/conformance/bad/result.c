@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers what is no answer.
-// finds: result mirror
+// finds: result mirror, always mirror
 #include "tests/conformance/template.h"
 
 MIRROR_FUNCTION(mirror) {

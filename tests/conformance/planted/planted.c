@@ -26,7 +26,8 @@ static const wharf_phase_rule phases[] = {
     {"/status/conditions", "Suspended", .phase = WHARF_SUSPENDED, .flags = WHARF_RULE_WHILE_SUSPENDED},
     {.pointer = NULL},
 };
-static const wharf_pods pods[] = {{"/spec/template", LIST("/spec/size/replicas")}, {.templates = NULL}};
+static const wharf_pods pods[] = {{.templates = "/spec/template", .counts = LIST("/spec/size/replicas")},
+                                  {.templates = NULL}};
 static const wharf_status_change suspended[] = {
     {.change = WHARF_SET_CONDITION, .name = "Suspended", .value = "True", .reason = "Suspended", .message = "it waits"},
     {.name = NULL},
@@ -186,6 +187,16 @@ PLANT(update_takes_back_what_is_carried) {
     kind.update = update_holds;
 }
 
+static wharf_result update_asks(UNUSED const wharf_call *call, UNUSED const wharf_value *workload,
+                                const wharf_value *mirror, UNUSED wharf_value *desired) {
+    return host->integer(host->find(mirror, "/spec/sise/replicas"), 0) > 1000000 ? WHARF_RETRY : WHARF_OK;
+}
+
+// finds: nothing
+PLANT(update_asks_for_a_field) {
+    kind.update = update_asks;
+}
+
 static wharf_result status_counts(const wharf_call *call, const wharf_value *workload, UNUSED const wharf_value *mirror,
                                   wharf_value *object) {
     if (mirror)
@@ -227,7 +238,7 @@ PLANT(accept_refuses_next_time) {
 // finds: nothing
 // says: pods.templates: /spec/workers/*/template is in none of the
 PLANT(pods_are_nowhere) {
-    static const wharf_pods list[] = {{"/spec/workers/*/template", NULL}, {.templates = NULL}};
+    static const wharf_pods list[] = {{.templates = "/spec/workers/*/template"}, {.templates = NULL}};
     kind.pods = list;
 }
 
@@ -291,7 +302,7 @@ PLANT(typo_in_removed) {
 // finds: nothing
 // says: pods.templates: /spec/templat is in none of the 4 objects given; did you mean "/spec/template"?
 PLANT(typo_in_pods) {
-    static const wharf_pods list[] = {{"/spec/templat", NULL}, {.templates = NULL}};
+    static const wharf_pods list[] = {{.templates = "/spec/templat"}, {.templates = NULL}};
     kind.pods = list;
 }
 
@@ -338,6 +349,7 @@ static const struct {
     ROW(mirror_is_delegated),
     ROW(mirror_has_another_name),
     ROW(update_takes_back_what_is_carried),
+    ROW(update_asks_for_a_field),
     ROW(status_is_another_each_time),
     ROW(status_without_a_mirror_moves),
     ROW(accept_refuses_next_time),

@@ -570,6 +570,14 @@ class Init(Case):
                               capture_output=True, text=True, timeout=60, check=False)
         self.assertNotIn(installed, done.stdout + done.stderr)
 
+    def test_an_adapter_without_kinds_is_left_to_the_user(self):
+        adapters = os.path.join(self.folder, "adapters")
+        os.makedirs(adapters, mode=0o755)
+        for path in ("adapters/job.so", "examples/data-locality.so"):
+            shutil.copy(os.path.join(BUILD, path), adapters)
+        self.init(adapters=adapters)
+        self.assertRegex(self.text(), r"# - name: data-locality +# rates workers for all kinds\n")
+
     def test_no_adapters(self):
         self.assertIn("found no adapters in " + self.folder, self.init(code=1, adapters=self.folder))
 

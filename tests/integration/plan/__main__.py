@@ -9,11 +9,11 @@ import os
 import sys
 import unittest
 
-from case import JOB_SO, THING_SO, TO_JSON, WHARF, WORLD
+from case import JOB_SO, SCORER_SO, THING_SO, TO_JSON, WHARF, WORLD
 from comments_test import *  # noqa: F401,F403
 from worker_test import *  # noqa: F401,F403
 
-for program in (WHARF, WORLD, TO_JSON, THING_SO, JOB_SO):
+for program in (WHARF, WORLD, TO_JSON, THING_SO, JOB_SO, SCORER_SO):
     if not os.path.exists(program):
         sys.exit("%s is not there; run make plan-test" % program)
 unittest.main(module=sys.modules[__name__], argv=sys.argv[:1] + sys.argv[2:])

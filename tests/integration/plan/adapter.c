@@ -49,7 +49,7 @@ static const wharf_phase_rule phases[] = {
     {.pointer = NULL},
 };
 static const wharf_pods pods[] = {
-    {"/spec/parts/*/template", (const char *const[]){"/spec/parts/*/replicas", NULL}},
+    {.templates = "/spec/parts/*/template", .counts = (const char *const[]){"/spec/parts/*/replicas", NULL}},
     {.templates = NULL},
 };
 

@@ -14,6 +14,7 @@ WHARF = os.path.join(BUILD, "wharf")
 WORLD = os.path.join(BUILD, "tests", "world", "world")
 TO_JSON = os.path.join(BUILD, "tests", "to_json")
 THING_SO = os.path.join(BUILD, "plan_adapters", "thing.so")
+SCORER_SO = os.path.join(BUILD, "examples", "data-locality.so")
 JOB_SO = os.path.join(BUILD, "adapters", "job.so")
 DELEGATED, WRONG, USAGE, NOT_DELEGATED = 0, 1, 2, 3
 KUEUE = "kueue.x-k8s.io/multikueue"

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-from case import DELEGATED, KUEUE, NOT_DELEGATED, THING_SO, USAGE, WHARF, WRONG, Case, documents, job, thing
+from case import DELEGATED, KUEUE, NOT_DELEGATED, SCORER_SO, THING_SO, USAGE, WHARF, WRONG, Case, documents, job, thing
 
 
 class Usage(Case):
@@ -174,6 +174,16 @@ class Telling(Case):
         labels = documents(self.folder, out)[0]["metadata"]["labels"]
         self.assertEqual((labels["wharf.dev/origin"], labels["wharf.dev/uid"]),
                          ("UID-OF-KUBE-SYSTEM", "UID-OF-THE-WORKLOAD"))
+
+    def test_scores_of_adapters(self):
+        self.write_config(more="  - {name: data-locality, file: %s}\n" % SCORER_SO)
+        with open(os.path.join(self.folder, "wharf.yaml"), encoding="utf-8") as file:
+            config = file.read()
+        self.write("wharf.yaml", config.replace("{name: w2,", "{name: w2, labels: {dataset-genomes: near},"))
+        annotated = thing(metadata={"annotations": {"data.example.com/dataset": "genomes"}})
+        self.assertIn("scores: data-locality: w2 50 (of the workers in the configuration, as if they were empty)",
+                      self.sentences(self.plan(annotated)))
+        self.assert_says(self.plan(thing()), "# scores: data-locality: no opinion (of")
 
     def test_an_annotated_attempt_is_that_of_the_mirror(self):
         out = self.plan(thing(metadata={"annotations": {"wharf.dev/cluster": "w2", "wharf.dev/attempt": "4"}}))

@@ -1,78 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/adapter/adapters.h"
+#include "tests/unit/adapter/kind_cases.h"
 
-#include "core/base/text.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define SUSPEND                                                                                                        \
-    { .pointer = "/spec/suspend" }
-#define CARRIED(...) ((const wharf_carried[]){SUSPEND, __VA_ARGS__, {.pointer = NULL}})
-#define RULES(...) ((const wharf_phase_rule[]){__VA_ARGS__, {.pointer = NULL}})
-#define CHANGES(...) ((const wharf_status_change[]){__VA_ARGS__, {.name = NULL}})
-#define PODS(...) ((const wharf_pods[]){{__VA_ARGS__}, {.templates = NULL}})
-#define LONG_63 "example.com/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-
-static wharf_result phase(const wharf_call *call, const wharf_value *object, wharf_phase *out) {
-    (void)call;
-    (void)object;
-    (void)out;
-    return WHARF_OK;
-}
-
-static wharf_kind good(void) {
-    static const char *const versions[] = {"v1", "v1beta1", NULL};
-    static const wharf_carried carried[] = {SUSPEND, {.pointer = NULL}};
-    return (wharf_kind){
-        WHARF_KIND_SIZES,
-        .group = "example.com",
-        .versions = versions,
-        .kind = "Thing",
-        .plural = "things",
-        .managed_by = "/spec/managedBy",
-        .managed_by_builtin = "example.com/builtin",
-        .suspend = "/spec/suspend",
-        .carried = carried,
-        .phase = phase,
-    };
-}
-
-static void assert_accepted(const wharf_kind *given, const char *configured, const char *expected) {
-    struct kind *kind = NULL;
-    struct error *error = kind_check(given, configured, "wharf.dev/host", &kind);
-    if (error)
-        fail_msg("refused: %s", error_text(error));
-    assert_string_equal(kind->managed_by, expected);
-    assert_ptr_equal(kind->given, given);
-    kind_free(kind);
-}
-
-static void assert_refused(const wharf_kind *given, const char *configured, const char *first, const char *second) {
-    struct kind *kind = NULL;
-    struct error *error = kind_check(given, configured, "wharf.dev/host", &kind);
-    if (!error)
-        fail_msg("accepted, expected a problem with %s", first);
-    if (!text_has_prefix(error_text(error), first) || !strstr(error_text(error), second))
-        fail_msg("\"%s\" is not about %s, or does not say %s", error_text(error), first, second);
-    error_free(error);
-}
-
-struct wrong {
-    const char *field, *says;
-    wharf_kind kind;
-};
-
-static void assert_all_refused(const struct wrong *cases, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        assert_refused(&cases[i].kind, NULL, cases[i].field, cases[i].says);
-}
+#include <sys/mman.h>
+#include <unistd.h>
 
 static void names_that_are_wrong_are_named(void **state) {
     (void)state;
@@ -238,6 +168,36 @@ static void the_value_to_answer_to_is_chosen_in_order(void **state) {
     }
 }
 
+// A page that ends with `size` bytes of `content`; the memory after it cannot be read.
+static void *at_the_edge(const void *content, size_t size) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(memory, MAP_FAILED);
+    assert_int_equal(mprotect(memory + page, page, PROT_NONE), 0);
+    return memcpy(memory + page - size, content, size);
+}
+
+static void a_list_without_an_end_is_refused_before_it_is_followed(void **state) {
+    (void)state;
+    const wharf_phase_rule rules[] = {{"/status/state", "done", .phase = WHARF_SUCCEEDED}};
+    const char *const texts[] = {"/spec/ttl"};
+    wharf_phase_rule into_other_memory[] = {rules[0], {.pointer = NULL}, {.pointer = NULL}};
+    memset(&into_other_memory[1], 0x41, sizeof(into_other_memory[1]));
+    wharf_kind kind = good();
+    kind.phases = at_the_edge(rules, sizeof(rules));
+    assert_refused(&kind, NULL, "phases: entry 2", "expected a list that ends with NULL");
+    kind.phases = into_other_memory;
+    assert_refused(&kind, NULL, "phases: entry 2", "expected a list that ends with NULL");
+    kind = good();
+    kind.removed = at_the_edge(texts, sizeof(texts));
+    assert_refused(&kind, NULL, "removed: entry 2", "expected a list that ends with NULL");
+    kind = good();
+    kind.suspend_value = at_the_edge("abc", 3);
+    assert_refused(&kind, NULL, "suspend_value", "no readable text");
+    kind = good();
+    assert_refused(at_the_edge(&kind, sizeof(kind) - sizeof(void *)), NULL, "struct wharf_kind", "no readable memory");
+}
+
 static void a_controller_name_that_is_the_builtin_value_is_refused(void **state) {
     (void)state;
     wharf_kind kind = good();
@@ -274,7 +234,6 @@ static void what_is_read_must_not_be_removed(void **state) {
     size_t i = 0;
     for (size_t c = 0; c < COUNT(cases); c++)
         cases[c] = (struct wrong){NULL, "", good()};
-#define WRONG(named, sentence) cases[i].field = (named), cases[i].says = (sentence), i++
     cases[i].kind.phases = RULES(done), cases[i].kind.status_removed = LIST("/status/conditions");
     WRONG("phases", "not to be in status_removed, which has \"/status/conditions\"");
     cases[i].kind.phases = RULES(done), cases[i].kind.status_removed = LIST("/status/conditions/*/type");
@@ -377,7 +336,7 @@ static void rules_must_be_able_to_match(void **state) {
         cases[c] = (struct wrong){NULL, "", good()};
     cases[i].kind.phases = RULES(done, held, done);
     WRONG("phases", "(3), expected one: the earlier one (1)");
-    cases[i].kind.phases = RULES(held, {"/status/conditions", "Held", "True", "Why", WHARF_PENDING, 0});
+    cases[i].kind.phases = RULES(held, {"/status/conditions", "Held", "True", "Why", .phase = WHARF_PENDING});
     WRONG("phases", "always matches first");
     cases[i].kind.phases = RULES(done), cases[i].kind.flags = WHARF_KIND_NEVER_FINISHES;
     WRONG("phases", "WHARF_KIND_NEVER_FINISHES");
@@ -389,8 +348,8 @@ static void rules_must_be_able_to_match(void **state) {
     WRONG("phases", "no pattern");
     cases[i].kind.phases = RULES({"/status/state", "Done", .phase = WHARF_FAILED, .flags = WHARF_RULE_WHILE_SUSPENDED});
     WRONG("phases", "not final");
-    cases[i].kind.phases = RULES({"/status/state", "Held", .phase = WHARF_SUSPENDED, .flags = 2});
-    WRONG("phases", "unknown flags 0x2");
+    cases[i].kind.phases = RULES({"/status/state", "Held", .phase = WHARF_SUSPENDED, .flags = 8});
+    WRONG("phases", "unknown flags 0x8");
     cases[i].kind.phases = RULES({"/status/state", "Held", .phase = 9});
     WRONG("phases", "found phase 9");
     cases[i].kind.observed_generation = "/status/observedGeneration";
@@ -402,7 +361,8 @@ static void rules_must_be_able_to_match(void **state) {
     WRONG("condition_time", "lastUpdateTime");
     cases[i].kind.versions = LIST("v1", "v1");
     WRONG("versions", "once");
-    cases[i].kind.pods = ((const wharf_pods[]){{"/spec/a", NULL}, {"/spec/a", NULL}, {NULL, NULL}});
+    cases[i].kind.pods =
+        ((const wharf_pods[]){{.templates = "/spec/a"}, {.templates = "/spec/a"}, {.templates = NULL}});
     WRONG("pods.templates", "once");
     cases[i].kind.pods = PODS(.templates = "/status/a");
     WRONG("pods.templates", "field of the spec");
@@ -424,7 +384,7 @@ static void what_is_meant_is_accepted(void **state) {
     kind.status_removed = LIST("/status/conditions/*/lastProbeTime", "/status/uids");
     kind.phases = RULES({"/status/conditions", "Held", .phase = WHARF_SUSPENDED, .flags = WHARF_RULE_WHILE_SUSPENDED},
                         {"/status/conditions", "Held", .phase = WHARF_PENDING},
-                        {"/status/conditions", "Done", "False", "Preempted", WHARF_PENDING, 0},
+                        {"/status/conditions", "Done", "False", "Preempted", .phase = WHARF_PENDING},
                         {"/status/conditions", "Done", "False", .phase = WHARF_FAILED});
     kind.suspended_status =
         CHANGES({.name = "Held", .value = "True", .reason = "{kind}Held", .message = "{name}: {}"},
@@ -459,6 +419,7 @@ int main(void) {
         cmocka_unit_test(what_is_meant_is_accepted),
         cmocka_unit_test(what_real_kinds_need_is_accepted),
         cmocka_unit_test(the_value_to_answer_to_is_chosen_in_order),
+        cmocka_unit_test(a_list_without_an_end_is_refused_before_it_is_followed),
         cmocka_unit_test(a_controller_name_that_is_the_builtin_value_is_refused),
         cmocka_unit_test(lists_that_never_end_are_refused),
     };

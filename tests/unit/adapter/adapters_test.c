@@ -60,6 +60,40 @@ static void larger_structs_of_a_later_minor_are_fine(void **state) {
     drop(&wanted);
 }
 
+static void adapters_rate_workers_for_their_kinds_or_for_all(void **state) {
+    (void)state;
+    static const struct {
+        const char *file;
+        size_t n_kinds, n_scorers;
+        bool every_kind;
+    } cases[] = {
+        {"scores.so", 1, 1, false},
+        {"scores_all.so", 0, 1, true},
+        {"scores_beyond.so", 1, 0, false}, // the module of an older header ends before the function
+        {"good.so", 1, 0, false},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO_TEXT file = in(built, cases[i].file);
+        struct wanted wanted = enabled("x", file);
+        struct problems problems = {.count = 0};
+        struct adapters *adapters = load(&wanted, 1, &problems);
+        assert_int_equal(problems.count, 0);
+        assert_int_equal(adapters->n_kinds, cases[i].n_kinds);
+        assert_int_equal(adapters->n_scorers, cases[i].n_scorers);
+        const struct scorer *scorer = &adapters->list[0]->scorer;
+        if (cases[i].n_scorers) {
+            assert_ptr_equal(adapters->scorers[0], scorer);
+            assert_int_equal(scorer->every_kind, cases[i].every_kind);
+            assert_ptr_equal(scorer->owner, adapters->list[0]);
+            assert_string_equal(scorer->name, "thing");
+        } else {
+            assert_null(scorer->score);
+        }
+        adapters_free(adapters);
+        drop(&wanted);
+    }
+}
+
 static void adapters_that_break_the_abi_are_refused(void **state) {
     (void)state;
     static const struct {
@@ -68,14 +102,14 @@ static void adapters_that_break_the_abi_are_refused(void **state) {
         {"no_symbol.so", {"no_symbol.so", "wharf_module_v1", "not an adapter"}},
         {"major_symbol.so", {"wharf_module_v2", "built for ABI major 2", "expected major 1"}},
         {"major_field.so", {"abi_major", "found 2", "expected 1"}},
-        {"minor_newer.so", {"abi_minor", "found 2", "at most 1"}},
+        {"minor_newer.so", {"abi_minor", "found 3", "at most 2"}},
         {"module_small.so", {"struct wharf_module", "size", "expected at least"}},
         {"kind_small.so", {"struct wharf_kind", "size", "expected at least"}},
         {"flag_unknown.so", {"flags", "0x80000000", "kind 1"}},
         {"no_phase.so", {"phase", "neither", NULL}},
         {"no_kinds.so", {"kinds", "found none", NULL}},
         {"bad_name.so", {"name", "Bad Name", "label"}},
-        {"twice.so", {"things.example.com", "twice", NULL}},
+        {"twice.so", {"things.example.com", "second time", NULL}},
         {"function.so", {"wharf_module_v1", "found no data", "wharf_module"}},
         {"cut.so", {"wharf_module_v1", "bytes", "expected at least"}},
         {"list_small.so", {"kind 1", "carried: found elements of 8 bytes", "WHARF_KIND_SIZES"}},
@@ -288,6 +322,28 @@ static void what_the_directory_is_asked_for_must_be_in_it(void **state) {
     }
 }
 
+static void the_directory_may_be_directly_below_a_sticky_folder(void **state) {
+    (void)state;
+    AUTO_TEXT outer = in(folder, "sticky");
+    AUTO_TEXT inner = in(folder, "sticky/adapters");
+    assert_int_equal(mkdir(outer, 0755), 0);
+    assert_int_equal(mkdir(inner, 0755), 0);
+    AUTO_TEXT file = copied("good.so", "sticky/adapters/good.so", -1, 0);
+    assert_int_equal(chmod(outer, 01777), 0);
+    struct adapter_wanted wanted = {.name = "good", .file = file};
+    struct adapters_options options = {
+        .controller_name = "wharf.dev/host", .directory = inner, .wanted = &wanted, .n_wanted = 1};
+    struct problems problems = {.count = 0};
+    struct adapters *adapters = NULL;
+    AUTO_JSON settings = json_new_object();
+    wanted.settings = settings;
+    assert_null(adapters_load(&options, &problems, &adapters));
+    if (problems.count > 0)
+        fail_msg("%s", problems.list[0]);
+    assert_int_equal(adapters->count, 1);
+    adapters_free(adapters);
+}
+
 static void settings_reach_the_adapter_and_outlive_the_configuration(void **state) {
     (void)state;
     AUTO_TEXT file = in(built, "by_settings.so");
@@ -390,6 +446,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_adapter_is_loaded_with_all_that_is_known_of_it),
         cmocka_unit_test(larger_structs_of_a_later_minor_are_fine),
+        cmocka_unit_test(adapters_rate_workers_for_their_kinds_or_for_all),
         cmocka_unit_test(adapters_that_break_the_abi_are_refused),
         cmocka_unit_test(files_that_are_no_adapters_are_refused),
         cmocka_unit_test(a_file_that_others_may_write_is_refused),
@@ -399,6 +456,7 @@ int main(void) {
         cmocka_unit_test(the_hash_is_sha256_of_the_whole_file),
         cmocka_unit_test(one_bad_adapter_does_not_stop_the_others),
         cmocka_unit_test(what_the_directory_is_asked_for_must_be_in_it),
+        cmocka_unit_test(the_directory_may_be_directly_below_a_sticky_folder),
         cmocka_unit_test(settings_reach_the_adapter_and_outlive_the_configuration),
         cmocka_unit_test(what_is_wrong_with_the_data_is_found_before_start),
         cmocka_unit_test(lists_of_larger_elements_are_read_with_their_own_step),

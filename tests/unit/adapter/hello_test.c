@@ -67,6 +67,36 @@ static void every_field_of_a_kind_has_a_row(void **state) {
     }
 }
 
+// The same in the elements of lists.
+static void every_field_of_a_list_has_a_row(void **state) {
+    static const struct {
+        const char *name;
+        size_t list, size, end;
+    } lists[] = {
+        {"carried", offsetof(wharf_kind, carried), sizeof(wharf_carried), offsetof(wharf_carried, pointer)},
+        {"pods", offsetof(wharf_kind, pods), sizeof(wharf_pods), offsetof(wharf_pods, templates)},
+        {"phases", offsetof(wharf_kind, phases), sizeof(wharf_phase_rule), offsetof(wharf_phase_rule, pointer)},
+        {"gave_up_status", offsetof(wharf_kind, gave_up_status), sizeof(wharf_status_change),
+         offsetof(wharf_status_change, name)}};
+    static const char zeros[256];
+    const void *pointer = zeros, *name = "name";
+    (void)state;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        for (size_t at = 0; at < lists[i].size; at += sizeof pointer) {
+            char elements[512] = {0}, *list = elements;
+            wharf_kind kind = {WHARF_KIND_SIZES};
+            AUTO_BUFFER(without, FRAME);
+            AUTO_BUFFER(with, FRAME);
+            memcpy((char *)&kind + lists[i].list, &list, sizeof list);
+            memcpy(elements + lists[i].end, &name, sizeof name);
+            hello_write_kind(&without, &kind);
+            memcpy(elements + at, &pointer, sizeof pointer);
+            hello_write_kind(&with, &kind);
+            if (without.len == with.len && memcmp(without.data, with.data, with.len) == 0)
+                fail_msg("the field at offset %zu of %s has no row", at, lists[i].name);
+        }
+}
+
 static void a_frame_that_is_cut_or_changed_is_garbage_or_harmless(void **state) {
     (void)state;
     struct shipped shipped;
@@ -114,6 +144,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kinds_of_all_adapters_come_through),
         cmocka_unit_test(every_field_of_a_kind_has_a_row),
+        cmocka_unit_test(every_field_of_a_list_has_a_row),
         cmocka_unit_test(a_frame_that_is_cut_or_changed_is_garbage_or_harmless),
         cmocka_unit_test(settings_keep_their_lines),
     };

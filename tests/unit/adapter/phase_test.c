@@ -2,6 +2,7 @@
 #include "core/adapter/phase.h"
 #include "core/adapter/services.h"
 #include "core/base/text.h"
+#include "core/json/pointer.h"
 #include "tests/unit/quoted.h"
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
@@ -69,6 +70,77 @@ static void the_first_rule_that_matches_says_the_phase(void **state) {
             fail_msg("%s: found phase %d, reason %s, message %s, since %lld", cases[i].object, (int)phase.phase,
                      phase.reason ? phase.reason : "none", phase.message ? phase.message : "none",
                      (long long)phase.since_ns);
+    }
+}
+
+static void a_rule_has_more_words_than_one_value(void **state) {
+    (void)state;
+    const wharf_kind kind = {
+        .suspend = "/spec/state",
+        .suspend_value = "Paused",
+        .suspend_values = (const char *const[]){"Stopped", "0", NULL},
+        .phases =
+            (const wharf_phase_rule[]){
+                // Several in a row are one.
+                {"/status/conditions", "Done", "False", .flags = WHARF_RULE_AND},
+                {"/status/retries", "0", .flags = WHARF_RULE_AND},
+                {"/status/fatal", .phase = WHARF_FAILED, .flags = WHARF_RULE_EXISTS},
+                // Conditions without a type, and any status.
+                {"/status/conditions", "Completed", .key = "phase", .phase = WHARF_SUCCEEDED},
+                {"/status/conditions", "Aborted", .key = "status", .phase = WHARF_FAILED, .flags = WHARF_RULE_EXISTS},
+                {"/status/conditions", "Seen", .phase = WHARF_PENDING, .flags = WHARF_RULE_EXISTS},
+                // Many values.
+                {"/status/state", "New", .values = (const char *const[]){"Queued", "7", NULL}, .phase = WHARF_PENDING},
+                {"/status/state", .values = (const char *const[]){"Lost", "Broken", NULL}, .phase = WHARF_FAILED},
+                {"/status/conditions", .values = (const char *const[]){"Ended", "Over", NULL},
+                 .phase = WHARF_SUCCEEDED},
+                {"/status/endedAt", .phase = WHARF_SUCCEEDED, .flags = WHARF_RULE_EXISTS},
+                {"/status/problem", .phase = WHARF_FAILED, .flags = WHARF_RULE_EXISTS},
+                {"/status/held", .phase = WHARF_SUSPENDED, .flags = WHARF_RULE_EXISTS | WHARF_RULE_WHILE_SUSPENDED},
+                {.pointer = NULL}},
+    };
+    static const struct {
+        const char *object;
+        wharf_phase_kind phase;
+        const char *reason;
+        int64_t since_s;
+    } cases[] = {
+        {"{'status':{'conditions':[{'type':'Done','status':'False','reason':'R','lastTransitionTime':"
+         "'1970-01-01T00:00:05Z'}],'retries':0,'fatal':{}}}",
+         WHARF_FAILED, "R", 5},
+        {"{'status':{'conditions':[{'type':'Done','status':'False'}],'retries':0}}", WHARF_ACTIVE, NULL, 0},
+        {"{'status':{'conditions':[{'type':'Done','status':'False'}],'retries':1,'fatal':1}}", WHARF_ACTIVE, NULL, 0},
+        {"{'status':{'conditions':[{'type':'Done','status':'True'}],'retries':0,'fatal':1}}", WHARF_ACTIVE, NULL, 0},
+        {"{'status':{'conditions':[{'phase':'Completed','status':'True','reason':'R'}]}}", WHARF_SUCCEEDED, "R", 0},
+        {"{'status':{'conditions':[{'type':'Completed','status':'True'}]}}", WHARF_ACTIVE, NULL, 0},
+        {"{'status':{'conditions':[{'phase':'Completed','status':'False'}]}}", WHARF_ACTIVE, NULL, 0},
+        {"{'status':{'conditions':[{'status':'Aborted','lastTransitionTime':'1970-01-01T00:00:06Z'}]}}", WHARF_FAILED,
+         NULL, 6},
+        {"{'status':{'conditions':[{'type':'Seen','status':'False','reason':'R'}]}}", WHARF_PENDING, "R", 0},
+        {"{'status':{'state':'New'}}", WHARF_PENDING, "New", 0},
+        {"{'status':{'state':'Queued'}}", WHARF_PENDING, "Queued", 0},
+        {"{'status':{'state':7}}", WHARF_PENDING, NULL, 0},
+        {"{'status':{'state':'Broken'}}", WHARF_FAILED, "Broken", 0},
+        {"{'status':{'conditions':[{'type':'Over','status':'True'}]}}", WHARF_SUCCEEDED, NULL, 0},
+        {"{'status':{'conditions':[{'type':'Over','status':'False'}]}}", WHARF_ACTIVE, NULL, 0},
+        {"{'status':{'endedAt':'1970-01-01T00:00:07Z'}}", WHARF_SUCCEEDED, NULL, 0},
+        {"{'status':{'endedAt':null,'x':1}}", WHARF_ACTIVE, NULL, 0},
+        {"{'status':{'problem':{'reason':'R','message':'m'}}}", WHARF_FAILED, "R", 0},
+        {"{'spec':{'state':'Stopped'},'status':{'held':true}}", WHARF_SUSPENDED, NULL, 0},
+        {"{'spec':{'state':'Run'},'status':{'held':true}}", WHARF_ACTIVE, NULL, 0},
+        {"{'spec':{'state':'Paused'}}", WHARF_SUSPENDED, NULL, 0},
+        {"{'spec':{'state':0}}", WHARF_SUSPENDED, NULL, 0},
+        {"{'spec':{'state':true}}", WHARF_PENDING, NULL, 0},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO_JSON object = parsed(cases[i].object);
+        wharf_phase phase;
+        phase_by_rules(&kind, object, &phase);
+        if (phase.phase != cases[i].phase || !text_equal(phase.reason, cases[i].reason) ||
+            phase.since_ns != cases[i].since_s * CLOCK_SECOND)
+            fail_msg("%s: found phase %d, reason %s, since %lld", cases[i].object, (int)phase.phase,
+                     phase.reason ? phase.reason : "none", (long long)phase.since_ns);
+        assert_int_equal(phase_says_suspended(&kind, object), !!pointer_find(object, "/status/held"));
     }
 }
 
@@ -142,6 +214,7 @@ static void the_times_of_a_condition_are_those_that_the_workload_has(void **stat
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_rule_that_matches_says_the_phase),
+        cmocka_unit_test(a_rule_has_more_words_than_one_value),
         cmocka_unit_test(a_condition_that_is_set_keeps_its_time_while_its_status_stays),
         cmocka_unit_test(the_times_of_a_condition_are_those_that_the_workload_has),
     };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An adapter in a process of its own: the same answers, and what its end means for calls.
 #include "core/base/text.h"
+#include "core/isolate/sandbox_parts.h"
 #include "core/json/pointer.h"
 #include "tests/unit/adapter/process_stage.h"
 
@@ -70,7 +71,8 @@ static void an_end_during_a_call_is_its_reason(void **state) {
         stage_call(&stage, &call);
         assert_int_equal(adapter_phase(&call, workload, &phase), WHARF_RETRY);
         assert_int_equal(call.trouble, CALL_BROKEN);
-        assert_string_equal(call.trouble_text, cases[i].reason);
+        if (!SANDBOX_SANITIZED) // a sanitizer reports the crash itself, and exits
+            assert_string_equal(call.trouble_text, cases[i].reason);
         stage_await_run(&stage, 2); // again at once
         assert_int_equal(adapter_phase(&call, harmless, &phase), WHARF_OK);
         assert_int_equal(call.trouble, CALL_FINE);

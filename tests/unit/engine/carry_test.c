@@ -55,7 +55,8 @@ static wharf_result ask(struct pair *pair, bool make, struct json **out) {
     pair->alone = *out && record.alone;
     pair->suspended_in_worker = record.suspended_in_worker;
     pair->stops = record.stops;
-    if (result == WHARF_OK) {
+    free(record.held);
+    if (result == WHARF_OK && !record.held) {
         assert_non_null(record.next);
         free(pair->known);
         pair->known = record.next;
@@ -98,6 +99,21 @@ static void assert_at(const struct json *object, const char *pointer, const char
         return;
     AUTO_TEXT text = found ? json_text(found, NULL) : strdup("nothing");
     fail_msg("%s: found %s, expected %s", pointer, text, expected ? expected : "nothing");
+}
+
+// `value` is true or false; in an annotation a string.
+static const char *suspend_text(const char *value) {
+    if (!value || train->abi.suspend[1] == 's')
+        return value;
+    return strcmp(value, "true") == 0 ? "'true'" : "'false'";
+}
+
+static void set_suspend(struct json *object, const char *value) {
+    set(object, train->abi.suspend, suspend_text(value));
+}
+
+static void assert_suspend(const struct json *object, const char *value) {
+    assert_at(object, train->abi.suspend, suspend_text(value));
 }
 
 static void add_labels(struct json *object, int count) {
@@ -194,10 +210,11 @@ static void what_stops_work_is_not_held_up_by_what_is_refused(void **state) {
     memset(large, 'x', 262099);
     large[262099] = '\0';
     assert_true(pointer_set(pair.workload, "/metadata/annotations/large", json_new_string(large)));
-    set(pair.workload, "/spec/suspend", "true");
+    set_suspend(pair.workload, "true");
     AUTO_JSON patch = NULL;
     assert_int_equal(ask(&pair, false, &patch), WHARF_OK);
-    AUTO_JSON wanted = parsed("{'spec':{'suspend':true},'metadata':{'uid':'m-1'}}");
+    AUTO_JSON wanted = parsed("{'metadata':{'uid':'m-1'}}");
+    set_suspend(wanted, "true");
     assert_true(json_equal(patch, wanted) && pair.stops);
     assert_true(*pair.said);
 }
@@ -207,29 +224,30 @@ static void after_a_refusal_what_stops_work_goes_alone(void **state) {
     for (int theirs = 0; theirs < 2; theirs++) {
         AUTO_PAIR pair = {0};
         make(&pair, WORKLOAD);
-        set(pair.mirror, "/spec/suspend", theirs ? "true" : "false"); // once by somebody in the worker
+        set_suspend(pair.mirror, theirs ? "true" : "false"); // once by somebody in the worker
         assert_int_equal(carry(&pair), theirs);
-        set(pair.mirror, "/spec/suspend", "false");
-        set(pair.workload, "/spec/suspend", "true");
+        set_suspend(pair.mirror, "false");
+        set_suspend(pair.workload, "true");
         set(pair.workload, "/spec/replicas", "9");
         struct rejections whole = {.n = 0};
         pair.refused = &whole;
         AUTO_JSON patch = NULL;
         assert_int_equal(ask(&pair, false, &patch), WHARF_OK);
         pair.refused = NULL;
-        AUTO_JSON wanted = parsed("{'spec':{'suspend':true},'metadata':{'uid':'m-1'}}");
+        AUTO_JSON wanted = parsed("{'metadata':{'uid':'m-1'}}");
+        set_suspend(wanted, "true");
         assert_true(json_equal(patch, wanted) && pair.stops);
         assert_true(patch_apply(&pair.mirror, patch));
         AUTO_PAIR withdrawn = {json_copy(pair.workload), json_copy(pair.mirror), strdup(pair.known), .said = ""};
         assert_int_equal(carry(&pair), 1);
         assert_at(pair.mirror, "/spec/replicas", "9");
-        set(pair.workload, "/spec/suspend", "false");
+        set_suspend(pair.workload, "false");
         assert_int_equal(carry(&pair), 1);
-        assert_at(pair.mirror, "/spec/suspend", "false");
+        assert_suspend(pair.mirror, "false");
         // The rest is refused as well, and the user takes the suspension back by removing the field.
-        assert_true(pointer_remove(withdrawn.workload, "/spec/suspend"));
+        assert_true(pointer_remove(withdrawn.workload, train->abi.suspend));
         assert_int_equal(carry(&withdrawn), 1);
-        assert_at(withdrawn.mirror, "/spec/suspend", NULL);
+        assert_suspend(withdrawn.mirror, NULL);
     }
 }
 
@@ -245,16 +263,16 @@ static void what_the_adapter_keeps_back_is_carried_later_and_not_on_record_befor
         for (int theirs = 0; theirs < 2; theirs++) {
             AUTO_PAIR pair = {0};
             make(&pair, WORKLOAD);
-            set(pair.mirror, "/spec/suspend", theirs ? "true" : "false"); // once by the worker's Kueue
+            set_suspend(pair.mirror, theirs ? "true" : "false"); // once by the worker's Kueue
             assert_int_equal(carry(&pair), theirs);
-            set(pair.mirror, "/spec/suspend", "false");
+            set_suspend(pair.mirror, "false");
             assert_int_equal(carry(&pair), 0);
             set(pair.workload, "/spec/selector", "{'z':'2'}");
             assert_int_equal(carry(&pair), 0); // not while it runs
             pods_remain = true;
-            set(pair.workload, "/spec/suspend", "true");
+            set_suspend(pair.workload, "true");
             assert_int_equal(carry(&pair), 1);
-            assert_at(pair.mirror, "/spec/suspend", "true");
+            assert_suspend(pair.mirror, "true");
             assert_at(pair.mirror, "/spec/selector", "{'z':'1'}");
             if (restarted)
                 forget(&pair);
@@ -266,9 +284,9 @@ static void what_the_adapter_keeps_back_is_carried_later_and_not_on_record_befor
                 forget(&pair);
             set(pair.mirror, "/spec/selector", "{'z':'2','flavor':'spot'}");
             assert_int_equal(carry(&pair), theirs ? 0 : 1); // from then on it is as carried as any other
-            set(pair.workload, "/spec/suspend", "false");
+            set_suspend(pair.workload, "false");
             assert_int_equal(carry(&pair), 1);
-            assert_at(pair.mirror, "/spec/suspend", "false");
+            assert_suspend(pair.mirror, "false");
         }
 }
 
@@ -282,7 +300,7 @@ static void a_value_that_the_mirror_has_already_is_put_on_record_with_the_next_c
     for (int i = 0; i < 2; i++)
         assert_int_equal(carry(&pair), 0);
     set(pair.mirror, "/metadata/labels/kueue.x-k8s.io~1queue-name", "'default'");
-    set(pair.mirror, "/spec/suspend", "true");
+    set_suspend(pair.mirror, "true");
     assert_int_equal(carry(&pair), 1);
     assert_true(pair.suspended_in_worker);
     forget(&pair);
@@ -303,7 +321,7 @@ static void a_record_that_somebody_sets_back_is_repaired_and_not_believed(void *
     AUTO_PAIR pair = {0};
     make(&pair, WORKLOAD);
     AUTO_TEXT before = strdup(object_annotation(pair.mirror, MARK_CARRIED));
-    set(pair.workload, "/spec/suspend", "true");
+    set_suspend(pair.workload, "true");
     set(pair.workload, "/metadata/labels/later", "'1'");
     assert_int_equal(carry(&pair), 1);
     AUTO_TEXT carried = strdup(object_annotation(pair.mirror, MARK_CARRIED));
@@ -312,10 +330,10 @@ static void a_record_that_somebody_sets_back_is_repaired_and_not_believed(void *
     assert_int_equal(carry(&pair), 1);
     assert_string_equal(object_annotation(pair.mirror, MARK_CARRIED), carried);
     assert_true(pointer_set(pair.mirror, "/metadata/annotations/wharf.dev~1carried", json_new_string(before)));
-    assert_true(pointer_remove(pair.workload, "/spec/suspend"));
+    assert_true(pointer_remove(pair.workload, train->abi.suspend));
     assert_true(pointer_remove(pair.workload, "/metadata/labels/later"));
     assert_int_equal(carry(&pair), 1);
-    assert_at(pair.mirror, "/spec/suspend", NULL);
+    assert_suspend(pair.mirror, NULL);
     assert_at(pair.mirror, "/metadata/labels/later", NULL);
 }
 
@@ -351,7 +369,7 @@ static void a_record_of_an_earlier_version_is_kept_until_there_is_something_to_c
         "'/metadata/labels/team /spec/replicas /spec/selector'");
     assert_int_equal(carry(&quiet), 0);
     assert_int_equal(carry(&quiet), 0);
-    set(quiet.mirror, "/spec/suspend", "true"); // whoever suspended it, an earlier version resumed it
+    set_suspend(quiet.mirror, "true"); // whoever suspended it, an earlier version resumed it
     assert_int_equal(carry(&quiet), 0);
 }
 
@@ -362,27 +380,27 @@ static void what_somebody_in_the_worker_suspended_is_theirs(void **state) {
         AUTO_PAIR pair = {0};
         make(&pair, WORKLOAD);
         set(pair.mirror, "/metadata/labels/kueue.x-k8s.io~1queue-name", "'default'");
-        set(pair.mirror, "/spec/suspend", "true");
+        set_suspend(pair.mirror, "true");
         assert_true(carry(&pair) <= 1); // the record
         assert_true(pair.suspended_in_worker);
-        assert_at(pair.mirror, "/spec/suspend", "true");
+        assert_suspend(pair.mirror, "true");
         if (restarted)
             forget(&pair);
         set(pair.mirror, "/spec/selector", "{'z':'1','flavor':'spot'}");
         set(pair.mirror, "/spec/replicas", "3");
         assert_int_equal(carry(&pair), 0);
-        set(pair.mirror, "/spec/suspend", "false");
+        set_suspend(pair.mirror, "false");
         if (restarted)
             forget(&pair);
         assert_int_equal(carry(&pair), 0);
         assert_at(pair.mirror, "/spec/replicas", "3");
-        set(pair.mirror, "/spec/suspend", "true"); // evicted
+        set_suspend(pair.mirror, "true"); // evicted
         set(pair.mirror, "/spec/selector", "{'z':'1'}");
         set(pair.mirror, "/spec/replicas", "6");
         if (restarted)
             forget(&pair);
         assert_int_equal(carry(&pair), 0);
-        set(pair.mirror, "/spec/suspend", "false");
+        set_suspend(pair.mirror, "false");
         set(pair.mirror, "/spec/replicas", "4");
         assert_int_equal(carry(&pair), 0);
         // The workload's own value changes, and of that field alone.
@@ -394,14 +412,14 @@ static void what_somebody_in_the_worker_suspended_is_theirs(void **state) {
         assert_int_equal(carry(&pair), 1);
         assert_at(pair.mirror, "/spec/replicas", "8");
         // A user suspends and resumes it while it runs: the host carries both.
-        set(pair.workload, "/spec/suspend", "true");
+        set_suspend(pair.workload, "true");
         assert_int_equal(carry(&pair), 1);
-        assert_at(pair.mirror, "/spec/suspend", "true");
+        assert_suspend(pair.mirror, "true");
         if (restarted)
             forget(&pair);
-        set(pair.workload, "/spec/suspend", "false");
+        set_suspend(pair.workload, "false");
         assert_int_equal(carry(&pair), 1);
-        assert_at(pair.mirror, "/spec/suspend", "false");
+        assert_suspend(pair.mirror, "false");
     }
 }
 
@@ -410,29 +428,85 @@ static void what_waits_in_a_queue_is_not_resumed_by_a_user_who_suspended_it_too(
     AUTO_PAIR pair = {0};
     make(&pair, WORKLOAD);
     set(pair.mirror, "/metadata/labels/kueue.x-k8s.io~1queue-name", "'default'");
-    set(pair.mirror, "/spec/suspend", "true");
+    set_suspend(pair.mirror, "true");
     carry(&pair);
-    set(pair.workload, "/spec/suspend", "true");
+    set_suspend(pair.workload, "true");
     carry(&pair);
-    set(pair.workload, "/spec/suspend", "false");
+    set_suspend(pair.workload, "false");
     carry(&pair);
-    assert_at(pair.mirror, "/spec/suspend", "true");
+    assert_suspend(pair.mirror, "true");
 }
 
 static void what_a_person_suspended_in_the_worker_is_taken_over_by_one_who_suspends_the_workload(void **state) {
     (void)state;
     AUTO_PAIR pair = {0};
     make(&pair, WORKLOAD);
-    set(pair.mirror, "/spec/suspend", "true");
+    set_suspend(pair.mirror, "true");
     carry(&pair);
     assert_true(pair.suspended_in_worker);
-    assert_at(pair.mirror, "/spec/suspend", "true");
-    set(pair.workload, "/spec/suspend", "true");
+    assert_suspend(pair.mirror, "true");
+    set_suspend(pair.workload, "true");
     carry(&pair);
     assert_false(pair.suspended_in_worker);
-    set(pair.workload, "/spec/suspend", "false");
+    set_suspend(pair.workload, "false");
     assert_int_equal(carry(&pair), 1);
-    assert_at(pair.mirror, "/spec/suspend", "false");
+    assert_suspend(pair.mirror, "false");
+}
+
+// Nobody resumes a mirror that another one has suspended meanwhile.
+static void what_resumes_is_only_for_the_mirror_as_seen(void **state) {
+    (void)state;
+    AUTO_PAIR pair = {0};
+    make(&pair, WORKLOAD);
+    set_suspend(pair.workload, "true");
+    assert_int_equal(carry(&pair), 1);
+    set_suspend(pair.workload, "false");
+    AUTO_JSON patch = NULL;
+    assert_int_equal(ask(&pair, false, &patch), WHARF_OK);
+    assert_at(patch, "/metadata/resourceVersion", "'70'");
+}
+
+static void a_suspension_in_the_worker_outlives_the_field_of_the_workload(void **state) {
+    (void)state;
+    AUTO_PAIR pair = {0};
+    make(&pair, WORKLOAD);
+    set_suspend(pair.workload, "false");
+    assert_int_equal(carry(&pair), 1);
+    set_suspend(pair.mirror, "true");
+    carry(&pair);
+    assert_true(pair.suspended_in_worker);
+    assert_true(pointer_remove(pair.workload, train->abi.suspend));
+    carry(&pair);
+    assert_suspend(pair.mirror, "true");
+}
+
+static void no_other_piece_has_a_suspension_that_was_refused(void **state) {
+    (void)state;
+    AUTO_PAIR pair = {0};
+    make(&pair, WORKLOAD);
+    set_suspend(pair.workload, "true");
+    set(pair.workload, "/metadata/labels/later", "'1'");
+    struct rejections refused = {.n = 0};
+    pair.refused = &refused;
+    for (int asked = 0;; asked++) {
+        AUTO_JSON patch = NULL;
+        assert_int_equal(ask(&pair, false, &patch), WHARF_OK);
+        assert_true((asked == 0) == (patch && pointer_find(patch, train->abi.suspend)));
+        if (!patch)
+            break;
+        rejections_hold(&refused, mirror_patch_hash(patch));
+    }
+}
+
+// The same kind, suspended by an annotation.
+static int annotation_setup(void **state) {
+    (void)state;
+    static wharf_kind given;
+    given = train_given;
+    given.suspend = "/metadata/annotations/example.com~1stop";
+    struct error *error = kind_check(&given, NULL, "wharf.dev/host", &train);
+    error_free(error);
+    return error ? 1 : 0;
 }
 
 int main(void) {
@@ -452,6 +526,10 @@ int main(void) {
         cmocka_unit_test(what_somebody_in_the_worker_suspended_is_theirs),
         cmocka_unit_test(what_waits_in_a_queue_is_not_resumed_by_a_user_who_suspended_it_too),
         cmocka_unit_test(what_a_person_suspended_in_the_worker_is_taken_over_by_one_who_suspends_the_workload),
+        cmocka_unit_test(what_resumes_is_only_for_the_mirror_as_seen),
+        cmocka_unit_test(a_suspension_in_the_worker_outlives_the_field_of_the_workload),
+        cmocka_unit_test(no_other_piece_has_a_suspension_that_was_refused),
     };
-    return cmocka_run_group_tests(tests, train_setup, train_teardown);
+    int failed = cmocka_run_group_tests(tests, train_setup, train_teardown);
+    return failed + cmocka_run_group_tests_name("suspended by an annotation", tests, annotation_setup, train_teardown);
 }

@@ -522,20 +522,6 @@ static void only_mirrors_that_run_are_stopped(void **state) {
     kind_free(kind);
 }
 
-static void the_patch_says_when_and_whose_object_it_is(void **state) {
-    (void)state;
-    struct kind *kind = NULL;
-    assert_null(kind_check(job_kind, NULL, "wharf.dev/host", &kind));
-    AUTO_JSON object = harness_json(MIRROR("", "", ""));
-    struct moment now = {0};
-    assert_true(clock_parse_rfc3339(HARNESS_NOW, &now.wall_ns));
-    AUTO_JSON patch = guard_patch(kind, object, now);
-    AUTO_JSON expected = harness_json("{'metadata':{'uid':'u','annotations':{'wharf.dev/fenced':'" HARNESS_NOW "'}},"
-                                      "'spec':{'suspend':true}}");
-    assert_true(json_equal(patch, expected));
-    kind_free(kind);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(while_the_host_renews_nothing_is_stopped),
@@ -562,7 +548,6 @@ int main(void) {
         cmocka_unit_test(a_longer_time_is_not_written_before_the_host_counts_with_it),
         cmocka_unit_test(a_guard_that_has_not_seen_the_lease_does_not_count),
         cmocka_unit_test(only_mirrors_that_run_are_stopped),
-        cmocka_unit_test(the_patch_says_when_and_whose_object_it_is),
     };
     return cmocka_run_group_tests(tests, harness_load, NULL);
 }

@@ -106,6 +106,33 @@ static void a_suspended_one_is_told_how_it_is_resumed(void **state) {
     end(&desk);
 }
 
+// A text or an annotation that suspends is removed.
+static void each_field_that_suspends_has_its_own_command(void **state) {
+    (void)state;
+    static const struct {
+        const char *suspend, *value, *patch, *command;
+    } rows[] = {
+        {"/spec/suspend", "true", "{'spec':{'suspend':true}}", "{\\\"spec\\\":{\\\"suspend\\\":null}}"},
+        {"/metadata/annotations/example.com~1stop", NULL, "{'metadata':{'annotations':{'example.com/stop':'true'}}}",
+         "{\\\"metadata\\\":{\\\"annotations\\\":{\\\"example.com/stop\\\":null}}}"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct desk desk;
+        begin(&desk);
+        desk.stage.kind->abi.suspend = rows[i].suspend;
+        desk.stage.kind->abi.suspend_value = rows[i].value;
+        submit(&desk, "a");
+        assert_int_equal(stage_patch(&desk.stage, 0, "a", NULL, rows[i].patch), 200);
+        stage_run(&desk.stage, CLOCK_SECOND);
+        assert_int_equal(get(&desk, "/api/v1/workloads/jobs/default/a"), 200);
+        assert_at(&desk, "/suspended", "true");
+        AUTO_TEXT command =
+            text_format("\"kubectl -n default patch jobs.batch a --type=merge -p '%s' # resumes it\"", rows[i].command);
+        assert_at(&desk, "/help/0", command);
+        end(&desk);
+    }
+}
+
 static void create_as(struct desk *desk, const char *name, const char *managed_by) {
     AUTO_TEXT text = text_format("{'metadata':{'name':'%s','namespace':'default'},'spec':{%s'template':{'spec':{"
                                  "'restartPolicy':'Never','containers':[{'name':'c','image':'i'}]}}}}",
@@ -204,6 +231,7 @@ int main(void) {
         cmocka_unit_test(a_list_has_the_reason_of_each_worker_where_none_accepts_a_workload),
         cmocka_unit_test(a_mirror_that_is_gone_after_the_end_is_told_with_the_setting),
         cmocka_unit_test(a_suspended_one_is_told_how_it_is_resumed),
+        cmocka_unit_test(each_field_that_suspends_has_its_own_command),
         cmocka_unit_test(an_object_of_somebody_else_says_whose_it_is),
         cmocka_unit_test(a_kind_has_the_short_names_that_the_management_cluster_knows),
         cmocka_unit_test(kinds_that_do_not_exist_are_not_looked_for_each_time),

@@ -51,6 +51,7 @@ static void what_was_counted_is_printed_under_its_labels(void **state) {
     struct stats *stats = &fake.snapshot.stats;
     stats->placements = 21;
     stats->replacements = 22;
+    stats->unscored = 24;
     stats->conflicts = 23;
     stats->orphans = 24;
     stats->events = 25;
@@ -85,6 +86,7 @@ static void what_was_counted_is_printed_under_its_labels(void **state) {
         "wharf_workloads_set_aside{kind=\"jobs.batch\"} 4",
         "wharf_placements_total 21",
         "wharf_replacements_total 22",
+        "wharf_placements_unscored_total 24",
         "wharf_conflicts_total 23",
         "wharf_orphans_deleted_total 24",
         "wharf_events_recorded_total 25",
@@ -99,7 +101,7 @@ static void what_was_counted_is_printed_under_its_labels(void **state) {
         "wharf_worker_leaving{cluster=\"w2\"} 1",
         "wharf_in_sync 1",
         // NOLINTNEXTLINE(bugprone-suspicious-missing-comma)
-        "wharf_build_info{version=\"" WHARF_VERSION "\",abi=\"1.1\"} 1",
+        "wharf_build_info{version=\"" WHARF_VERSION "\",abi=\"1.2\"} 1",
         "process_resident_memory_bytes 4096",
         "process_cpu_seconds_total 1.5",
         "process_start_time_seconds 1767323045.25",

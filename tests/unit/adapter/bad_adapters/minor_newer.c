@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-#define MINOR 2
+#define MINOR 3
 #include "template.h"

@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-#define MODULE_SIZE (sizeof(wharf_module) - sizeof(void *))
+#define MODULE_SIZE offsetof(wharf_module, start)
 #include "template.h"

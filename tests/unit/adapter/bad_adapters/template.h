@@ -71,6 +71,24 @@ static const char *start(const wharf_host *services, const wharf_value *settings
 #define START NULL
 #endif
 
+#ifdef SCORES
+wharf_result score(const wharf_call *call, const wharf_value *workload, const wharf_value *pod_sets,
+                   const wharf_value *workers, wharf_value *scores);
+
+wharf_result score(const wharf_call *call, const wharf_value *workload, const wharf_value *pod_sets,
+                   const wharf_value *workers, wharf_value *scores) {
+    (void)call;
+    (void)workload;
+    (void)pod_sets;
+    (void)workers;
+    (void)scores;
+    return WHARF_OK;
+}
+#define SCORE score
+#else
+#define SCORE NULL
+#endif
+
 wharf_result phase(const wharf_call *call, const wharf_value *object, wharf_phase *out);
 
 wharf_result phase(const wharf_call *call, const wharf_value *object, wharf_phase *out) {
@@ -112,4 +130,5 @@ WHARF_EXPORT const wharf_module ENTRY = {
     .host = HOST,
     .settings = SETTINGS,
     .start = START,
+    .score = SCORE,
 };

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares the data of a kind, and the places that its functions ask for, with the CustomResourceDefinition of the
+// kind.
+#include "core/conform/child.h"
+
+#include "core/json/pointer.h"
+
+#include <strings.h>
+
+#define SEGMENT_MAX 256
+
+// Anything may be there.
+static bool is_open(const struct json *schema) {
+    const char *type = json_string_or(json_get(schema, "type"), "object");
+    bool container = strcmp(type, "object") == 0 || strcmp(type, "array") == 0;
+    return json_bool(json_get(schema, "x-kubernetes-preserve-unknown-fields"), false) ||
+           (container && !json_get(schema, "properties") && !json_get(schema, "items") &&
+            !json_get(schema, "additionalProperties"));
+}
+
+// The next segment of a pointer, unescaped; "*" for every child. The rest of the pointer.
+static const char *next_segment(const char *pointer, char out[SEGMENT_MAX], bool *star) {
+    size_t len = 0;
+    const char *at = pointer + 1;
+    *star = at[0] == '*' && (at[1] == '/' || at[1] == '\0');
+    for (; *at != '\0' && *at != '/' && len < SEGMENT_MAX - 1; at++) {
+        bool escaped = *at == '~' && at[1] >= '0' && at[1] <= '2';
+        out[len++] = escaped ? "~/*"[at[1] - '0'] : *at;
+        at += escaped ? 1 : 0;
+    }
+    out[len] = '\0';
+    return at;
+}
+
+// The schema of the field at a pointer. False: the schema has no such field. *out is NULL where anything may be.
+static bool find_field(const struct json *schema, const char *pointer, const struct json **out) {
+    for (*out = schema; *pointer == '/' && *out;) {
+        char segment[SEGMENT_MAX];
+        bool star = false;
+        pointer = next_segment(pointer, segment, &star);
+        const struct json *items = json_get(*out, "items"), *more = json_get(*out, "additionalProperties");
+        const struct json *field = json_get(json_get(*out, "properties"), segment);
+        bool index = star || segment[strspn(segment, "0123456789")] == '\0';
+        if (!field && items && index)
+            field = items;
+        if (!field && !items && json_is(more, JSON_OBJECT))
+            field = more;
+        if (!field && !is_open(*out) && !json_bool(more, false))
+            return false;
+        *out = field;
+    }
+    return true;
+}
+
+// -- the comparison --
+
+struct crd_check {
+    struct run *run;
+    const wharf_kind *kind;
+    const struct json *schema; // of one version
+    const char *version;
+};
+
+static bool has_field(const struct crd_check *check, const char *pointer, const struct json **field) {
+    bool known = text_has_prefix(pointer, "/spec") || text_has_prefix(pointer, "/status");
+    *field = NULL;
+    return !known || find_field(check->schema, pointer, field);
+}
+
+// `removed` may name fields of other versions of the API.
+static void check_pointer(const struct crd_check *check, const char *name, const char *pointer, bool may_lack) {
+    const struct json *field = NULL;
+    if (!pointer || has_field(check, pointer, &field))
+        return;
+    if (may_lack)
+        run_warn(check->run, "%s: %s is not in the schema of %s", name, pointer, check->version);
+    else
+        run_report(check->run, RULE_CRD, CALL_LOAD, pointer, "%s: %s is not in the schema of %s", name, pointer,
+                   check->version);
+}
+
+static void check_pointers(const struct crd_check *check, const char *name, const char *const *list, bool may_lack) {
+    for (; list && *list; list++)
+        check_pointer(check, name, *list, may_lack);
+}
+
+// Whether a value can be one of a field with a closed set.
+static void check_value(const struct crd_check *check, const char *name, const char *pointer, const char *value) {
+    const struct json *field = NULL;
+    if (!pointer || !value || !has_field(check, pointer, &field))
+        return;
+    const struct json *allowed = json_get(field, "enum");
+    bool any = !json_is(allowed, JSON_ARRAY);
+    for (const struct json *item = any ? NULL : json_first(allowed); item && !any; item = json_next(item))
+        any = json_is_scalar(item, value);
+    if (!any)
+        run_report(check->run, RULE_CRD, CALL_LOAD, value, "%s: \"%s\" is no value of %s in the schema of %s", name,
+                   value, pointer, check->version);
+}
+
+static void check_changes(const struct crd_check *check, const char *name, const wharf_status_change *change) {
+    for (; change && change->name; change++)
+        if (change->change != WHARF_SET_CONDITION)
+            check_pointer(check, name, change->name, false);
+}
+
+static void check_data(const struct crd_check *check) {
+    const wharf_kind *kind = check->kind;
+    check_pointer(check, "managed_by", kind->managed_by, false);
+    check_pointer(check, "suspend", kind->suspend, false);
+    check_value(check, "suspend_value", kind->suspend, kind->suspend_value);
+    for (const wharf_carried *carried = kind->carried; carried && carried->pointer; carried++)
+        check_pointer(check, "carried", carried->pointer, false);
+    check_pointers(check, "removed", kind->removed, true);
+    for (const wharf_pods *pods = kind->pods; pods && pods->templates; pods++) {
+        check_pointer(check, "pods.templates", pods->templates, false);
+        check_pointers(check, "pods.counts", pods->counts, false);
+        check_pointer(check, "pods.fallback", pods->fallback, false);
+    }
+    for (const wharf_phase_rule *rule = kind->phases; rule && rule->pointer; rule++) {
+        check_pointer(check, "phases", rule->pointer, false);
+        check_value(check, "phases", rule->pointer, rule->value);
+        for (const char *const *value = rule->values; value && *value; value++)
+            check_value(check, "phases", rule->pointer, *value);
+    }
+    check_pointers(check, "status_removed", kind->status_removed, true);
+    check_pointer(check, "observed_generation", kind->observed_generation, false);
+    check_pointer(check, "finished_at", kind->finished_at, false);
+    check_changes(check, "suspended_status", kind->suspended_status);
+    check_changes(check, "resumed_status", kind->resumed_status);
+    check_changes(check, "gave_up_status", kind->gave_up_status);
+}
+
+// -- status fields with a meaning in the worker only --
+
+static bool is_of_worker(const char *name) {
+    static const char *const names[] = {"node",  "nodes",  "nodeName", "nodeNames", "hostIP",   "hostIPs",
+                                        "podIP", "podIPs", "podName",  "podNames",  "address",  "addresses",
+                                        "ip",    "ips",    "uid",      "uids",      "endpoint", "endpoints"};
+    bool any = false;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        any |= strcasecmp(name, names[i]) == 0;
+    return any;
+}
+
+static bool is_removed(const wharf_kind *kind, const char *pointer) {
+    bool any = false;
+    for (const char *const *removed = kind->status_removed; removed && *removed; removed++)
+        any |= pointer_matches(*removed, pointer);
+    return any;
+}
+
+static void warn_copied(struct run *run, const wharf_kind *kind, struct buffer *at, const struct json *schema) {
+    size_t len = at->len;
+    const struct json *items = json_get(schema, "items"), *more = json_get(schema, "additionalProperties");
+    const struct json *below = items ? items : more;
+    for (const struct json *field = json_first(json_get(schema, "properties")); field; field = json_next(field)) {
+        if (!pointer_append(at, json_key(field)))
+            return;
+        bool removed = is_removed(kind, at->data);
+        if (!removed && is_of_worker(json_key(field)))
+            run_warn(run, "%s is copied: if it has a meaning in the worker only, name it in `status_removed`",
+                     at->data);
+        if (!removed)
+            warn_copied(run, kind, at, field);
+        buffer_truncate(at, len);
+    }
+    if (json_is(below, JSON_OBJECT) && buffer_text(at, "/*") && !is_removed(kind, at->data))
+        warn_copied(run, kind, at, below);
+    buffer_truncate(at, len);
+}
+
+// -- the definition --
+
+static const struct json *version_named(const struct json *crd, const char *name) {
+    return json_find_item(json_path(crd, "spec", "versions", NULL), "name", name);
+}
+
+static void check_version(struct run *run, const wharf_kind *kind, const struct json *crd, const char *name) {
+    const struct json *version = version_named(crd, name);
+    if (!version || !json_bool(json_get(version, "served"), true)) {
+        run_report(run, RULE_CRD, CALL_LOAD, name, "versions: %s is %s", name,
+                   version ? "not served" : "not in the definition");
+        return;
+    }
+    bool has = json_path(version, "subresources", "status", NULL);
+    bool without = (kind->flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) != 0;
+    if (has == without)
+        run_report(run, RULE_CRD, CALL_LOAD, "flags",
+                   has ? "flags: %s has a status subresource, and WHARF_KIND_NO_STATUS_SUBRESOURCE is set"
+                       : "flags: %s has no status subresource, and WHARF_KIND_NO_STATUS_SUBRESOURCE is not set",
+                   name);
+    const struct json *schema = json_path(version, "schema", "openAPIV3Schema", NULL);
+    const struct crd_check check = {run, kind, schema, name};
+    AUTO_BUFFER(at, 4096);
+    check_data(&check);
+    if (buffer_text(&at, "/status"))
+        warn_copied(run, kind, &at, json_path(schema, "properties", "status", NULL));
+}
+
+static bool is_named(const struct json *crd, const char *key, const char *value) {
+    return text_equal(json_string(json_path(crd, "spec", "names", key, NULL)), value);
+}
+
+// Of the same kind and group, or else of the same kind or plural.
+static const struct json *definition_of(const struct documents *crds, const wharf_kind *kind) {
+    const struct json *like = NULL;
+    for (size_t i = 0; i < crds->count; i++) {
+        const struct json *crd = crds->list[i].value;
+        bool group = text_equal(json_string(json_path(crd, "spec", "group", NULL)), kind->group);
+        if (!text_equal(json_string(json_get(crd, "kind")), "CustomResourceDefinition"))
+            continue;
+        if (group && is_named(crd, "kind", kind->kind))
+            return crd;
+        if (is_named(crd, "kind", kind->kind) || is_named(crd, "plural", kind->plural))
+            like = crd;
+    }
+    return like;
+}
+
+static void check_name(struct run *run, const char *field, const char *given, const struct json *expected) {
+    const char *name = json_string_or(expected, "");
+    if (strcmp(given, name) != 0)
+        run_report(run, RULE_CRD, CALL_LOAD, field, "%s: found \"%s\", and the definition has \"%s\"", field, given,
+                   name);
+}
+
+void crd_check(struct run *run, const struct tested *tested, const struct documents *crds) {
+    const wharf_kind *kind = &tested->kind.abi;
+    const struct json *crd = definition_of(crds, kind);
+    if (!crd) {
+        run_warn(run, "--crd has no definition of the kind");
+        return;
+    }
+    check_name(run, "group", kind->group, json_path(crd, "spec", "group", NULL));
+    check_name(run, "kind", kind->kind, json_path(crd, "spec", "names", "kind", NULL));
+    check_name(run, "plural", kind->plural, json_path(crd, "spec", "names", "plural", NULL));
+    if (text_equal(json_string(json_path(crd, "spec", "scope", NULL)), "Cluster"))
+        run_report(run, RULE_CRD, CALL_LOAD, "scope", "the objects have no namespace, and workloads have one");
+    for (const char *const *version = kind->versions; *version; version++)
+        check_version(run, kind, crd, *version);
+}
+
+// Places that the functions asked for: a version in which the place is suffices.
+void crd_check_places(struct run *run, const struct tested *tested, const struct documents *crds) {
+    const wharf_kind *kind = &tested->kind.abi;
+    const struct board_places *places = &run->board->places[tested->index % BOARD_KINDS];
+    const struct json *crd = definition_of(crds, kind);
+    for (size_t i = 0; crd && i < places->count; i++) {
+        bool any = false;
+        for (const char *const *version = kind->versions; *version && !any; version++) {
+            const struct json *found = version_named(crd, *version), *field = NULL;
+            const struct crd_check check = {run, kind, json_path(found, "schema", "openAPIV3Schema", NULL), *version};
+            any = found && has_field(&check, places->list[i].pointer, &field);
+        }
+        if (!any)
+            run_warn(run, "a function asks for %s, which is in the schema of no version", places->list[i].pointer);
+    }
+}

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The settings in examples/generic, with objects as the kinds' controllers write them: phases, pods and suspension as
+`wharf plan` shows them, and the conformance test.
+
+    generic_kinds_test.py BUILD_FOLDER [unittest arguments]
+
+Needs BUILD_FOLDER/wharf and BUILD_FOLDER/adapters/generic.so.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build")
+WHARF = os.path.join(BUILD, "wharf")
+ADAPTERS = os.path.join(BUILD, "adapters")
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+EXAMPLES = os.path.join(ROOT, "examples", "generic")
+
+HEAD = """apiVersion: wharf.dev/v1alpha1
+kind: HostConfiguration
+management: {kubeconfig: mgmt.kubeconfig}
+workers: [{name: w1, kubeconfig: w1.kubeconfig}]
+adapters:
+  directory: %s
+  enabled:
+  - name: generic
+    settings:
+""" % ADAPTERS
+
+
+def text_of(name):
+    with open(os.path.join(EXAMPLES, name + ".yaml"), encoding="utf-8") as source:
+        return source.read()
+
+
+def pod_spec(name, cpu="1"):
+    return {"containers": [{"name": name, "image": name, "resources": {"requests": {"cpu": cpu}}}]}
+
+
+def condition(kind, status, **more):
+    return {"type": kind, "status": status, "lastTransitionTime": "2026-03-01T12:00:00Z", **more}
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="generic_kinds.", dir=BUILD)
+        os.chmod(self.folder, 0o755)
+
+    def tearDown(self):
+        shutil.rmtree(self.folder)
+
+    def path(self, name, text):
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(text)
+        return path
+
+    def plan(self, name, change, *objects):
+        """What `wharf plan` says of each object, by the settings of this name after `change` of their text."""
+        config = self.path("wharf.yaml", HEAD + re.sub("^(?=.)", "      ", change(text_of(name)), flags=re.MULTILINE))
+        documents = self.path("objects.yaml", "\n---\n".join(json.dumps(each) for each in objects))
+        done = subprocess.run([WHARF, "plan", "--config", config, "-f", documents], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=240, check=False)
+        self.assertEqual(done.stderr, "", done.stdout)
+        found = re.split(r"^---\n(?=# \w+ default/a )", done.stdout, flags=re.MULTILINE)[1:]
+        self.assertEqual(len(found), len(objects), done.stdout)
+        return found
+
+    def phases(self, name, api, kind, *rows, change=lambda text: text):
+        """`rows`: the status, its phase, and more of the object, if it is suspended."""
+        objects = [{"apiVersion": api, "kind": kind, "metadata": {"name": "a", "namespace": "default", "annotations": {
+            "example.com/managed-by": "wharf.dev/host", **annotations}}, "spec": spec, "status": status}
+                   for status, _, annotations, spec in rows]
+        found = [re.search("^# phase: (.*)", each, re.MULTILINE)[1] for each in self.plan(name, change, *objects)]
+        self.assertEqual(found, [phase for _, phase, _, _ in rows])
+
+    def pods(self, name, change=lambda text: text, **more):
+        """The pods of an object, as "COUNT NAME"."""
+        found, = self.plan(name, change, {"metadata": {"name": "a", "namespace": "default", "annotations": {
+            "example.com/managed-by": "wharf.dev/host"}}, **more})
+        return [f"{count} {pod}" for count, pod in re.findall(r"^# pods: (\d+): (\w+)", found, re.MULTILINE)]
+
+
+class Kinds(Case):
+    def test_every_example_passes_the_conformance_test(self):
+        for name in sorted(each[:-len(".yaml")] for each in os.listdir(EXAMPLES)):
+            with self.subTest(name=name):
+                done = subprocess.run([WHARF, "adapter", "test", os.path.join(ADAPTERS, "generic.so"), "--settings",
+                                       os.path.join(EXAMPLES, name + ".yaml")], stdin=subprocess.DEVNULL, capture_output=True,
+                                      text=True, timeout=600, check=False)
+                self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+                self.assertIn(", 0 findings", done.stdout)
+
+    def test_the_leader_worker_set_is_that_of_the_documentation(self):
+        with open(os.path.join(ROOT, "docs", "generic.md"), encoding="utf-8") as source:
+            text = source.read()
+        described = next(each for each in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL) if "LeaderWorkerSet" in each)
+        group = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "metadata": {
+            "name": "a", "namespace": "default", "annotations": {"example.com/managed-by": "wharf.dev/host"}},
+                 "spec": {"replicas": 2, "leaderWorkerTemplate": {"size": 3, "workerTemplate": {"spec": pod_spec("worker")}}},
+                 "status": {"conditions": [condition("Progressing", "True")]}}
+        found = [self.plan("leaderworkerset", lambda text, each=each: each or text, group) for each in (described, None)]
+        self.assertEqual(*found)
+
+    def test_conditions_of_volcano_have_no_type(self):
+        api, kind = "batch.volcano.sh/v1alpha1", "Job"
+
+        def status(*phases):
+            return {"state": {"phase": phases[-1], "lastTransitionTime": "2026-03-01T12:00:09Z"}, "minAvailable": 2,
+                    "conditions": [{"status": each, "lastTransitionTime": "2026-03-01T12:00:09Z"} for each in phases]}
+        rows = [(status("Pending"), "Pending, Pending", {}, {}), (status("Pending", "Running"), "Active", {}, {}),
+                (status("Pending", "Running", "Restarting"), "Pending, Restarting", {}, {}),
+                (status("Running", "Completing", "Completed"), "Succeeded", {}, {}),
+                (status("Running", "Terminating", "Terminated"), "Failed", {}, {}),
+                (status("Running", "Aborting", "Aborted"), "Suspended, Aborted", {}, {})]
+        self.phases("volcano-job", api, kind, *rows)
+        self.assertEqual(self.pods("volcano-job", apiVersion=api, kind=kind, spec={"tasks": [
+            {"name": "ps", "replicas": 2, "template": {"spec": pod_spec("ps")}},
+            {"name": "worker", "replicas": 5, "template": {"spec": pod_spec("worker")}}]}), ["2 ps", "5 worker"])
+
+    def test_the_phase_of_a_flyte_workflow_is_a_number(self):
+        api, kind = "flyte.lyft.com/v1alpha1", "FlyteWorkflow"
+        error = {"code": "USER:Error", "message": "a task failed", "kind": "USER"}
+        rows = [({"phase": 0}, "Pending", {}, {}), ({"phase": 1, "startedAt": "2026-03-01T12:00:00Z"}, "Active", {}, {}),
+                ({"phase": 4, "error": error}, "Active", {}, {}), ({"phase": 7, "error": error}, "Active", {}, {}),
+                ({"phase": 3, "stoppedAt": "2026-03-01T12:00:09Z"}, "Succeeded", {}, {}),
+                ({"phase": 6, "stoppedAt": "2026-03-01T12:00:09Z"}, "Failed", {}, {}),
+                ({"phase": 5, "error": error, "stoppedAt": "2026-03-01T12:00:09Z"}, "Failed: a task failed", {}, {})]
+        self.phases("flyteworkflow", api, kind, *rows)
+        self.assertEqual(self.pods("flyteworkflow", apiVersion=api, kind=kind, tasks={
+            "a": {"type": "container", "k8sPod": {"podSpec": pod_spec("train")}}, "b": {"type": "python", "container": {}}}),
+                         ["1 train"])
+
+    def test_an_inference_service_is_stopped_by_an_annotation(self):
+        api, kind = "serving.kserve.io/v1beta1", "InferenceService"
+        ready = {"conditions": [condition("PredictorReady", "True"), condition("Ready", "True"), condition("Stopped", "False")]}
+        starting = {"conditions": [condition("PredictorReady", "False", reason="MinimumReplicasUnavailable"),
+                                   condition("Ready", "False"), condition("Stopped", "False")]}
+        routing = {"conditions": [condition("PredictorReady", "True"), condition("Ready", "False")]}
+        stopped = {"conditions": [condition("Stopped", "True", reason="Stopped"), condition("Ready", "False"),
+                                  condition("PredictorReady", "False", reason="Stopped")]}
+        stop = "serving.kserve.io/stop"
+        rows = [(ready, "Active", {}, {}), (starting, "Pending", {}, {}), (routing, "Active", {}, {}),
+                (stopped, "Suspended, Stopped", {stop: "true"}, {}), (stopped, "Suspended, Stopped", {stop: "True"}, {}),
+                (stopped, "Pending", {stop: "false"}, {}), ({}, "Suspended", {stop: "TRUE"}, {}), ({}, "Pending", {}, {})]
+        self.phases("inferenceservice", api, kind, *rows)
+        spec = {"predictor": {"minReplicas": 2, "maxReplicas": 4, **pod_spec("model")},
+                "transformer": {"minReplicas": 3, **pod_spec("before")}}
+        self.assertEqual(self.pods("inferenceservice", apiVersion=api, kind=kind, spec=spec), ["2 model", "3 before"])
+        plan, = self.plan("inferenceservice", lambda text: text, {"apiVersion": api, "kind": kind, "metadata": {
+            "name": "a", "namespace": "default", "annotations": {"example.com/managed-by": "wharf.dev/host", stop: "true"}},
+            "spec": spec})
+        self.assertIn("# suspended: by /metadata/annotations/serving.kserve.io~1stop", plan)
+        self.assertIn("reason: Stopped", plan)
+
+    def test_a_spark_application_has_many_states(self):
+        api, kind = "sparkoperator.k8s.io/v1beta2", "SparkApplication"
+
+        def status(state):
+            return {"applicationState": {"state": state}, "executionAttempts": 1, "terminationTime": "2026-03-01T12:00:09Z"}
+        suspended = {"suspend": True}
+        rows = [(status(state), f"{phase}, {state}", {}, spec) for state, phase, spec in (
+            ("SUBMITTED", "Pending", {}), ("SUBMISSION_FAILED", "Pending", {}), ("PENDING_RERUN", "Pending", {}),
+            ("RESUMING", "Pending", {}), ("SUSPENDED", "Suspended", suspended), ("SUSPENDED", "Pending", {}),
+            ("COMPLETED", "Succeeded", {}), ("FAILED", "Failed", {}))]
+        rows += [(status(state), f"Active, {state}", {}, spec) for state, spec in (
+            ("RUNNING", {}), ("SUCCEEDING", {}), ("RUNNING", suspended), ("SUSPENDING", suspended))]
+        self.phases("sparkapplication", api, kind, *rows)
+        self.assertEqual(self.pods("sparkapplication", apiVersion=api, kind=kind, spec={
+            "driver": {"template": {"spec": pod_spec("driver")}}, "executor": {"instances": 4, "template": {"spec": pod_spec("executor")}}}),
+                         ["1 driver", "4 executor"])
+
+    def test_a_group_of_leader_and_workers_counts_the_leader(self):
+        api, kind, name = "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "leaderworkerset"
+        rows = [({"conditions": [condition("Available", "False"), condition("Progressing", "True")]}, "Pending", {}, {}),
+                ({"conditions": [condition("Progressing", "True"), condition("UpdateInProgress", "True")]}, "Active", {}, {}),
+                ({"conditions": [condition("Available", "True"), condition("Progressing", "False")]}, "Active", {}, {})]
+        self.phases(name, api, kind, *rows)
+        template = {"size": 4, "workerTemplate": {"spec": pod_spec("worker")}}
+        spec = {"replicas": 3, "leaderWorkerTemplate": template}
+        self.assertEqual(self.pods(name, apiVersion=api, kind=kind, spec=spec), ["3 worker", "9 worker"])
+        template["leaderTemplate"] = {"spec": pod_spec("leader")}
+        self.assertEqual(self.pods(name, apiVersion=api, kind=kind, spec=spec), ["3 leader", "9 worker"])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])
