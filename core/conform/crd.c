@@ -57,22 +57,35 @@ static bool find_field(const struct json *schema, const char *pointer, const str
 struct crd_check {
     struct run *run;
     const wharf_kind *kind;
-    const struct json *schema; // of one version
+    const struct json *crd, *schema; // of one version
     const char *version;
 };
 
-static bool has_field(const struct crd_check *check, const char *pointer, const struct json **field) {
-    bool known = text_has_prefix(pointer, "/spec") || text_has_prefix(pointer, "/status");
-    *field = NULL;
-    return !known || find_field(check->schema, pointer, field);
+static const struct json *version_named(const struct json *crd, const char *name) {
+    return json_find_item(json_path(crd, "spec", "versions", NULL), "name", name);
 }
 
-// `removed` may name fields of other versions of the API.
+static bool has_field(const struct json *schema, const char *pointer, const struct json **field) {
+    bool known = text_has_prefix(pointer, "/spec") || text_has_prefix(pointer, "/status");
+    *field = NULL;
+    return !known || find_field(schema, pointer, field);
+}
+
+static bool is_in_a_version(const wharf_kind *kind, const struct json *crd, const char *pointer) {
+    bool any = false;
+    for (const char *const *version = kind->versions; *version && !any; version++) {
+        const struct json *found = version_named(crd, *version), *field = NULL;
+        any = found && has_field(json_path(found, "schema", "openAPIV3Schema", NULL), pointer, &field);
+    }
+    return any;
+}
+
+// A field that only some versions of the API have is read as absent in the others.
 static void check_pointer(const struct crd_check *check, const char *name, const char *pointer, bool may_lack) {
     const struct json *field = NULL;
-    if (!pointer || has_field(check, pointer, &field))
+    if (!pointer || has_field(check->schema, pointer, &field))
         return;
-    if (may_lack)
+    if (may_lack || is_in_a_version(check->kind, check->crd, pointer))
         run_warn(check->run, "%s: %s is not in the schema of %s", name, pointer, check->version);
     else
         run_report(check->run, RULE_CRD, CALL_LOAD, pointer, "%s: %s is not in the schema of %s", name, pointer,
@@ -87,7 +100,7 @@ static void check_pointers(const struct crd_check *check, const char *name, cons
 // Whether a value can be one of a field with a closed set.
 static void check_value(const struct crd_check *check, const char *name, const char *pointer, const char *value) {
     const struct json *field = NULL;
-    if (!pointer || !value || !has_field(check, pointer, &field))
+    if (!pointer || !value || !has_field(check->schema, pointer, &field))
         return;
     const struct json *allowed = json_get(field, "enum");
     bool any = !json_is(allowed, JSON_ARRAY);
@@ -172,10 +185,6 @@ static void warn_copied(struct run *run, const wharf_kind *kind, struct buffer *
 
 // -- the definition --
 
-static const struct json *version_named(const struct json *crd, const char *name) {
-    return json_find_item(json_path(crd, "spec", "versions", NULL), "name", name);
-}
-
 static void check_version(struct run *run, const wharf_kind *kind, const struct json *crd, const char *name) {
     const struct json *version = version_named(crd, name);
     if (!version || !json_bool(json_get(version, "served"), true)) {
@@ -191,7 +200,7 @@ static void check_version(struct run *run, const wharf_kind *kind, const struct 
                        : "flags: %s has no status subresource, and WHARF_KIND_NO_STATUS_SUBRESOURCE is not set",
                    name);
     const struct json *schema = json_path(version, "schema", "openAPIV3Schema", NULL);
-    const struct crd_check check = {run, kind, schema, name};
+    const struct crd_check check = {run, kind, crd, schema, name};
     AUTO_BUFFER(at, 4096);
     check_data(&check);
     if (buffer_text(&at, "/status"))
@@ -246,14 +255,7 @@ void crd_check_places(struct run *run, const struct tested *tested, const struct
     const wharf_kind *kind = &tested->kind.abi;
     const struct board_places *places = &run->board->places[tested->index % BOARD_KINDS];
     const struct json *crd = definition_of(crds, kind);
-    for (size_t i = 0; crd && i < places->count; i++) {
-        bool any = false;
-        for (const char *const *version = kind->versions; *version && !any; version++) {
-            const struct json *found = version_named(crd, *version), *field = NULL;
-            const struct crd_check check = {run, kind, json_path(found, "schema", "openAPIV3Schema", NULL), *version};
-            any = found && has_field(&check, places->list[i].pointer, &field);
-        }
-        if (!any)
+    for (size_t i = 0; crd && i < places->count; i++)
+        if (!is_in_a_version(kind, crd, places->list[i].pointer))
             run_warn(run, "a function asks for %s, which is in the schema of no version", places->list[i].pointer);
-    }
 }

@@ -69,9 +69,8 @@ def build(author, language, variable, compiler, path, kind):
 def what_it_does(author, folder, full):
     """The mirrors and statuses of the objects in the directory; `make test` passes, for one of the languages."""
     if full:
-        kit_knows = "--crd" in author.must("wharf adapter test --help", folder)
-        output = author.must("make -s test" if kit_knows else "wharf adapter test ./guessed.so --objects objects", folder)
-        if ", 0 findings\n" not in output:
+        output = author.must("make -s test", folder)
+        if not re.search(r", 0 findings(, \d+ warnings)?\n", output):
             raise Wrong(output)
     with open(f"{folder}/wharf.yaml", "w", encoding="utf-8") as file:
         file.write(CONFIG % {"work": author.work} + "adapters: {directory: ., enabled: [{name: guessed}]}\n")
