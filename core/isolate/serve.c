@@ -73,6 +73,8 @@ static bool answer(struct isolate *isolate, struct call_received *received) {
     struct call_answer said = {.phase.size = sizeof(wharf_phase)};
     isolate_watch(received->kind, received->function, received->documents);
     said.result = invoke(isolate, &call, received, &said.phase);
+    if (call.failure == WHARF_RETRY) // a service had no memory
+        isolate_die(isolate, "more than %zu MiB of memory", isolate->limits.memory >> 20);
     isolate_tell_reads(&said);
     said.reason = call.answer.reason;
     said.message = call.answer.message;

@@ -62,8 +62,9 @@ class Farm:
         return until(f"{self.full(name)} has an Event AdapterFailed", look)[-1]
 
     @property
-    def is_paused(self):
-        return f"{self.kind.plural}.{self.kind.group}" in self.stage.paused()
+    def has_paused(self):
+        """A pause lasts a minute, and may be over on a slow machine."""
+        return self.stage.logged(rf"the kinds of adapter {self.name} are paused")
 
     def wrong_mirrors(self):
         """Mirrors that were created twice, and those of unfinished objects that were deleted."""

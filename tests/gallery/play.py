@@ -112,17 +112,17 @@ class Play:
         for farm in farms:
             with self.blame(farm.name):
                 if farm.member.until:   # the pause may come before the end of the call is told
-                    until(f"the kind of {farm.name} pauses", lambda farm=farm: farm.is_paused)
+                    until(f"the kind of {farm.name} pauses", lambda farm=farm: farm.has_paused)
                 else:
                     self._check_note(farm, "first" if farm.member.follows else "bad-0")
                     self._check_back(farm)
         paused = [farm for farm in farms if farm.member.said and not farm.member.calls and not farm.member.until]
         for farm in paused:
-            farm.make_bad(self.client, "bad-1")
-            farm.make_bad(self.client, "bad-2")
+            for name in ("bad-1", "bad-2", "bad-3"):    # three within a minute, whenever the first one was
+                farm.make_bad(self.client, name)
         for farm in paused:
             with self.blame(farm.name):
-                self._check_pause(farm)
+                until(f"the kind of {farm.name} pauses", lambda farm=farm: farm.has_paused)
 
     def _check_note(self, farm, name):
         if farm.member.said:
@@ -138,11 +138,6 @@ class Play:
         self.back[farm.name] = time.monotonic() - began
         until(f"{farm.full('good-1')} is done", lambda: farm.status(self.client, "good-1").get("state") == "done")
 
-    def _check_pause(self, farm):
-        for name in ("bad-1", "bad-2"):
-            farm.await_failure(self.client, name)
-        until(f"the kind of {farm.name} pauses", lambda: farm.is_paused)
-
     def _check_states(self):
         """What `wharf status` says of each adapter."""
         text = self.stage.wharf("status", "adapters")
@@ -154,7 +149,7 @@ class Play:
             if member.where == "load":
                 expected = rf"\bnotLoaded\b.*({member.said})"
             elif member.said and not member.calls:
-                expected = rf"\b(paused|down|starting)\b.*({member.said})"
+                expected = rf"\b(paused|down|starting|active)\b.*({member.said})"    # active: the pause is over
             else:
                 expected = r"\b(active|busy|down|starting)\b"
             if not re.search(expected, row):

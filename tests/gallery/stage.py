@@ -139,11 +139,6 @@ class Stage:
                   for bound in ("+Inf", seconds)]
         return counts[0] - counts[1]
 
-    def paused(self):
-        """Kinds that pause."""
-        found = re.findall(r'(?m)^wharf_kind_paused{cluster="management",kind="([^"]*)"} 1$', self.fetch("/metrics")[1])
-        return set(found)
-
     def _end_group(self, child):
         """Also what adapters have left behind."""
         try:

@@ -168,8 +168,10 @@ static void memory_has_a_limit(void **state) {
     enum call_trouble trouble;
     char reason[CALL_TROUBLE_MAX];
     stage_begin(&stage, "bad_adapters/acts.so", true);
-    assert_int_equal(ask(&stage, "{\"spec\":{\"act\":\"hog\"}}", &trouble, reason), WHARF_RETRY); // as without memory
-    assert_int_equal(trouble, CALL_FINE);
+    assert_int_equal(ask(&stage, "{\"spec\":{\"act\":\"hog\"}}", &trouble, reason), WHARF_RETRY);
+    assert_int_equal(trouble, CALL_BROKEN);
+    assert_string_equal(reason, "more than 256 MiB of memory");
+    stage_await_run(&stage, 2);
     assert_int_equal(ask(&stage, "{\"spec\":{}}", &trouble, reason), WHARF_OK);
     stage_end(&stage);
 }
