@@ -119,7 +119,8 @@ struct error *sandbox_limits(const struct sandbox_limits *limits, struct problem
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return error_new(ERROR_IO, "cannot give up new privileges: %s", strerror(errno));
     TRY(limit_to(RLIMIT_CORE, "core dumps", 0));
-    TRY(limit_to(RLIMIT_FSIZE, "the size of files", 0));
+    if (!SANDBOX_SANITIZED) // a sanitizer's report may go to a file
+        TRY(limit_to(RLIMIT_FSIZE, "the size of files", 0));
     TRY(limit_to(RLIMIT_NPROC, "processes", 0));
     TRY(limit_to(RLIMIT_MEMLOCK, "locked memory", 0));
     TRY(limit_to(RLIMIT_NOFILE, "descriptors", DESCRIPTORS));

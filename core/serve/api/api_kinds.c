@@ -157,7 +157,7 @@ struct mirror_question {
 static void find_mirror(void *arg, struct engine *engine, struct moment now) {
     (void)now;
     struct mirror_question *question = arg;
-    struct mirror_view view;
+    struct mirror_view view = {.finished = false};
     struct api_mirror *out = question->out;
     question->found = inspect_mirror(engine, question->kind, question->namespace_, question->name, &view);
     out->awaited = question->found == INSPECT_MIRROR_NONE && !view.finished;
