@@ -118,16 +118,17 @@ bool adapter_is_bundled(const struct adapter_wanted *wanted);
 // is out of memory.
 struct error *adapters_load(const struct adapters_options *options, struct problems *problems, struct adapters **out);
 
-// The same while `former`, an earlier table, is in use: loads the wanted adapters that are not loaded yet. `options`
-// are complete: an adapter that is removed or changed there continues unchanged, and `later` gets the difference. If
-// only the list `kinds` of an adapter's settings grew, a second instance from a copy of the file starts for the added
-// items. *out is NULL without new adapters and kinds, or with any problem; else *out begins with the kinds of `former`,
-// and owns `former`. Rejected instances stay in memory.
 struct adapter_reports {
     struct problems *problems;
     struct problems *refused; // kinds made of settings that are rejected alone
     struct buffer *later;     // "adapter job (removed), adapter acme (other settings)"
 };
+
+// The same while `former`, an earlier table, is in use: loads the wanted adapters that are not loaded yet. `options`
+// are complete: an adapter that is removed or changed there continues unchanged, and `later` gets the difference. If
+// only the list `kinds` of an adapter's settings grew, a second instance from a copy of the file starts for the added
+// items. *out is NULL without new adapters and kinds, or with any problem; else *out begins with the kinds of `former`,
+// and owns `former`. Rejected instances stay in memory.
 struct error *adapters_extend(struct adapters *former, const struct adapters_options *options,
                               struct adapter_reports *reports, struct adapters **out);
 
@@ -135,10 +136,10 @@ struct error *adapters_extend(struct adapters *former, const struct adapters_opt
 void adapters_free(struct adapters *adapters);
 void adapters_free_newer(struct adapters *adapters, const struct adapters *kept);
 
+// A copy in the host's own layout, without checks.
+struct error *kind_copy(const wharf_kind *given, struct kind **out);
 // The checks of an adapter's kind (required fields, pointers, sets) without a file: for tests and for kinds built into
 // a program. `managed_by` NULL: the default; `controller_name` as in the config.
-// The copy alone, in the host's own layout, without checks.
-struct error *kind_copy(const wharf_kind *given, struct kind **out);
 struct error *kind_check(const wharf_kind *given, const char *managed_by, const char *controller_name,
                          struct kind **out);
 void kind_free(struct kind *kind);

@@ -23,6 +23,11 @@ void buffer_reset(struct buffer *buffer) {
         buffer->data[0] = '\0';
 }
 
+void buffer_shrink(struct buffer *buffer, size_t kept) {
+    if (buffer->cap > kept)
+        buffer_free(buffer);
+}
+
 // Makes room for `extra` more bytes and the NUL, and returns the end of the content. NULL: over the maximum, or out of
 // memory.
 static char *reserve(struct buffer *buffer, size_t extra) {

@@ -23,6 +23,9 @@ void buffer_free(struct buffer *buffer);
 // Empties the buffer, keeps its memory, and clears `failed`.
 void buffer_reset(struct buffer *buffer);
 
+// Frees the content if it takes more memory than `kept` bytes.
+void buffer_shrink(struct buffer *buffer, size_t kept);
+
 bool buffer_append(struct buffer *buffer, const void *data, size_t len);
 bool buffer_text(struct buffer *buffer, const char *text);
 bool buffer_char(struct buffer *buffer, char c);

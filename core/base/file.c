@@ -93,6 +93,11 @@ char *text_directory(const char *path) {
     return slash == path ? text_format("/") : text_format("%.*s", (int)(slash - path), path);
 }
 
+char *text_own_folder(void) {
+    AUTO_TEXT path = realpath("/proc/self/exe", NULL);
+    return path ? text_directory(path) : NULL;
+}
+
 // -- trust --
 
 #define RECORD_MAX 8192

@@ -104,6 +104,9 @@ char *text_resolve_path(const char *directory, const char *path);
 // The folder part of a path ("." if it has none). NULL when out of memory.
 char *text_directory(const char *path);
 
+// The folder of this program, symlinks resolved. NULL: unknown, see errno.
+char *text_own_folder(void);
+
 // FNV-1a, for detecting changes and for tables with trusted keys: `hash` is TEXT_HASH, or the hash of preceding text.
 #define TEXT_HASH UINT64_C(14695981039346656037)
 uint64_t text_hash(uint64_t hash, const char *text);

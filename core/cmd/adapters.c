@@ -74,16 +74,10 @@ static const struct flag test_flags[] = {
 // Where the kit is, relative to the folder of this program: as built, and as installed.
 static const char *const places[] = {"wharf-conformance", "../libexec/wharf/wharf-conformance"};
 
-// The folder of this program; NULL if unknown.
-static char *own_folder(void) {
-    AUTO_TEXT path = realpath("/proc/self/exe", NULL);
-    return path ? text_directory(path) : NULL;
-}
-
 // Returns only if the kit cannot be run.
 static struct error *run_kit(struct call *call) {
     char **argv = call->rest - 1; // the word before, which becomes the program's name
-    AUTO_TEXT folder = own_folder();
+    AUTO_TEXT folder = text_own_folder();
     if (!folder)
         return error_new(ERROR_IO, "/proc/self/exe: %s; the conformance kit is expected beside it", strerror(errno));
     for (size_t i = 0; i < COUNT(places); i++) {

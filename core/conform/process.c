@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/conform/child.h"
 
+#include "core/base/usage.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -49,15 +51,6 @@ struct crew {
     size_t deaths;  // of children that no skip of a call prevented
     size_t pending; // the finding that has no inputs yet, or SIZE_MAX
 };
-
-// The processor time of a process.
-static int64_t cpu_of(pid_t pid) {
-    clockid_t clock;
-    struct timespec at = {.tv_sec = 0};
-    if (clock_getcpuclockid(pid, &clock) == 0)
-        clock_gettime(clock, &at);
-    return (int64_t)at.tv_sec * CLOCK_SECOND + at.tv_nsec;
-}
 
 static struct error *start(const struct crew *crew, struct child *child) {
     int ends[2];
@@ -152,31 +145,18 @@ static bool read_lines(struct crew *crew, struct child *child) {
     return true;
 }
 
-// Bytes in use by the kernel's count.
-static size_t memory_of(pid_t pid) {
-    AUTO_BUFFER(counts, 256); // pages: size, resident, ...
-    AUTO_TEXT path = text_format("/proc/%d/statm", (int)pid);
-    error_free(path ? text_read_file(path, 256, &counts) : error_no_memory());
-    const char *resident = counts.data ? strchr(counts.data, ' ') : NULL;
-    size_t pages = resident ? strtoull(resident, NULL, 10) : 0;
-    return pages * (size_t)sysconf(_SC_PAGESIZE);
-}
-
 // Whether the main thread of a process waits for something other than the processor.
 static bool sleeps(pid_t pid) {
-    AUTO_BUFFER(stat, 4096); // pid (name) state ...
-    AUTO_TEXT path = text_format("/proc/%d/stat", (int)pid);
-    error_free(path ? text_read_file(path, 4096, &stat) : error_no_memory());
-    const char *end = stat.data ? strrchr(stat.data, ')') : NULL;
-    return end && (end[2] == 'S' || end[2] == 'D');
+    char state = usage_state(pid);
+    return state == 'S' || state == 'D';
 }
 
 // Kills a child after a call that does not return or takes too much memory. A call that is still allocating when the
 // time is up counts as one with too much memory: the speed of allocation depends on the machine.
 static void look_at_call(const struct crew *crew, struct child *child) {
     const struct board *board = crew->board;
-    int64_t cpu = cpu_of(child->pid), now = clock_ticks();
-    size_t memory = memory_of(child->pid);
+    int64_t cpu = usage_cpu_ns(child->pid), now = clock_ticks();
+    size_t memory = usage_memory(child->pid);
     bool changed = child->call != board->calls || board->stage != STAGE_CALL;
     if (changed) {
         child->call = board->calls;

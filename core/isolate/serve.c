@@ -91,11 +91,6 @@ static bool answer(struct isolate *isolate, struct call_received *received) {
     return frame_send(isolate->channel, &isolate->out, CLOCK_NEVER);
 }
 
-static void shrink(struct buffer *buffer) {
-    if (buffer->cap > KEPT)
-        buffer_free(buffer);
-}
-
 // The host asks nothing else.
 static bool is_for_us(const struct isolate *isolate, const struct call_received *received) {
     bool scores = received->function == FUNCTION_SCORE;
@@ -114,7 +109,7 @@ bool isolate_serve(struct isolate *isolate) {
         isolate_die(isolate, "out of memory");
     bool done = answer(isolate, &received);
     call_received_free(&received);
-    shrink(&isolate->in);
-    shrink(&isolate->out);
+    buffer_shrink(&isolate->in, KEPT);
+    buffer_shrink(&isolate->out, KEPT);
     return done;
 }

@@ -19,8 +19,8 @@ struct loading {
 };
 
 struct error *adapter_load(struct loading *loading, struct adapter **out);
-// Adds the error with the adapter's name and the line in the configuration; 0: none.
-void adapter_report(const struct loading *loading, size_t line, struct problems *problems, struct error *error);
+// Adds the error with the adapter's name and the line.
+void adapter_report(const struct loading *loading, struct problems *problems, struct error *error);
 bool adapter_kind_is_same(const struct kind *a, const struct kind *b);
 bool adapter_is_apart(const struct adapters_options *options, const struct adapter_wanted *wanted); // in a process
 void adapter_free(struct adapter *adapter); // NULL is allowed; the shared object stays loaded

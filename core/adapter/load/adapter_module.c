@@ -113,10 +113,10 @@ static struct error *at_setting(struct loading *loading, const wharf_kind *kind,
     return wrong;
 }
 
-void adapter_report(const struct loading *loading, size_t line, struct problems *problems, struct error *error) {
+void adapter_report(const struct loading *loading, struct problems *problems, struct error *error) {
     error = error_wrap(error, "adapter %s", loading->wanted->name);
-    if (line > 0)
-        error = error_wrap(error, "%s:%zu", loading->options->config_path, line);
+    if (loading->line > 0)
+        error = error_wrap(error, "%s:%zu", loading->options->config_path, loading->line);
     problems_add_error(problems, error);
 }
 
@@ -168,7 +168,7 @@ static struct error *refuse_kind(struct loading *loading, struct json *items, st
         return error;
     if (!loading->settings)
         error = error_wrap(error, "%s", loading->wanted->file);
-    adapter_report(loading, loading->line, loading->refused, error);
+    adapter_report(loading, loading->refused, error);
     loading->line = loading->wanted->line;
     loading->settings = false;
     if (item)

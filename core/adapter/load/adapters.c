@@ -102,8 +102,8 @@ static void drop_kind(struct adapter *adapter, size_t index) {
     memmove(adapter->kinds + index, adapter->kinds + index + 1, (adapter->n_kinds - index) * sizeof *adapter->kinds);
 }
 
-// Appends the adapter's own kinds and its scorer.
-static struct error *append_own(struct adapters *table, const struct loading *loading, struct adapter *adapter) {
+// Appends the adapter's own kinds.
+static struct error *append_kinds(struct adapters *table, const struct loading *loading, struct adapter *adapter) {
     for (size_t i = adapter->n_inherited; i < adapter->n_kinds;) {
         struct error *error = check_distinct(table, adapter->kinds[i]);
         if (!error) {
@@ -112,15 +112,17 @@ static struct error *append_own(struct adapters *table, const struct loading *lo
         }
         if (!loading->of_settings)
             return error;
-        adapter_report(loading, loading->wanted->line, loading->refused, error);
+        adapter_report(loading, loading->refused, error);
         drop_kind(adapter, i);
     }
-    const struct scorer *scorer = &adapter->scorer;
     for (size_t i = adapter->n_inherited; i < adapter->n_kinds; i++)
         TRY(append(&table->kinds, &table->n_kinds, &adapter->kinds[i]));
-    // Without kinds of its own, a second instance is not used.
-    bool used = adapter->n_inherited == 0 || adapter->n_kinds > adapter->n_inherited;
-    return used && scorer->score ? append(&table->scorers, &table->n_scorers, &scorer) : NULL;
+    return NULL;
+}
+
+static struct error *append_scorer(struct adapters *table, const struct adapter *adapter) {
+    const struct scorer *scorer = &adapter->scorer;
+    return scorer->score ? append(&table->scorers, &table->n_scorers, &scorer) : NULL;
 }
 
 // For those who ask a running host; out of memory, the log alone has it.
@@ -132,10 +134,10 @@ static void keep_refused(struct adapters *table, const struct adapter_wanted *wa
     }
 }
 
-static void report_adapter(const struct building *to, const struct loading *loading, size_t line, struct error *error) {
+static void report_adapter(const struct building *to, const struct loading *loading, struct error *error) {
     if (error)
         keep_refused(to->table, loading->wanted, error_text(error));
-    adapter_report(loading, line, to->problems, error);
+    adapter_report(loading, to->problems, error);
 }
 
 static void add_later(struct building *to, const char *name, const char *why) {
@@ -204,9 +206,9 @@ static void compare(struct building *to) {
         if (differs)
             add_later(to, adapter->named, differs);
         to->stays[i] = !differs;
-        struct loading loading = {.options = to->options, .wanted = wanted};
         if (error)
-            report_adapter(to, &loading, wanted->line, error);
+            report_adapter(to, &(struct loading){.options = to->options, .wanted = wanted, .line = wanted->line},
+                           error);
     }
 }
 
@@ -226,9 +228,10 @@ static struct error *add_new(struct building *to, struct loading *loading) {
         add_later(to, loading->wanted->name, "a kind of it is still that of a former adapter");
         return NULL;
     }
-    TRY(append_own(to->table, loading, adapter));
+    TRY(append_kinds(to->table, loading, adapter));
     if (adapter->n_kinds == 0 && !adapter->scorer.score) // each was refused
         return NULL;
+    TRY(append_scorer(to->table, adapter));
     TRY(append(&to->table->list, &to->table->count, &adapter));
     adapter = NULL;
     to->changed = true;
@@ -278,9 +281,10 @@ static struct error *add_kinds(struct building *to, size_t index, struct loading
     }
     if (!inherit(former, adapter))
         return error_no_memory();
-    TRY(append_own(to->table, loading, adapter));
-    if (adapter->n_kinds == former->n_kinds)
+    TRY(append_kinds(to->table, loading, adapter));
+    if (adapter->n_kinds == former->n_kinds) // each was refused
         return NULL;
+    TRY(append_scorer(to->table, adapter));
     to->table->list[index] = TAKE(adapter);
     to->changed = true;
     return NULL;
@@ -307,7 +311,7 @@ static struct error *load_all(struct building *to) {
         struct error *error = load_wanted(to, &loading);
         if (error && error->code == ERROR_NO_MEMORY)
             return error;
-        report_adapter(to, &loading, loading.line, error);
+        report_adapter(to, &loading, error);
     }
     return NULL;
 }

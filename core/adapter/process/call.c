@@ -17,10 +17,12 @@ static size_t find_place(const struct places *places, uint64_t serial) {
     return i;
 }
 
-static size_t oldest_place(const struct places *places) {
-    size_t oldest = 0;
-    for (size_t i = 1; i < CALL_PLACES; i++)
-        if (places->list[i].used < places->list[oldest].used)
+// The one used longest ago; an empty one first, unless `full`.
+static size_t oldest_place(const struct places *places, bool full) {
+    size_t oldest = CALL_PLACES;
+    for (size_t i = 0; i < CALL_PLACES; i++)
+        if ((!full || places->list[i].serial) &&
+            (oldest == CALL_PLACES || places->list[i].used < places->list[oldest].used))
             oldest = i;
     return oldest;
 }
@@ -30,38 +32,23 @@ static void empty_place(struct places *places, size_t index) {
     places->list[index] = (struct place){.serial = 0};
 }
 
-// Those used longest ago go until the rest fits; the documents of this call are the newest.
-static size_t oldest_full(const struct places *places) {
-    size_t oldest = CALL_PLACES;
-    for (size_t i = 0; i < CALL_PLACES; i++)
-        if (places->list[i].serial && (oldest == CALL_PLACES || places->list[i].used < places->list[oldest].used))
-            oldest = i;
-    return oldest;
-}
-
-// Before a call, so that none of its own documents goes.
+// Those used longest ago go until the rest fits. Before a call, so that none of its own documents goes.
 static void write_dropped(struct buffer *out, struct places *places) {
-    size_t at = out->len, count = 0;
-    wire_put_u32(out, 0);
+    size_t at = wire_put_later(out), count = 0;
     while (places && places->bytes > CALL_PLACES_BYTES) {
-        size_t oldest = oldest_full(places);
+        size_t oldest = oldest_place(places, true);
         wire_put_u32(out, oldest);
         empty_place(places, oldest);
         count++;
     }
-    uint32_t number = (uint32_t)count;
-    if (!out->failed)
-        memcpy(out->data + at, &number, sizeof number);
+    wire_put_at(out, at, count);
 }
 
 static void write_packed(struct buffer *out, const struct json *value, size_t *len) {
-    size_t at = out->len;
-    wire_put_u32(out, 0);
+    size_t at = wire_put_later(out), begin = out->len;
     out->failed |= !json_pack(value, out);
-    *len = out->failed ? 0 : out->len - at - sizeof(uint32_t);
-    uint32_t number = (uint32_t)*len;
-    if (!out->failed)
-        memcpy(out->data + at, &number, sizeof number);
+    *len = out->failed ? 0 : out->len - begin;
+    wire_put_at(out, at, *len);
 }
 
 static void write_document(struct buffer *out, const struct json *value, struct places *places) {
@@ -77,7 +64,7 @@ static void write_document(struct buffer *out, const struct json *value, struct 
         wire_put_u8(out, DOCUMENT_PLACED);
         wire_put_u8(out, (unsigned)index);
     } else {
-        index = oldest_place(places);
+        index = oldest_place(places, false);
         empty_place(places, index);
         wire_put_u8(out, DOCUMENT_NEW);
         wire_put_u8(out, (unsigned)index);

@@ -26,6 +26,19 @@ void wire_put_u32(struct buffer *out, size_t value) {
     out->failed |= number != value;
 }
 
+size_t wire_put_later(struct buffer *out) {
+    size_t at = out->len;
+    wire_put_u32(out, 0);
+    return at;
+}
+
+void wire_put_at(struct buffer *out, size_t at, size_t value) {
+    uint32_t number = (uint32_t)value;
+    out->failed |= number != value;
+    if (!out->failed)
+        memcpy(out->data + at, &number, sizeof number);
+}
+
 void wire_put_i64(struct buffer *out, int64_t value) {
     buffer_append(out, &value, sizeof value);
 }
@@ -54,12 +67,21 @@ bool wire_fail(struct wire *wire) {
     return false;
 }
 
-static bool take(struct wire *wire, void *out, size_t len) {
-    if (wire->failed || (size_t)(wire->end - wire->at) < len)
-        return wire_fail(wire);
-    memcpy(out, wire->at, len);
+static const char *take_bytes(struct wire *wire, size_t len) {
+    if (wire->failed || (size_t)(wire->end - wire->at) < len) {
+        wire_fail(wire);
+        return NULL;
+    }
+    const char *bytes = wire->at;
     wire->at += len;
-    return true;
+    return bytes;
+}
+
+static bool take(struct wire *wire, void *out, size_t len) {
+    const char *bytes = take_bytes(wire, len);
+    if (bytes)
+        memcpy(out, bytes, len);
+    return bytes;
 }
 
 unsigned wire_u8(struct wire *wire) {
@@ -75,16 +97,6 @@ uint32_t wire_u32(struct wire *wire) {
 int64_t wire_i64(struct wire *wire) {
     int64_t value = 0;
     return take(wire, &value, sizeof value) ? value : 0;
-}
-
-static const char *take_bytes(struct wire *wire, size_t len) {
-    if (wire->failed || (size_t)(wire->end - wire->at) < len) {
-        wire_fail(wire);
-        return NULL;
-    }
-    const char *bytes = wire->at;
-    wire->at += len;
-    return bytes;
 }
 
 const char *wire_bytes(struct wire *wire, size_t *len) {

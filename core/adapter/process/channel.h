@@ -23,6 +23,9 @@ enum frame_type {
 void wire_put_u8(struct buffer *out, unsigned value);
 void wire_put_u32(struct buffer *out, size_t value); // SIZE_MAX fails for values that do not fit
 void wire_put_i64(struct buffer *out, int64_t value);
+// Room for a u32 that is known later, and where it is.
+size_t wire_put_later(struct buffer *out);
+void wire_put_at(struct buffer *out, size_t at, size_t value);
 void wire_put_bytes(struct buffer *out, const void *bytes, size_t len);
 void wire_put_text(struct buffer *out, const char *text); // NULL stays NULL
 

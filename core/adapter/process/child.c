@@ -13,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ABOVE 10                  // descriptors that do not get in the way of the process's own
 #define GRACE_NS (200 * CLOCK_MS) // from the end of the channel to that of the process
 #define LOOK_NS (CLOCK_MS / 5)
 
@@ -22,15 +21,14 @@ static const char *const places[] = {"wharf-adapter", "../libexec/wharf/wharf-ad
 
 static int open_program(const char *path) {
     int fd = open(path, O_PATH | O_CLOEXEC);
-    int high = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, ABOVE) : -1;
+    int high = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, PROCESS_FD_MIN) : -1;
     if (fd >= 0)
         close(fd);
     return high;
 }
 
 struct error *child_program(const char *given, int *out) {
-    AUTO_TEXT self = given ? NULL : realpath("/proc/self/exe", NULL);
-    AUTO_TEXT folder = self ? text_directory(self) : NULL;
+    AUTO_TEXT folder = given ? NULL : text_own_folder();
     *out = given ? open_program(given) : -1;
     if (given && *out < 0)
         return error_new(ERROR_NOT_FOUND, "%s: %s", given, strerror(errno));
@@ -78,7 +76,7 @@ struct error *child_start(int program, int file, struct process_child *out) {
     *out = (struct process_child){.channel = -1, .watch = -1};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return error_new(ERROR_IO, "no socket pair: %s", strerror(errno));
-    int theirs = fcntl(ends[1], F_DUPFD_CLOEXEC, ABOVE), error = errno;
+    int theirs = fcntl(ends[1], F_DUPFD_CLOEXEC, PROCESS_FD_MIN), error = errno;
     close(ends[1]);
     if (theirs >= 0) {
         error = spawn(program, theirs, file, &out->pid);
@@ -140,34 +138,4 @@ void child_end(struct process_child *child, bool grace, char reason[CALL_TROUBLE
     if (child->watch >= 0)
         close(child->watch);
     *child = (struct process_child){.channel = -1, .watch = -1};
-}
-
-int64_t child_cpu_ns(const struct process_child *child) {
-    clockid_t clock;
-    struct timespec used;
-    if (clock_getcpuclockid(child->pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
-        return -1;
-    return (int64_t)used.tv_sec * CLOCK_SECOND + used.tv_nsec;
-}
-
-bool child_wants_core(pid_t pid) {
-    char path[64], state = 0;
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    FILE *file = fopen(path, "re");
-    bool read = file && fscanf(file, "%*d (%*[^)]) %c", &state) == 1; // the name has no bracket: the program set it
-    if (file)
-        fclose(file);
-    return read && state == 'R';
-}
-
-size_t child_memory(pid_t pid) {
-    char path[64], line[128] = "", *end = line;
-    snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
-    FILE *file = fopen(path, "re");
-    bool read = file && fgets(line, sizeof line, file);
-    if (file)
-        fclose(file);
-    if (read)
-        (void)strtoul(line, &end, 10); // the size; then what is resident
-    return (size_t)strtoul(end, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
 }

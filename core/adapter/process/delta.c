@@ -2,6 +2,7 @@
 #include "core/adapter/process/delta.h"
 
 #include "core/base/memory.h"
+#include "core/base/text.h"
 
 #define AHEAD 64 // how far a member is looked for
 #define VALUE_BYTES ((size_t)64 << 20)
@@ -20,14 +21,9 @@ enum edit {
 // -- writing --
 
 static void write_whole(struct buffer *out, const struct json *value) {
-    size_t at = out->len;
-    wire_put_u32(out, 0);
-    if (!json_print(value, out))
-        out->failed = true;
-    if (out->failed)
-        return;
-    uint32_t len = (uint32_t)(out->len - at - sizeof len);
-    memcpy(out->data + at, &len, sizeof len);
+    size_t at = wire_put_later(out), begin = out->len;
+    out->failed |= !json_print(value, out);
+    wire_put_at(out, at, out->len - begin);
 }
 
 static bool is_same_text(const char *a, const char *b) {
@@ -68,8 +64,7 @@ static void put_kept(struct walk *walk) {
 }
 
 static bool has_key_of(const struct json *old, const struct json *child) {
-    const char *key = json_key(child), *other = json_key(old);
-    return key ? is_same_text(key, other) : !other;
+    return text_equal(json_key(old), json_key(child));
 }
 
 // Drops the old children before the one with the child's key, if that is near.

@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/base/thread.h"
+#include "core/base/usage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +59,7 @@ bool process_is_answer(const struct buffer *frame, char reason[CALL_TROUBLE_MAX]
 }
 
 bool process_over_limit(const struct adapter_process *process, int64_t now_ns, char reason[CALL_TROUBLE_MAX]) {
-    int64_t used_ns = child_cpu_ns(&process->child) - process->cpu_ns;
+    int64_t used_ns = usage_cpu_ns(process->child.pid) - process->cpu_ns;
     bool cpu = used_ns >= process->limits.cpu_ns;
     if (cpu)
         snprintf(reason, CALL_TROUBLE_MAX, "more than %lld ms of processor time",
@@ -66,7 +67,7 @@ bool process_over_limit(const struct adapter_process *process, int64_t now_ns, c
     else
         snprintf(reason, CALL_TROUBLE_MAX, "no answer within %lld ms", (long long)(PROCESS_WALL_NS / CLOCK_MS));
     int64_t passed_ns = now_ns - process->since_ns;
-    bool starves = passed_ns < PROCESS_STARVES_NS && child_wants_core(process->child.pid);
+    bool starves = passed_ns < PROCESS_STARVES_NS && usage_state(process->child.pid) == 'R';
     return cpu || (passed_ns >= PROCESS_WALL_NS && !starves);
 }
 
@@ -93,7 +94,7 @@ static enum call_trouble wait_for_answer(struct adapter_process *process, char *
     int64_t until_ns = process->since_ns + (process->patient ? SLICE_NS : PROCESS_WAIT_NS);
     enum frame_state state = frame_receive(process->child.channel, &process->in, until_ns);
     // What was used before does not count: this process may have waited for a core meanwhile.
-    process->cpu_ns = state == FRAME_LATE ? child_cpu_ns(&process->child) : 0;
+    process->cpu_ns = state == FRAME_LATE ? usage_cpu_ns(process->child.pid) : 0;
     while (state == FRAME_LATE && process->patient && !process_over_limit(process, clock_ticks(), reason))
         state = frame_receive(process->child.channel, &process->in, clock_ticks() + SLICE_NS);
     if (state != FRAME_LATE)
@@ -133,7 +134,7 @@ static enum call_trouble ask(struct adapter_process *process, const struct call_
     process->sent = 0;
     int64_t until_ns = process->since_ns + (process->patient ? PROCESS_WALL_NS : PROCESS_WAIT_NS);
     enum frame_state state = frame_send_part(process->child.channel, &process->out, &process->sent, until_ns);
-    process->cpu_ns = state == FRAME_LATE ? child_cpu_ns(&process->child) : 0;
+    process->cpu_ns = state == FRAME_LATE ? usage_cpu_ns(process->child.pid) : 0;
     enum call_trouble trouble = state == FRAME_WHOLE ? wait_for_answer(process, text) : CALL_WAITS;
     if (trouble == CALL_WAITS) {
         snprintf(text, CALL_TROUBLE_MAX, "the adapter's process is busy");
@@ -189,9 +190,16 @@ static bool lock(struct adapter_process *process) {
     return pthread_mutex_timedlock(&process->lock, &until) == 0;
 }
 
+// When the next call may be answered.
+static uint32_t retry_ms(const struct adapter_process *process) {
+    int64_t wait_ns = process->state == PROCESS_DOWN ? process->next_start_ns - clock_ticks() : 0;
+    return BUSY_RETRY_MS + (uint32_t)(clock_later(wait_ns, 0) / CLOCK_MS);
+}
+
 enum call_trouble process_begin(struct adapter_process *process, const struct call_question *question,
-                                struct wire *answer, char *text) {
+                                struct wire *answer, char *text, uint32_t *wait_ms) {
     enum call_trouble trouble = CALL_WAITS;
+    *wait_ms = BUSY_RETRY_MS;
     if (!lock(process)) {
         snprintf(text, CALL_TROUBLE_MAX, "the adapter's process is busy");
         return trouble;
@@ -217,14 +225,11 @@ enum call_trouble process_begin(struct adapter_process *process, const struct ca
     } else {
         say_why(process, text);
     }
-    if (trouble != CALL_FINE)
+    if (trouble != CALL_FINE) {
+        *wait_ms = retry_ms(process);
         pthread_mutex_unlock(&process->lock);
+    }
     return trouble;
-}
-
-static void shrink(struct buffer *buffer) {
-    if (buffer->cap > KEPT)
-        buffer_free(buffer);
 }
 
 void process_end(struct adapter_process *process, const char *garbage) {
@@ -234,17 +239,9 @@ void process_end(struct adapter_process *process, const char *garbage) {
         process_fail(process, false, "garbage as an answer: %s", garbage);
     else if (!apart)
         process_set_state(process, PROCESS_IDLE);
-    shrink(&process->in);
-    shrink(&process->out);
+    buffer_shrink(&process->in, KEPT);
+    buffer_shrink(&process->out, KEPT);
     pthread_mutex_unlock(&process->lock);
-}
-
-uint32_t process_retry_ms(struct adapter_process *process) {
-    if (!lock(process))
-        return BUSY_RETRY_MS;
-    int64_t wait_ns = process->state == PROCESS_DOWN ? process->next_start_ns - clock_ticks() : 0;
-    pthread_mutex_unlock(&process->lock);
-    return BUSY_RETRY_MS + (uint32_t)(clock_later(wait_ns, 0) / CLOCK_MS);
 }
 
 bool adapter_process_state(const struct adapter *adapter, struct adapter_state *out) {
@@ -260,7 +257,7 @@ bool adapter_process_state(const struct adapter *adapter, struct adapter_state *
     out->starts = process->starts;
     out->ends = process->ends;
     out->pid = process->child.pid;
-    out->memory = out->pid ? child_memory(out->pid) : 0;
+    out->memory = out->pid ? usage_memory(out->pid) : 0;
     text_copy(out->last, sizeof out->last, process->last);
     if (process->state == PROCESS_DOWN)
         out->next_start_ns = clock_now().mono_ns + (process->next_start_ns - clock_ticks());
@@ -280,13 +277,9 @@ bool adapter_process_news(const struct adapter *adapter, struct adapter_news *ou
 
 // -- begin and end --
 
-static int duplicate(int fd) {
-    return fcntl(fd, F_DUPFD_CLOEXEC, 10);
-}
-
 static struct error *begin(struct adapter_process *process, const struct process_options *options) {
     process->name = strdup(options->name);
-    process->file = duplicate(options->file);
+    process->file = fcntl(options->file, F_DUPFD_CLOEXEC, PROCESS_FD_MIN);
     process->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (!process->name || !buffer_append(&process->start, options->start, options->start_len))
         return error_no_memory();

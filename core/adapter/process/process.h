@@ -69,12 +69,11 @@ struct error *process_new(const struct process_options *options, struct adapter_
 void process_free(struct adapter_process *process); // ends it; NULL is allowed
 
 // One call, for the code behind a function of a kind. CALL_FINE: `answer` is valid until process_end. Else `text` has
-// the reason (CALL_TROUBLE_MAX), and there is no process_end.
+// the reason (CALL_TROUBLE_MAX), and there is no process_end; with CALL_WAITS the next call may be answered after
+// `wait_ms`.
 struct call_question;
 struct wire;
 enum call_trouble process_begin(struct adapter_process *process, const struct call_question *question,
-                                struct wire *answer, char *text);
+                                struct wire *answer, char *text, uint32_t *wait_ms);
 // `garbage`: what was wrong with the answer, which ends the process; NULL: nothing.
 void process_end(struct adapter_process *process, const char *garbage);
-// With CALL_WAITS: when the next call may be answered, from now on.
-uint32_t process_retry_ms(struct adapter_process *process);

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#define PROCESS_FD_MIN 10                     // descriptors that do not get in the way of the process's own
 #define PROCESS_LATE_MAX 32                   // answers that wait for a second call
 #define PROCESS_LATE_NS (10 * CLOCK_SECOND)   // how long
 #define PROCESS_LATE_BYTES ((size_t)16 << 20) // and how much
@@ -25,9 +26,6 @@ void child_kill(const struct process_child *child);
 // Ends the process, waits for its end, and writes the reason: "signal 11 (Segmentation fault)". `grace`: it is ending
 // by itself, and the reason is its own. A process with much memory takes a while.
 void child_end(struct process_child *child, bool grace, char reason[CALL_TROUBLE_MAX]);
-int64_t child_cpu_ns(const struct process_child *child); // processor time so far; -1: unknown
-bool child_wants_core(pid_t pid);                        // runs, or would if there were a core
-size_t child_memory(pid_t pid);                          // resident bytes; 0: unknown
 
 // -- answers that came too late --
 

@@ -92,7 +92,8 @@ static wharf_result ask_process(struct adapter_process *process, const struct ad
                                 const struct call_question *question) {
     char text[CALL_TROUBLE_MAX] = "";
     struct wire answer;
-    enum call_trouble trouble = process_begin(process, question, &answer, text);
+    uint32_t wait_ms = 0;
+    enum call_trouble trouble = process_begin(process, question, &answer, text, &wait_ms);
     wharf_result result = WHARF_RETRY;
     if (trouble == CALL_FINE) {
         const char *garbage = take_answer(in, &answer, &result);
@@ -101,7 +102,7 @@ static wharf_result ask_process(struct adapter_process *process, const struct ad
             call_set_trouble(in->call, CALL_BROKEN, "garbage as an answer: %s", garbage);
         return result;
     }
-    in->call->answer->retry_after_ms = trouble == CALL_WAITS ? process_retry_ms(process) : 0;
+    in->call->answer->retry_after_ms = trouble == CALL_WAITS ? wait_ms : 0;
     call_set_trouble(in->call, trouble, "%s", text);
     return WHARF_RETRY;
 }

@@ -6,6 +6,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/base/usage.h"
 
 #include <poll.h>
 #include <unistd.h>
@@ -125,7 +126,7 @@ static bool look_for_hello(struct adapter_process *process) {
         process_fail(process, true, "%s", "");
     else if (state != FRAME_LATE)
         process_fail(process, false, "%s", "garbage while loading");
-    else if (child_cpu_ns(&process->child) >= PROCESS_LOAD_CPU_NS)
+    else if (usage_cpu_ns(process->child.pid) >= PROCESS_LOAD_CPU_NS)
         process_fail(process, false, "more than %lld ms of processor time while loading",
                      (long long)(PROCESS_LOAD_CPU_NS / CLOCK_MS));
     else if (clock_ticks() - process->since_ns >= PROCESS_LOAD_NS)

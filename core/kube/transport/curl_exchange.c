@@ -82,8 +82,7 @@ static void end_request(struct exchange *exchange) {
     (void)SET(exchange->easy, CURLOPT_POSTFIELDS, NULL); // frees the copy of the body
     free(exchange->problem);
     budget_give(transport->budget, exchange->charged);
-    if (exchange->received.cap > KEPT_BODY)
-        buffer_free(&exchange->received);
+    buffer_shrink(&exchange->received, KEPT_BODY);
     buffer_reset(&exchange->received);
     *exchange = (struct exchange){.transport = transport,
                                   .other = exchange->other,

@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/text.h"
+#include "core/base/usage.h"
 #include "core/host/turn/turn.h"
 #include "core/kube/client/client.h"
 
@@ -262,7 +263,6 @@ void guard_page_metrics(const struct guard_status *status, const struct metrics_
 
 #define PROC_FILE_MAX ((size_t)4096)
 #define START_TIME_FIELD 22 // of /proc/pid/stat: "starttime", in clock ticks since boot (proc(5))
-#define RESIDENT_FIELD 2    // of /proc/self/statm, in pages
 
 // Field `number` (from 1) of white-space separated `text`, as a number; 0 if there is none.
 static uint64_t field(const char *text, int number) {
@@ -271,12 +271,6 @@ static uint64_t field(const char *text, int number) {
         text += strspn(text, " \n");
     }
     return strtoull(text, NULL, 10);
-}
-
-static uint64_t resident_bytes(void) {
-    AUTO_BUFFER(statm, PROC_FILE_MAX);
-    error_free(text_read_file("/proc/self/statm", PROC_FILE_MAX, &statm));
-    return statm.data ? field(statm.data, RESIDENT_FIELD) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
 // The name in field 2 may contain spaces and parentheses: counting begins after the last parenthesis, at field 3.
@@ -298,7 +292,7 @@ static double seconds(struct timeval time) {
 void metrics_process_read(struct metrics_process *out) {
     struct rusage usage;
     *out = (struct metrics_process){
-        .resident_bytes = resident_bytes(), .start_seconds = start_seconds(), .log_lines_lost = log_lost()};
+        .resident_bytes = usage_memory(getpid()), .start_seconds = start_seconds(), .log_lines_lost = log_lost()};
     if (getrusage(RUSAGE_SELF, &usage) == 0)
         out->cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
