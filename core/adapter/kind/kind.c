@@ -3,78 +3,60 @@
 // checks everything. The messages, lists and pointers of the checks.
 #include "core/adapter/adapters.h"
 #include "core/adapter/kind/kind_check.h"
+#include "core/adapter/kind/kind_fields.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/json/pointer.h"
 
+#include <assert.h>
+
 #define END_OF(type, field) (offsetof(type, field) + sizeof(((type *)NULL)->field))
 #define KIND_SIZE_1_0 END_OF(wharf_kind, pod_sets)
 
-// The layout of a list in an adapter.
-struct kind_list {
-    const char *field; // of wharf_kind
-    const char *end;   // field of an element that is NULL in the last one
-    size_t end_at;     // the offset
-    size_t size_1_0;   // of an element in ABI 1.0
-    size_t host_size;  // of the host's element
-    size_t size_field; // offset of the size in wharf_kind
-    size_t list_field; // offset of the list in wharf_kind
-};
-
-#define LIST(name, type, last, ending, sizes)                                                                          \
-    {                                                                                                                  \
-#name, #ending, offsetof(type, ending), END_OF(type, last), sizeof(type), offsetof(wharf_kind, sizes),         \
-            offsetof(wharf_kind, name)                                                                                 \
-    }
-
-static const struct kind_list lists[KIND_LISTS] = {
-    LIST(carried, wharf_carried, when, pointer, carried_size),
-    LIST(pods, wharf_pods, counts, templates, pods_size),
-    LIST(phases, wharf_phase_rule, flags, pointer, phase_rule_size),
-    LIST(suspended_status, wharf_status_change, message, name, status_change_size),
-    LIST(resumed_status, wharf_status_change, message, name, status_change_size),
-    LIST(gave_up_status, wharf_status_change, message, name, status_change_size),
-};
-
-static struct error *check_size(const struct kind_list *list, size_t size) {
-    if (size >= list->size_1_0 && size % _Alignof(void *) == 0)
+static struct error *check_size(const struct kind_field *field, size_t size) {
+    if (size >= field->list->size_1_0 && size % _Alignof(void *) == 0)
         return NULL;
     return error_new(
         ERROR_REFUSED,
         "%s: found elements of %zu bytes, expected at least %zu (ABI 1.0): a wharf_kind begins with WHARF_KIND_SIZES",
-        list->field, size, list->size_1_0);
+        field->name, size, field->list->size_1_0);
 }
 
-static struct error *count_elements(const struct kind_list *list, const char *elements, size_t size, size_t *count) {
-    for (*count = 0; *count <= KIND_LIST_MAX; ++*count) {
-        const void *end = NULL;
-        memcpy(&end, elements + *count * size + list->end_at, sizeof(end));
-        if (!end)
+static struct error *count_elements(const struct kind_field *field, const char *elements, size_t size, size_t *count) {
+    for (*count = 0; *count <= KIND_LIST_MAX; ++*count)
+        if (!kind_pointer_at(elements + *count * size, field->list->end_at))
             return NULL;
-    }
     return error_new(ERROR_INVALID,
-                     "%s: found more than %d entries, expected a list that ends with one whose %s is NULL", list->field,
-                     KIND_LIST_MAX, list->end);
+                     "%s: found more than %d entries, expected a list that ends with one whose %s is NULL", field->name,
+                     KIND_LIST_MAX, field->list->end);
 }
 
 // Copies a list into elements of the host's size: fields that the adapter's lack are zero.
-static struct error *copy_list(const struct kind_list *list, wharf_kind *kind, void **copy) {
-    const char *elements = NULL;
+static struct error *copy_list(const struct kind_field *field, wharf_kind *kind, void **copy) {
+    const char *elements = kind_pointer_at(kind, field->at);
+    size_t own = field->list->size, count = 0;
     uint32_t size = 0;
-    size_t count = 0;
-    memcpy(&elements, (char *)kind + list->list_field, sizeof(elements));
-    memcpy(&size, (char *)kind + list->size_field, sizeof(size));
+    memcpy(&size, (char *)kind + field->list->size_at, sizeof(size));
     if (!elements)
         return NULL;
-    TRY(check_size(list, size));
-    TRY(count_elements(list, elements, size, &count));
-    char *made = calloc(count + 1, list->host_size);
+    TRY(check_size(field, size));
+    TRY(count_elements(field, elements, size, &count));
+    char *made = calloc(count + 1, own);
     if (!made)
         return error_no_memory();
     for (size_t i = 0; i < count; i++)
-        memcpy(made + i * list->host_size, elements + i * size, size < list->host_size ? size : list->host_size);
+        memcpy(made + i * own, elements + i * size, size_least(size, own));
     *copy = made;
-    memcpy((char *)kind + list->list_field, &made, sizeof(made));
+    memcpy((char *)kind + field->at, &made, sizeof(made));
+    return NULL;
+}
+
+static struct error *copy_lists(struct kind *kind) {
+    size_t n_lists = 0;
+    for (const struct kind_field *field = kind_fields; field->name; field++)
+        if (field->type == FIELD_LIST)
+            TRY(copy_list(field, &kind->abi, &kind->lists[n_lists++]));
+    assert(n_lists == KIND_LISTS);
     return NULL;
 }
 
@@ -86,11 +68,9 @@ static struct error *copy_kind(const wharf_kind *given, struct kind *kind) {
         return error_new(ERROR_REFUSED, "struct wharf_kind: found size %zu, expected at least %zu (ABI 1.0)",
                          given->size, KIND_SIZE_1_0);
     TRY(kind_readable(given));
-    memcpy(&kind->abi, given, given->size < sizeof(kind->abi) ? given->size : sizeof(kind->abi));
+    memcpy(&kind->abi, given, size_least(given->size, sizeof(kind->abi)));
     kind->given = given;
-    for (size_t i = 0; i < KIND_LISTS; i++)
-        TRY(copy_list(&lists[i], &kind->abi, &kind->lists[i]));
-    return NULL;
+    return copy_lists(kind);
 }
 
 static struct error *check(struct kind *kind, const char *managed_by, const char *controller_name) {

@@ -3,6 +3,7 @@
 // for elements with texts, and reading these would end the process.
 #include "core/adapter/adapters.h"
 #include "core/adapter/kind/kind_check.h"
+#include "core/adapter/kind/kind_fields.h"
 #include "core/base/memory.h"
 
 #include <errno.h>
@@ -55,101 +56,48 @@ static struct error *check_texts(const char *field, const char *const *list) {
     return NULL;
 }
 
-// A list of structs: where the kind has the list and the size of an element, and where an element has texts and lists
-// of texts. The first text is NULL in the last element. Elements of an older size lack the later texts.
-struct struct_list {
-    const char *field;
-    size_t list_at, size_at, n_texts, texts[5], n_lists, lists[1];
-};
-
-#define AT(type, field) offsetof(type, field)
-#define LIST(name, sizes) #name, offsetof(wharf_kind, name), offsetof(wharf_kind, sizes)
-#define CHANGES(list)                                                                                                  \
-    {                                                                                                                  \
-        LIST(list, status_change_size), 4,                                                                             \
-            {AT(wharf_status_change, name), AT(wharf_status_change, value), AT(wharf_status_change, reason),           \
-             AT(wharf_status_change, message)},                                                                        \
-            0, {                                                                                                       \
-            0                                                                                                          \
-        }                                                                                                              \
+// Elements of an older size lack the later texts.
+static struct error *check_element(const struct kind_field *list, const char *element, size_t size, size_t number) {
+    for (const struct kind_field *field = list->list->fields; field->name; field++) {
+        bool has = field->at + sizeof(char *) <= size;
+        if (has && field->type == FIELD_TEXT && !is_text(kind_pointer_at(element, field->at)))
+            return unreadable(list->name, number);
+        if (has && field->type == FIELD_TEXTS)
+            TRY(check_texts(list->name, kind_pointer_at(element, field->at)));
     }
-
-static const struct struct_list structs[KIND_LISTS] = {
-    {LIST(carried, carried_size), 2, {AT(wharf_carried, pointer), AT(wharf_carried, key)}, 0, {0}},
-    {LIST(pods, pods_size), 2, {AT(wharf_pods, templates), AT(wharf_pods, fallback)}, 1, {AT(wharf_pods, counts)}},
-    {LIST(phases, phase_rule_size),
-     5,
-     {AT(wharf_phase_rule, pointer), AT(wharf_phase_rule, value), AT(wharf_phase_rule, status),
-      AT(wharf_phase_rule, reason), AT(wharf_phase_rule, key)},
-     1,
-     {AT(wharf_phase_rule, values)}},
-    CHANGES(suspended_status),
-    CHANGES(resumed_status),
-    CHANGES(gave_up_status),
-};
-
-static void *pointer_at(const void *memory, size_t at) {
-    void *pointer = NULL;
-    memcpy(&pointer, (const char *)memory + at, sizeof(pointer));
-    return pointer;
-}
-
-static struct error *check_element(const struct struct_list *list, const char *element, size_t size, size_t number) {
-    for (size_t i = 0; i < list->n_texts; i++)
-        if (list->texts[i] + sizeof(char *) <= size && !is_text(pointer_at(element, list->texts[i])))
-            return unreadable(list->field, number);
-    for (size_t i = 0; i < list->n_lists; i++)
-        if (list->lists[i] + sizeof(char *) <= size)
-            TRY(check_texts(list->field, pointer_at(element, list->lists[i])));
     return NULL;
 }
 
-static struct error *check_structs(const wharf_kind *kind, const struct struct_list *list) {
+static struct error *check_structs(const wharf_kind *kind, const struct kind_field *list) {
     uint32_t size = 0;
-    const char *elements = pointer_at(kind, list->list_at);
-    memcpy(&size, (const char *)kind + list->size_at, sizeof(size));
-    if (size < list->texts[0] + sizeof(char *)) // refused later
+    const char *elements = kind_pointer_at(kind, list->at);
+    memcpy(&size, (const char *)kind + list->list->size_at, sizeof(size));
+    if (size < list->list->end_at + sizeof(char *)) // refused later
         return NULL;
     for (size_t i = 1; elements && i <= KIND_LIST_MAX; i++, elements += size) {
         if (!is_readable(elements, size))
-            return unreadable(list->field, i);
-        if (!pointer_at(elements, list->texts[0]))
+            return unreadable(list->name, i);
+        if (!kind_pointer_at(elements, list->list->end_at))
             break;
         TRY(check_element(list, elements, size, i));
     }
     return NULL;
 }
 
-#define FIELD(field)                                                                                                   \
-    { #field, offsetof(wharf_kind, field) }
-
-static const struct {
-    const char *name;
-    size_t at;
-} texts[] = {FIELD(group),
-             FIELD(kind),
-             FIELD(plural),
-             FIELD(managed_by),
-             FIELD(managed_by_builtin),
-             FIELD(managed_by_default),
-             FIELD(suspend),
-             FIELD(suspend_value),
-             FIELD(observed_generation),
-             FIELD(condition_time),
-             FIELD(finished_at)},
-  text_lists[] = {FIELD(versions), FIELD(managed_by_allowed), FIELD(removed), FIELD(status_removed),
-                  FIELD(suspend_values)};
+static struct error *check_field(const wharf_kind *kind, const struct kind_field *field) {
+    const void *pointer = kind_pointer_at(kind, field->at);
+    if (field->type == FIELD_TEXT && !is_text(pointer))
+        return kind_error(NULL, "%s: found no readable text", field->name);
+    if (field->type == FIELD_TEXTS)
+        return check_texts(field->name, pointer);
+    return field->type == FIELD_LIST ? check_structs(kind, field) : NULL;
+}
 
 struct error *kind_readable(const wharf_kind *given) {
     wharf_kind own = {.size = 0}; // newer fields that the struct lacks are zero
     memcpy(&own, given, size_least(given->size, sizeof(own)));
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        if (!is_text(pointer_at(&own, texts[i].at)))
-            return kind_error(NULL, "%s: found no readable text", texts[i].name);
-    for (size_t i = 0; i < sizeof(text_lists) / sizeof(text_lists[0]); i++)
-        TRY(check_texts(text_lists[i].name, pointer_at(&own, text_lists[i].at)));
-    for (size_t i = 0; i < KIND_LISTS; i++)
-        TRY(check_structs(&own, &structs[i]));
+    for (const struct kind_field *field = kind_fields; field->name; field++)
+        TRY(check_field(&own, field));
     return NULL;
 }
 

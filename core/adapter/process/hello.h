@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the host says to the process of an adapter first, and the answer: the module and its kinds, or the reason why
-// not. The kinds go field by field by one table (hello_kind.c): a new field of the ABI is a row there.
+// not. The kinds go field by field by the table of kind_fields.h.
 #pragma once
 
 #include "core/adapter/adapters.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of a kind's fields. Internal to core/adapter/process.
+// A kind on the wire, by the table of kind_fields.h. Internal to core/adapter/process.
 #pragma once
 
 #include "core/adapter/process/hello.h"
