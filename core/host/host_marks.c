@@ -15,7 +15,7 @@ void host_use_marks(struct host *host, const struct marks *marks) {
 bool host_marks_begin(struct host *host) {
     const struct marks *marks = host->marks.of;
     for (size_t i = 0; marks && i < marks->count; i++) {
-        const struct mark *mark = &marks->list[i];
+        const struct mark *mark = marks->list[i];
         AUTO_TEXT text = text_format("adapter %s, function %s: %s", mark->adapter, mark->function, mark->reason);
         if (!text || !aside_mark(host->turn.engine, mark->kind, mark->object, mark->uid, text))
             return false;
@@ -33,7 +33,7 @@ void host_marks_check(struct host *host, int64_t now_ns, bool force) {
         return;
     host->marks.checked_ns = now_ns;
     for (size_t i = 0; i < host->marks.of->count; i++) {
-        const struct mark *mark = &host->marks.of->list[i];
+        const struct mark *mark = host->marks.of->list[i];
         uint64_t bit = UINT64_C(1) << i;
         if ((host->marks.left & bit) == 0 || aside_has_mark(host->turn.engine, mark->kind, mark->object))
             continue;

@@ -64,32 +64,24 @@ void mark_remove(const struct mark *mark) {
         (void)unlinkat(folder_fd, mark->file, 0);
 }
 
-static void free_mark(struct mark *mark) {
-    char *const texts[] = {mark->file,   mark->adapter, mark->function, mark->kind,
-                           mark->object, mark->uid,     mark->reason};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        free(texts[i]);
-}
-
 void marks_free(struct marks *marks) {
     for (size_t i = 0; i < marks->count; i++)
-        free_mark(&marks->list[i]);
+        free(marks->list[i]);
     free(marks->list);
     *marks = (struct marks){0};
 }
 
-// False: not a whole mark.
+// The texts stay where they are. False: not a whole mark.
 static bool parse(char *text, struct mark *out) {
-    char **const texts[WORDS] = {&out->adapter, &out->function, &out->kind, &out->object, &out->uid, &out->reason};
+    const char **const texts[WORDS] = {&out->adapter, &out->function, &out->kind,
+                                       &out->object,  &out->uid,      &out->reason};
     for (size_t i = 0; i < WORDS; i++) {
         char *end = strchr(text, '\n');
         size_t len = strlen(words[i]);
         if (!end || strncmp(text, words[i], len) != 0)
             return false;
         *end = '\0';
-        *texts[i] = strdup(text + len);
-        if (!*texts[i])
-            return false;
+        *texts[i] = text + len;
         text = end + 1;
     }
     return out->kind[0] != '\0' && out->object[0] != '\0';
@@ -102,35 +94,30 @@ static bool is_ours(int fd, time_t now) {
            info.st_mtime + MARKS_AGE_S > now;
 }
 
-static bool read_mark(const char *name, struct mark *out) {
+// NULL: no mark that counts, or out of memory.
+static struct mark *read_mark(const char *name) {
     AUTO_BUFFER(text, MARK_BYTES_MAX);
     int fd = openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     AUTO_ERROR error = is_ours(fd, time(NULL)) ? text_read_fd(name, fd, MARK_BYTES_MAX, &text)
                                                : error_new(ERROR_NOT_FOUND, "%s", name);
     if (fd >= 0)
         close(fd);
-    *out = (struct mark){.file = strdup(name)};
-    if (!error && out->file && parse(text.data, out))
-        return true;
-    free_mark(out);
-    return false;
+    struct mark mark = {.file = name};
+    return !error && parse(text.data, &mark) ? struct_copy_with_texts(&mark, sizeof mark, 1 + WORDS) : NULL;
 }
 
 static struct error *read_folder(DIR *folder, struct marks *out) {
-    size_t capacity = 0;
     for (const struct dirent *entry; (entry = readdir(folder));) {
-        struct mark mark;
         if (!text_has_prefix(entry->d_name, PREFIX))
             continue;
-        if (out->count == MARKS_MAX || !read_mark(entry->d_name, &mark)) {
-            (void)unlinkat(folder_fd, entry->d_name, 0);
-            continue;
-        }
-        if (!array_reserve(&out->list, &capacity, out->count + 1, sizeof *out->list)) {
-            free_mark(&mark);
+        struct mark **place = array_next(&out->list, out->count, sizeof *out->list);
+        if (!place)
             return error_no_memory();
-        }
-        out->list[out->count++] = mark;
+        *place = out->count < MARKS_MAX ? read_mark(entry->d_name) : NULL;
+        if (*place)
+            out->count++;
+        else
+            (void)unlinkat(folder_fd, entry->d_name, 0);
     }
     return NULL;
 }

@@ -75,13 +75,13 @@ struct net_note {
 #define MARKS_MAX 64
 #define MARKS_AGE_S (7L * 24 * 3600)
 
-struct mark {
-    char *file;                                              // name in the folder
-    char *adapter, *function, *kind, *object, *uid, *reason; // kind: "jobs.batch"; object: "namespace/name"
+struct mark {                                                      // in one block with its texts
+    const char *file;                                              // name in the folder
+    const char *adapter, *function, *kind, *object, *uid, *reason; // kind: "jobs.batch"; object: "namespace/name"
 };
 
 struct marks {
-    struct mark *list;
+    struct mark **list;
     size_t count;
 };
 

@@ -108,7 +108,7 @@ static struct error *open_marks(struct program *program) {
         log_fields(LOG_WARN, "no folder for marks: after a crash in an adapter its workload is called again",
                    {"error", error_text(error)});
     for (size_t i = 0; i < program->marks.count; i++) {
-        const struct mark *mark = &program->marks.list[i];
+        const struct mark *mark = program->marks.list[i];
         log_fields(LOG_WARN, "a former process ended in an adapter", {"adapter", mark->adapter},
                    {"function", mark->function}, {"kind", mark->kind}, {"object", mark->object},
                    {"reason", mark->reason});

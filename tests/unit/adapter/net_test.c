@@ -28,7 +28,7 @@ static int remove_folder(void **state) {
     struct marks marks;
     error_free(marks_open(folder, &marks));
     for (size_t i = 0; i < marks.count; i++)
-        mark_remove(&marks.list[i]);
+        mark_remove(marks.list[i]);
     marks_free(&marks);
     return rmdir(folder);
 }
@@ -77,7 +77,7 @@ static void a_mark_says_which_call_it_was(void **state) {
     leave("default/a");
     reopen(&marks);
     assert_int_equal(marks.count, 1);
-    const struct mark *mark = &marks.list[0];
+    const struct mark *mark = marks.list[0];
     assert_string_equal(mark->adapter, "farm");
     assert_string_equal(mark->function, "status");
     assert_string_equal(mark->kind, "jobs.batch");
@@ -101,7 +101,7 @@ static void marks_are_bounded_in_number_and_age(void **state) {
     reopen(&marks);
     assert_int_equal(marks.count, MARKS_MAX);
     const struct timespec old[] = {{.tv_sec = time(NULL) - MARKS_AGE_S - 1}, {.tv_sec = time(NULL) - MARKS_AGE_S - 1}};
-    AUTO_TEXT path = text_format("%s/%s", folder, marks.list[0].file);
+    AUTO_TEXT path = text_format("%s/%s", folder, marks.list[0]->file);
     assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
     reopen(&marks);
     assert_int_equal(marks.count, MARKS_MAX - 1); // the ten others are gone
@@ -196,7 +196,7 @@ static void a_report_names_the_call(void **state) {
         assert_non_null(strstr(line, cases[i].line));
         reopen(&marks);
         assert_int_equal(marks.count, 1);
-        assert_string_equal(marks.list[0].uid, "4-?5?");
+        assert_string_equal(marks.list[0]->uid, "4-?5?");
         marks_free(&marks);
         close(ends[0]);
         close(ends[1]);
