@@ -44,6 +44,14 @@ static inline int64_t clock_after(int64_t ns, int64_t for_ns) {
     return ns > 0 && for_ns > CLOCK_NEVER - ns ? CLOCK_NEVER : ns + for_ns;
 }
 
+// A wait that doubles, from `first_ns`, so many times, to at most `max_ns`.
+static inline int64_t clock_doubled(int64_t first_ns, uint32_t times, int64_t max_ns) {
+    int64_t wait_ns = first_ns;
+    for (uint32_t i = 0; i < times && wait_ns < max_ns; i++)
+        wait_ns *= 2;
+    return clock_earlier(wait_ns, max_ns);
+}
+
 #define CLOCK_RFC3339_MAX 32
 
 // "2026-01-02T03:04:05Z" (metav1.Time: whole seconds, UTC).

@@ -82,10 +82,6 @@ struct engine_time engine_time_of(const struct engine *engine, size_t cluster) {
 
 // Rule 8.
 int64_t backoff_ns(struct engine *engine, unsigned failures, int64_t base_ns, int64_t max_ns) {
-    int64_t delay_ns = base_ns;
-    for (unsigned i = 1; i < failures && delay_ns < max_ns; i++)
-        delay_ns *= 2;
-    if (delay_ns > max_ns)
-        delay_ns = max_ns;
+    int64_t delay_ns = clock_doubled(base_ns, failures > 0 ? failures - 1 : 0, max_ns);
     return delay_ns + (int64_t)random_below(&engine->random, (uint64_t)delay_ns / 2 + 1);
 }

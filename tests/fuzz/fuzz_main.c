@@ -3,7 +3,6 @@
 
 #include "core/base/log.h"
 #include "core/base/text.h"
-#include "tests/simulation/breaks.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,11 +11,6 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
-
-// The kinds of the simulation are wrapped for adapters that fail; here they do not.
-void breaks_wrap(struct kind *kind) {
-    (void)kind;
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,6 +4,7 @@
 #include "core/adapter/services/services_memory.h"
 #include "core/engine/aside/aside.h"
 #include "tests/simulation/cuts.h"
+#include "tests/support/kind_gate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -206,10 +207,9 @@ static bool ends(struct trial *trial, struct process *process, const wharf_call 
     return false;
 }
 
-static uint64_t content_of(const struct adapter_call *call, const wharf_value *object, const wharf_value *mirror) {
-    (void)call;
+static uint64_t content_of(const struct adapter_invocation *asked) {
     uint64_t hash = TEXT_HASH;
-    const wharf_value *const both[] = {object, mirror};
+    const wharf_value *const both[] = {asked->workload, asked->mirror};
     for (size_t i = 0; i < 2; i++) {
         const struct json *value = (const struct json *)both[i];
         hash = text_hash(hash, json_string_or(json_path(value, "metadata", "uid", NULL), ""));
@@ -219,8 +219,8 @@ static uint64_t content_of(const struct adapter_call *call, const wharf_value *o
 }
 
 // Whether the process answers the call.
-static bool answers(const wharf_call *call, enum adapter_function function, const wharf_value *object,
-                    const wharf_value *mirror) {
+static bool answers(const struct adapter_invocation *asked) {
+    const wharf_call *call = asked->call;
     const struct adapter_call *owner = services_call(call);
     struct trial *trial = present;
     if (!trial || !trial->plan.breaks || trial->breaks->over || !owner->troubled)
@@ -228,7 +228,7 @@ static bool answers(const wharf_call *call, enum adapter_function function, cons
     struct breaks *breaks = trial->breaks;
     size_t k = trial_kind(trial, owner->kind->group, owner->kind->plural);
     struct process *process = &breaks->processes[trial->host->index][k];
-    uint64_t content = content_of(owner, object, mirror), id = content * 8 + function + 1;
+    uint64_t content = content_of(asked), id = content * 8 + asked->function + 1;
     const char *slash = strchr(owner->object, '/');
     AUTO_TEXT space = slash ? strndup(owner->object, (size_t)(slash - owner->object)) : NULL;
     uint64_t key = object_of(owner->kind->plural, space ? space : "", slash ? slash + 1 : owner->object);
@@ -244,7 +244,7 @@ static bool answers(const wharf_call *call, enum adapter_function function, cons
         return waits(trial, process, call, process->busy_ns, false);
     }
     if (has(trial, k, ADAPTER_ENDS) ||
-        (has(trial, k, ADAPTER_IS_POISONED) && is_poisoned(trial, key, content, function))) {
+        (has(trial, k, ADAPTER_IS_POISONED) && is_poisoned(trial, key, content, asked->function))) {
         note_broken(trial, key, content);
         return ends(trial, process, call);
     }
@@ -279,46 +279,6 @@ bool breaks_failed(const struct trial *trial, size_t kind) {
     return trial->plan.breaks && trial->breaks->processes[trial->host->index][kind].failed;
 }
 
-// The functions of the kinds ------------------------------------------------------------------------------------------
-
-static wharf_result phase(const wharf_call *call, const wharf_value *object, wharf_phase *out) {
-    if (!answers(call, FUNCTION_PHASE, object, NULL))
-        return WHARF_RETRY;
-    return call->kind->phase ? call->kind->phase(call, object, out) : WHARF_OK;
-}
-
-static wharf_result accept(const wharf_call *call, const wharf_value *workload) {
-    if (!answers(call, FUNCTION_ACCEPT, workload, NULL))
-        return WHARF_RETRY;
-    return call->kind->accept ? call->kind->accept(call, workload) : WHARF_OK;
-}
-
-static wharf_result mirror(const wharf_call *call, const wharf_value *workload, wharf_value *out) {
-    if (!answers(call, FUNCTION_MIRROR, workload, NULL))
-        return WHARF_RETRY;
-    return call->kind->mirror ? call->kind->mirror(call, workload, out) : WHARF_OK;
-}
-
-static wharf_result update(const wharf_call *call, const wharf_value *workload, const wharf_value *present_mirror,
-                           wharf_value *desired) {
-    if (!answers(call, FUNCTION_UPDATE, workload, present_mirror))
-        return WHARF_RETRY;
-    return call->kind->update ? call->kind->update(call, workload, present_mirror, desired) : WHARF_OK;
-}
-
-static wharf_result status(const wharf_call *call, const wharf_value *workload, const wharf_value *present_mirror,
-                           wharf_value *object) {
-    if (!answers(call, FUNCTION_STATUS, workload, present_mirror))
-        return WHARF_RETRY;
-    return call->kind->status ? call->kind->status(call, workload, present_mirror, object) : WHARF_OK;
-}
-
-static wharf_result pod_sets(const wharf_call *call, const wharf_value *workload, wharf_value *sets) {
-    if (!answers(call, FUNCTION_POD_SETS, workload, NULL))
-        return WHARF_RETRY;
-    return call->kind->pod_sets ? call->kind->pod_sets(call, workload, sets) : WHARF_OK;
-}
-
 void breaks_wrap(struct kind *kind) {
     static struct adapter adapters[SIM_KINDS];
     static size_t count;
@@ -326,10 +286,5 @@ void breaks_wrap(struct kind *kind) {
         abort();
     adapters[count].name = kind->abi.plural;
     kind->adapter = &adapters[count++];
-    kind->abi.phase = phase;
-    kind->abi.accept = accept;
-    kind->abi.mirror = mirror;
-    kind->abi.update = update;
-    kind->abi.status = status;
-    kind->abi.pod_sets = pod_sets;
+    kind_gate_add(kind, answers);
 }

@@ -5,7 +5,6 @@
 #include "core/engine/mirror/mirror.h"
 #include "core/json/pointer.h"
 #include "core/json/yaml.h"
-#include "tests/simulation/breaks.h"
 #include "tests/simulation/trial.h"
 #include "tests/support/recording.h"
 
@@ -55,7 +54,6 @@ static void add_kind(const wharf_kind *given) {
         return;
     *added = (struct sim_kind){.custom = custom_find(given->group, given->plural)};
     must(kind_check(given, NULL, TRIAL_MANAGED_BY, &added->kind), given->kind);
-    breaks_wrap(added->kind);
     if (!job)
         must(fixture_load(folder, &fixture), folder);
     if (fixture && getenv("SIM_RECORDED"))

@@ -4,6 +4,7 @@
 // --replicas: only those with several replicas (crew.h), which otherwise run beside the others.
 // --once: ends with the first one. --shrink: leaves out what a failing seed fails without.
 #include "core/base/log.h"
+#include "tests/simulation/breaks.h"
 #include "tests/simulation/cuts.h"
 #include "tests/simulation/trial.h"
 
@@ -194,8 +195,10 @@ int main(int argc, char **argv) {
     int null = settings.trace ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (null >= 0) // faults make guards report errors, among which the failures would be lost
         log_to(null);
-    size_t kinds; // read before fork
-    sim_kinds(&kinds);
+    size_t n_kinds;
+    const struct sim_kind *kinds = sim_kinds(&n_kinds); // read before fork
+    for (size_t k = 0; k < n_kinds; k++)
+        breaks_wrap(kinds[k].kind);
     if (!settings.one)
         return run_all(&settings);
     bool ok = settings.shrink ? !cuts_shrink(settings.seed, settings.replicas, settings.trace)

@@ -170,10 +170,7 @@ static bool look_for_answer(struct adapter_process *process) {
 
 // 0 after the first end, then 1 s, 2 s, and so on.
 static int64_t delay_ns(unsigned failures) {
-    int64_t delay = failures > 1 ? DELAY_NS : 0;
-    for (unsigned i = 2; i < failures && delay < PROCESS_DELAY_MAX_NS; i++)
-        delay *= 2;
-    return clock_earlier(delay, PROCESS_DELAY_MAX_NS);
+    return failures > 1 ? clock_doubled(DELAY_NS, failures - 2, PROCESS_DELAY_MAX_NS) : 0;
 }
 
 static void plan_next_start(struct adapter_process *process) {

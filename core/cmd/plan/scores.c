@@ -22,6 +22,8 @@ static struct json *configured_workers(const struct config *config) {
 
 struct error *plan_report_scores(struct plan_object *object) {
     const struct adapters *adapters = object->plan->adapters;
+    if (adapters->n_scorers == 0)
+        return NULL;
     AUTO_JSON workers = configured_workers(object->plan->config);
     AUTO_JSON sets = NULL;
     AUTO_BUFFER(text, 65536);

@@ -79,12 +79,10 @@ static void try_some(struct engine *engine, struct aside_adapter *adapter) {
 // Busy ----------------------------------------------------------------------------------------------------------------
 
 void aside_adapter_busy(const struct engine *engine, struct aside_adapter *adapter, int64_t retry_ns) {
-    int64_t wait_ns = BUSY_FIRST_NS;
-    for (uint32_t i = 0; i < adapter->waits && wait_ns < BUSY_MAX_NS; i++)
-        wait_ns *= 2;
+    int64_t wait_ns = clock_doubled(BUSY_FIRST_NS, adapter->waits, BUSY_MAX_NS);
     adapter->waits++;
     adapter->batch = 1;
-    adapter->until_ns = engine->now.mono_ns + (retry_ns > 0 ? retry_ns : clock_earlier(wait_ns, BUSY_MAX_NS));
+    adapter->until_ns = engine->now.mono_ns + (retry_ns > 0 ? retry_ns : wait_ns);
     if (adapter->state == ASIDE_OPEN)
         adapter->state = ASIDE_BUSY;
     adapter->trial = NULL;
@@ -108,13 +106,11 @@ static void mark(struct engine *engine, const struct aside_adapter *adapter, boo
 }
 
 static void pause_kinds(struct engine *engine, struct aside_adapter *adapter, const char *why) {
-    int64_t now_ns = engine->now.mono_ns, wait_ns = PAUSE_FIRST_NS;
+    int64_t now_ns = engine->now.mono_ns;
     char duration[CLOCK_RFC3339_MAX];
     if (adapter->pauses > 0 && now_ns - adapter->until_ns > PAUSE_MAX_NS)
         adapter->pauses = 0;
-    for (uint32_t i = 0; i < adapter->pauses && wait_ns < PAUSE_MAX_NS; i++)
-        wait_ns *= 2;
-    wait_ns = clock_earlier(wait_ns, PAUSE_MAX_NS);
+    int64_t wait_ns = clock_doubled(PAUSE_FIRST_NS, adapter->pauses, PAUSE_MAX_NS);
     adapter->pauses++;
     adapter->state = ASIDE_PAUSED;
     adapter->until_ns = now_ns + wait_ns;

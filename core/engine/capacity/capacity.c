@@ -434,8 +434,7 @@ static struct json *amount_value(const char *resource, int64_t amount) {
         return json_new_int64(amount);
     AUTO_TEXT text = text_format("%jd.%03jd", (intmax_t)(amount / 1000), (intmax_t)(amount % 1000));
     struct json *value = NULL;
-    struct error *error = text ? json_parse(text, strlen(text), &value) : NULL;
-    error_free(error);
+    error_free(text ? json_parse(text, strlen(text), &value) : NULL);
     return value;
 }
 

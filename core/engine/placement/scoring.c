@@ -91,7 +91,6 @@ static struct json *worker_value(const struct scoring_question *q, size_t cluste
 
 // Unknown pods stay NULL. False: out of memory.
 static bool read_question(struct scoring_question *q) {
-    struct adapter_call call;
     q->workload = doc_tree(&q->engine->store, &q->entry->workload->doc);
     q->workers = json_new_array();
     if (!q->workload || !q->workers)
@@ -99,9 +98,9 @@ static bool read_question(struct scoring_question *q) {
     for (size_t i = 0; i < q->count; i++)
         if (!json_append(q->workers, worker_value(q, q->candidates[i])))
             return false;
+    AUTO_CALL call;
     call_begin(q->engine, q->entry, WHARF_MIRROR_NONE, &call);
     (void)pods_of(&call, q->workload, &q->pod_sets);
-    adapter_call_end(&call);
     return true;
 }
 
@@ -132,8 +131,8 @@ static void note_answer(struct scoring_question *q, size_t number, bool answered
 static void ask_one(struct scoring_question *q, size_t number) {
     struct engine *engine = q->engine;
     struct scoring *batch = &engine->placement.scoring;
-    struct adapter_call call;
     size_t from = q->text.len;
+    AUTO_CALL call;
     call_begin(engine, q->entry, WHARF_MIRROR_NONE, &call);
     int64_t begun_ns = engine->clock->ticks ? engine->clock->ticks() : 0;
     AUTO_JSON scores = scores_ask(&call, engine->scorers[number], q->workload, q->pod_sets, q->workers, &q->text);
@@ -145,7 +144,6 @@ static void ask_one(struct scoring_question *q, size_t number) {
     if (!q->waits)
         note_answer(q, number, scores, q->text.len > from ? q->text.data + from + (from > 0 ? 2 : 0) : "");
     add_scores(q, scores);
-    adapter_call_end(&call);
 }
 
 // Stops at a wait: the next try asks all again.

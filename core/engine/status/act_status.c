@@ -252,10 +252,12 @@ void final_status_put(struct entry *entry, struct shared_text text) {
 void final_status_read(struct engine *engine, struct entry *entry) {
     struct workload_facts *w = &entry->workload->facts;
     AUTO_JSON last = w->final_unread ? store_parse(&entry->workload->status.final_status) : NULL;
+    if (!last)
+        return;
     AUTO_CALL call;
     call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
     wharf_phase phase;
-    if (!last || !aside_phase(engine, &call, last, &phase))
+    if (!aside_phase(engine, &call, last, &phase))
         return;
     w->final_unread = false;
     w->status_due = true;

@@ -13,12 +13,9 @@ int64_t throttle_next(struct throttle *throttle, int64_t now_ns, uint32_t free) 
     throttle->at_ns = now_ns;
     if (throttle->count <= free)
         return now_ns;
-    int64_t wait_ns = THROTTLE_FIRST_NS;
-    for (uint32_t i = free + 1; i < throttle->count && wait_ns < THROTTLE_MAX_NS; i++)
-        wait_ns *= 2;
-    wait_ns = wait_ns < THROTTLE_MAX_NS ? wait_ns : THROTTLE_MAX_NS;
-    throttle->at_ns = now_ns + wait_ns; // the rest period starts with the permitted repetition
-    return now_ns + wait_ns;
+    // The rest period starts with the permitted repetition.
+    throttle->at_ns = now_ns + clock_doubled(THROTTLE_FIRST_NS, throttle->count - free - 1, THROTTLE_MAX_NS);
+    return throttle->at_ns;
 }
 
 bool throttle_is_hot(const struct throttle *throttle, int64_t now_ns, uint32_t free) {

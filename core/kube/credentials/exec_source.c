@@ -64,11 +64,8 @@ void exec_source_close(struct exec_source *source) {
 }
 
 static void handle_failure(struct exec_source *source, struct error *error, int64_t now_ns) {
-    int64_t wait_ns = AGAIN_FAILED;
-    for (unsigned i = 0; i < source->failures && wait_ns < AGAIN_MAX; i++)
-        wait_ns *= 2;
+    source->due_ns = now_ns + clock_doubled(AGAIN_FAILED, source->failures, AGAIN_MAX);
     source->failures++;
-    source->due_ns = now_ns + clock_earlier(wait_ns, AGAIN_MAX);
     log_fields(LOG_WARN, "the credential plugin failed", {"error", error_text(error)});
     error_free(source->problem);
     source->problem = error;

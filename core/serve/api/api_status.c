@@ -198,11 +198,7 @@ static void put_refused(const struct adapter_refused *refused, struct writer *ou
     writer_null(out, "sha256");
     writer_array(out, "kinds");
     writer_end(out, ']');
-    writer_uint(out, "errors", 0);
-    writer_string(out, "state", "notLoaded");
-    writer_uint(out, "failures", 0);
-    writer_uint(out, "setAside", 0);
-    writer_string(out, "problem", refused->problem);
+    api_put(out, "errors=%u state=%s failures=%u setAside=%u problem=%s", 0U, "notLoaded", 0U, 0U, refused->problem);
     writer_end(out, '}');
 }
 

@@ -75,6 +75,22 @@ static bool is_first_of_adapter(const struct host_snapshot *s, size_t kind) {
     return k == kind;
 }
 
+struct process_sample { // of an isolated adapter
+    const char *adapter;
+    struct adapter_state state;
+};
+
+// Returns how many. In `out` is room for the number of kinds.
+static size_t read_processes(const struct host_snapshot *s, struct process_sample *out) {
+    size_t count = 0;
+    for (size_t k = 0; k < s->stats.n_kinds; k++) {
+        const struct adapter *adapter = s->kinds[k]->adapter;
+        if (adapter && is_first_of_adapter(s, k) && adapter_process_state(adapter, &out[count].state))
+            out[count++].adapter = adapter->name;
+    }
+    return count;
+}
+
 static void print_processes(const struct host_snapshot *s, struct buffer *out) {
     static const struct {
         const char *name, *help;
@@ -84,15 +100,16 @@ static void print_processes(const struct host_snapshot *s, struct buffer *out) {
         {"wharf_adapter_process_starts_total", "Starts of the process of an isolated adapter.", starts},
         {"wharf_adapter_process_ends_total", "Ends of the process that the host did not wish for.", ends},
         {"wharf_adapter_process_memory_bytes", "Resident memory of the process of an isolated adapter.", memory}};
+    struct process_sample *samples = calloc(s->stats.n_kinds + 1, sizeof *samples);
+    size_t count = samples ? read_processes(s, samples) : 0;
+    out->failed |= !samples;
     for (size_t f = 0; f < sizeof families / sizeof *families; f++) {
         metrics_family(out, families[f].name, NULL, families[f].help);
-        for (size_t k = 0; k < s->stats.n_kinds; k++) {
-            const struct adapter *adapter = s->kinds[k]->adapter;
-            struct adapter_state process;
-            if (adapter && is_first_of_adapter(s, k) && adapter_process_state(adapter, &process))
-                metrics_sample(out, families[f].name, LABELS({"adapter", adapter->name}), families[f].value(&process));
-        }
+        for (size_t i = 0; i < count; i++)
+            metrics_sample(out, families[f].name, LABELS({"adapter", samples[i].adapter}),
+                           families[f].value(&samples[i].state));
     }
+    free(samples);
 }
 
 static void print_latencies(const struct host_snapshot *s, struct buffer *out) {

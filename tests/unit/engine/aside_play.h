@@ -4,6 +4,7 @@
 
 #include "core/engine/aside/aside.h"
 #include "core/engine/history/inspect.h"
+#include "tests/support/kind_gate.h"
 #include "tests/unit/engine/stage.h"
 
 #define SOON (2 * CLOCK_SECOND)
@@ -18,50 +19,15 @@ static struct {
     unsigned calls[ADAPTER_FUNCTIONS];
 } script;
 
-static inline bool fails(const wharf_call *call, enum adapter_function function, const wharf_value *object) {
-    const char *name = json_string_or(json_path((const struct json *)object, "metadata", "name", NULL), "");
-    script.calls[function]++;
-    if (script.trouble == CALL_FINE || !(script.functions >> function & 1) ||
+static inline bool answers(const struct adapter_invocation *asked) {
+    const char *name = json_string_or(json_path((const struct json *)asked->workload, "metadata", "name", NULL), "");
+    script.calls[asked->function]++;
+    if (script.trouble == CALL_FINE || !(script.functions >> asked->function & 1) ||
         (script.object && !text_has_prefix(name, script.object)))
-        return false;
-    call->answer->retry_after_ms = script.retry_after_ms;
-    call_set_trouble(call, script.trouble, "signal %d (Segmentation fault)", 11);
-    return true;
-}
-
-static inline wharf_result phase(const wharf_call *call, const wharf_value *object, wharf_phase *out) {
-    if (fails(call, FUNCTION_PHASE, object))
-        return WHARF_RETRY;
-    return call->kind->phase ? call->kind->phase(call, object, out) : WHARF_OK;
-}
-
-static inline wharf_result accept(const wharf_call *call, const wharf_value *workload) {
-    return fails(call, FUNCTION_ACCEPT, workload) ? WHARF_RETRY : WHARF_OK;
-}
-
-static inline wharf_result mirror(const wharf_call *call, const wharf_value *workload, wharf_value *made) {
-    if (fails(call, FUNCTION_MIRROR, workload))
-        return WHARF_RETRY;
-    return call->kind->mirror ? call->kind->mirror(call, workload, made) : WHARF_OK;
-}
-
-static inline wharf_result update(const wharf_call *call, const wharf_value *workload, const wharf_value *present,
-                                  wharf_value *desired) {
-    if (fails(call, FUNCTION_UPDATE, workload))
-        return WHARF_RETRY;
-    return call->kind->update ? call->kind->update(call, workload, present, desired) : WHARF_OK;
-}
-
-static inline wharf_result status(const wharf_call *call, const wharf_value *workload, const wharf_value *present,
-                                  wharf_value *object) {
-    if (fails(call, FUNCTION_STATUS, workload))
-        return WHARF_RETRY;
-    return call->kind->status ? call->kind->status(call, workload, present, object) : WHARF_OK;
-}
-
-static inline wharf_result pod_sets(const wharf_call *call, const wharf_value *workload, wharf_value *sets) {
-    (void)sets;
-    return fails(call, FUNCTION_POD_SETS, workload) ? WHARF_RETRY : WHARF_OK;
+        return true;
+    asked->call->answer->retry_after_ms = script.retry_after_ms;
+    call_set_trouble(asked->call, script.trouble, "signal %d (Segmentation fault)", 11);
+    return false;
 }
 
 static const struct adapter farm = {.name = "farm"};
@@ -71,12 +37,7 @@ static inline void begin(struct stage *stage) {
     script.functions = ALL;
     stage_init(stage);
     stage->kind->adapter = &farm;
-    stage->kind->abi.phase = phase;
-    stage->kind->abi.accept = accept;
-    stage->kind->abi.mirror = mirror;
-    stage->kind->abi.update = update;
-    stage->kind->abi.status = status;
-    stage->kind->abi.pod_sets = pod_sets;
+    kind_gate_add(stage->kind, answers);
 }
 
 static inline unsigned calls(void) {
@@ -98,15 +59,10 @@ static inline void recover(struct stage *stage) {
     stage_run(stage, trouble == CALL_BROKEN ? LATER : SOON);
 }
 
-static inline void pass_over(void *ctx, const char *name, const struct worker_reason *reason, int64_t until_ns,
-                             int64_t since_ns) {
-    (void)ctx, (void)name, (void)reason, (void)until_ns, (void)since_ns;
-}
-
 // As `wharf explain` says it; NULL: it waits for something else, or for nothing.
 static inline const char *waits(struct stage *stage) {
     static struct explain_view view;
-    assert_true(inspect_explain(stage->engine, stage->now, stage->kind, "default", "a", &view, pass_over, NULL));
+    stage_explain(stage, "a", &view);
     return view.workload.waiting == WAITING_ADAPTER ? view.waiting_text : NULL;
 }
 

@@ -89,19 +89,10 @@ static size_t place(struct stage *stage, const char *name, const char *annotatio
     return stage_where(stage, name);
 }
 
-static void ignore_worker(void *ctx, const char *name, const struct worker_reason *reason, int64_t until_wall_ns,
-                          int64_t since_wall_ns) {
-    (void)ctx;
-    (void)name;
-    (void)reason;
-    (void)until_wall_ns;
-    (void)since_wall_ns;
-}
-
 // What is told about the last attempt; "": nothing.
 static const char *told(struct stage *stage, const char *name) {
     struct explain_view view;
-    assert_true(inspect_explain(stage->engine, stage->now, stage->kind, "default", name, &view, ignore_worker, NULL));
+    stage_explain(stage, name, &view);
     return view.attempts && view.attempts->scores ? view.attempts->scores : "";
 }
 

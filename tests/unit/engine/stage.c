@@ -461,3 +461,12 @@ size_t stage_where(struct stage *stage, const char *name) {
         json_string(pointer_find(stage_job(stage, 0, name), "/metadata/annotations/wharf.dev~1cluster"));
     return !cluster ? 0 : text_equal(cluster, "w1") ? 1 : text_equal(cluster, "w2") ? 2 : 0;
 }
+
+static void pass_over(void *ctx, const char *name, const struct worker_reason *reason, int64_t until_ns,
+                      int64_t since_ns) {
+    (void)ctx, (void)name, (void)reason, (void)until_ns, (void)since_ns;
+}
+
+void stage_explain(struct stage *stage, const char *name, struct explain_view *out) {
+    assert_true(inspect_explain(stage->engine, stage->now, stage->kind, "default", name, out, pass_over, NULL));
+}

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/engine/engine.h"
+#include "core/engine/history/inspect.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/json/pointer.h"
 #include "tests/unit/plugins/job_harness.h"
@@ -85,3 +86,5 @@ bool stage_finished(struct stage *stage, const char *name);                     
 size_t stage_told(const struct stage *stage, const char *text); // how many Events have this in them
 unsigned stage_attempt(struct stage *stage, const char *name);
 size_t stage_where(struct stage *stage, const char *name); // the worker that its annotation names, 0: none
+// As `wharf explain` says it, without the workers.
+void stage_explain(struct stage *stage, const char *name, struct explain_view *out);

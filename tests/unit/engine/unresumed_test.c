@@ -32,18 +32,9 @@ static void start_suspended(struct stage *stage) {
     change(stage, 0, NULL, "{'spec':{'suspend':true}}");
 }
 
-static void no_worker(void *ctx, const char *name, const struct worker_reason *reason, int64_t until_ns,
-                      int64_t since_ns) {
-    (void)ctx;
-    (void)name;
-    (void)reason;
-    (void)until_ns;
-    (void)since_ns;
-}
-
 static void assert_explained(struct stage *stage, const char *text) {
     struct explain_view view;
-    assert_true(inspect_explain(stage->engine, stage->now, stage->kind, "default", "a", &view, no_worker, NULL));
+    stage_explain(stage, "a", &view);
     if (!strstr(view.waiting_text, text))
         fail_msg("found \"%s\", expected \"%s\" in it", view.waiting_text, text);
 }
