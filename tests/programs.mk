@@ -28,8 +28,8 @@ $(B)/wharf-sandbox: $(call objects,tests/sandbox/*.c) $(B)/tests/support.a $(WOR
 $(B)/tests/simulation/sim: $(call objects,tests/simulation/*.c) $(PLUGIN_OBJ) $(B)/tests/support.a $(WORLD)
 $(B)/tests/to_json: $(B)/tests/support/to_json.o
 $(BENCH)/host_bench: $(filter-out $(BENCH)/%_bench.o,$(call objects,tests/bench/*.c)) $(BENCH)/host_bench.o $(FIXTURE) $(WORLD_HTTP)
-$(BENCH)/engine_bench: $(BENCH)/engine_bench.o $(call objects,plugins/job/*.c)
-$(BENCH)/adapter_bench: $(BENCH)/adapter_bench.o $(FIXTURE)
+$(BENCH)/engine_bench: $(BENCH)/engine_bench.o $(call objects,plugins/job/*.c) $(SHIPPED)
+$(BENCH)/adapter_bench: $(BENCH)/adapter_bench.o $(FIXTURE) $(SHIPPED)
 $(BENCH)/json_bench: $(BENCH)/json_bench.o
 $(INTEGRATION_BIN): $(B)/tests/integration/%: $(B)/tests/integration/%.o $(INTEGRATION_HELP) $(B)/tests/support.a $(WORLD_HTTP)
 

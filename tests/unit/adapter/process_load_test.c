@@ -14,13 +14,8 @@ static void load_one(const char *path, bool isolated, const struct json *setting
     AUTO_TEXT program = text_format("%s/wharf-adapter", build);
     const struct adapter_wanted wanted = {
         .name = "tested", .file = path, .file_given = true, .settings = settings, .line = 7};
-    const struct adapters_options options = {.config_path = "file",
-                                             .controller_name = "wharf.dev/host",
-                                             .wanted = &wanted,
-                                             .n_wanted = 1,
-                                             .isolation = isolated ? ISOLATION_ALL : ISOLATION_NONE,
-                                             .program = program,
-                                             .patient = true};
+    struct adapters_options options = stage_options(&wanted, program);
+    options.isolation = isolated ? ISOLATION_ALL : ISOLATION_NONE;
     assert_null(adapters_load(&options, problems, out));
 }
 
@@ -103,12 +98,7 @@ static void a_table_grows_by_a_second_process(void **state) {
     load_one(path, true, one, &problems, &first);
     assert_int_equal(problems.count, 0);
     const struct adapter_wanted wanted = {.name = "tested", .file = path, .file_given = true, .settings = three};
-    const struct adapters_options options = {.controller_name = "wharf.dev/host",
-                                             .wanted = &wanted,
-                                             .n_wanted = 1,
-                                             .isolation = ISOLATION_ALL,
-                                             .program = program,
-                                             .patient = true};
+    const struct adapters_options options = stage_options(&wanted, program);
     AUTO_BUFFER(later, 1 << 16);
     struct problems refused = {.count = 0};
     struct adapter_reports reports = {&problems, &refused, &later};

@@ -3,6 +3,16 @@
 
 #include <time.h>
 
+struct adapters_options stage_options(const struct adapter_wanted *wanted, const char *program) {
+    return (struct adapters_options){.config_path = "file",
+                                     .controller_name = "wharf.dev/host",
+                                     .wanted = wanted,
+                                     .n_wanted = 1,
+                                     .isolation = ISOLATION_ALL,
+                                     .program = program,
+                                     .patient = true};
+}
+
 void stage_begin(struct stage *stage, const char *file, bool patient) {
     stage_begin_limited(stage, file, patient, (struct adapter_limits){.cpu_ns = 0});
 }
@@ -13,13 +23,9 @@ void stage_begin_limited(struct stage *stage, const char *file, bool patient, st
     AUTO_TEXT path = text_format("%s/%s", stage->build, file);
     AUTO_JSON settings = json_new_object();
     const struct adapter_wanted wanted = {.name = "tested", .file = path, .file_given = true, .settings = settings};
-    const struct adapters_options options = {.controller_name = "wharf.dev/host",
-                                             .wanted = &wanted,
-                                             .n_wanted = 1,
-                                             .isolation = ISOLATION_ALL,
-                                             .limits = limits,
-                                             .program = stage->program,
-                                             .patient = patient};
+    struct adapters_options options = stage_options(&wanted, stage->program);
+    options.limits = limits;
+    options.patient = patient;
     struct problems problems = {.count = 0};
     assert_null(adapters_load(&options, &problems, &stage->adapters));
     if (problems.count > 0)

@@ -14,6 +14,9 @@ struct stage {
     char *build, *program;
 };
 
+// One adapter, isolated and patient.
+struct adapters_options stage_options(const struct adapter_wanted *wanted, const char *program);
+
 // The file of an adapter below the folder of the build.
 void stage_begin(struct stage *stage, const char *file, bool patient);
 void stage_begin_limited(struct stage *stage, const char *file, bool patient, struct adapter_limits limits);
