@@ -13,7 +13,8 @@ INTEGRATION_HELP := $(filter-out $(INTEGRATION_BIN:%=%.o),$(call objects,tests/i
 PLUGIN_OBJ := $(PLUGINS:%=$(B)/tests/simulation/adapters/%.o)
 FIXTURE := $(B)/tests/support/fixture.o
 RECORDING := $(B)/tests/support/recording.o
-SHIPPED := $(B)/tests/support/shipped.o
+BUILT := $(B)/tests/support/built.o
+SHIPPED := $(B)/tests/support/shipped.o $(BUILT)
 
 # The model of clusters and the simulated network, nothing of HTTP; the HTTP front; clusters with a wharf as a child.
 $(B)/tests/world.a: $(filter-out $(WORLD_FRONT_OBJ) $(B)/tests/world/world_main.o,$(call objects,tests/world/*.c))

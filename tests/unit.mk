@@ -21,7 +21,7 @@ unit_obj = $(1:%=$(B)/tests/unit/%.o)
 $(call unit_bin,cmd/% fault/plan fault/adapter_new): $(B)/cmd.a
 $(call unit_bin,conform/%): $(B)/conform.a $(B)/isolate.a
 $(call unit_bin,isolate/%): $(B)/isolate.a
-$(call unit_bin,isolate/sandbox): $(call unit_obj,isolate/acts) | $(B)/adapters/job.so
+$(call unit_bin,isolate/sandbox): $(call unit_obj,isolate/acts) $(BUILT) | $(B)/adapters/job.so
 $(call unit_bin,conform/% isolate/%): private LIBS += $(SECCOMP_LIBS)
 $(call unit_bin,demo/%): $(B)/tests/demo/table.o $(B)/tests/demo/screen.o $(B)/tests/demo/jobs.o $(WORLD_HTTP)
 $(call unit_bin,demo/%): private LIBS += $(WORLD_LIBS)
@@ -37,7 +37,7 @@ $(call unit_bin,world/recordings): $(FIXTURE) $(RECORDING)
 $(call unit_bin,world/%): private LIBS += $(WORLD_LIBS)
 $(call unit_bin,fault/files): $(call unit_obj,kube/pki)
 $(call unit_bin,plugins/kinds): $(call unit_obj,plugins/kinds_compare plugins/kinds_host plugins/kinds_recorded plugins/kinds_story) $(FIXTURE) $(RECORDING) $(SHIPPED)
-$(call unit_bin,adapter/adapters adapter/adapter_file adapter/process%): $(call unit_obj,adapter/adapters_stage) | $(BAD_ADAPTERS)
+$(call unit_bin,adapter/adapters adapter/adapter_file adapter/process%): $(call unit_obj,adapter/adapters_stage) $(BUILT) | $(BAD_ADAPTERS)
 $(call unit_bin,adapter/process%): $(call unit_obj,adapter/process_stage)
 $(call unit_bin,adapter/process% engine/recordings plugins/kinds): | $(B)/wharf-adapter
 

@@ -3,14 +3,13 @@
 
 #include "core/base/text.h"
 #include "core/json/yaml.h"
+#include "tests/support/built.h"
 
 #include <dirent.h>
 #include <glob.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define SETTINGS "tests/fixtures/generic.yaml" // of the adapter that has no kinds without settings
 
@@ -48,16 +47,10 @@ static struct json *settings_of(struct shipped *shipped, const char *name) {
     return yaml.value ? yaml.value : json_new_object();
 }
 
-// The shared objects lie beside the folder of this program: <build>/unit/plugins/kinds_test, <build>/adapters/*.so.
 static void find_folder(struct shipped *shipped) {
-    char path[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", path, sizeof path - 1);
-    must(len > 0, "/proc/self/exe");
-    path[len] = '\0';
-    for (int up = 0; up < 3; up++)
-        *strrchr(path, '/') = '\0';
-    shipped->folder = text_format("%s/adapters", path);
-    shipped->program = text_format("%s/wharf-adapter", path);
+    shipped->folder = built_path("adapters");
+    shipped->program = built_path("wharf-adapter");
+    must(shipped->folder && shipped->program, "the build folder");
 }
 
 // It has memory for one more.

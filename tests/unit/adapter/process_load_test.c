@@ -3,6 +3,7 @@
 // gets a second process.
 #include "core/base/text.h"
 #include "core/json/yaml.h"
+#include "tests/support/built.h"
 #include "tests/unit/adapter/process_stage.h"
 
 #include <dirent.h>
@@ -10,8 +11,7 @@
 
 static void load_one(const char *path, bool isolated, const struct json *settings, struct problems *problems,
                      struct adapters **out) {
-    AUTO_TEXT build = text_directory(built);
-    AUTO_TEXT program = text_format("%s/wharf-adapter", build);
+    AUTO_TEXT program = built_path("wharf-adapter");
     const struct adapter_wanted wanted = {
         .name = "tested", .file = path, .file_given = true, .settings = settings, .line = 7};
     struct adapters_options options = stage_options(&wanted, program);
@@ -67,8 +67,7 @@ static void a_wrong_setting_has_its_line(void **state) {
         "kind: []\n",
         "kinds: []\n"};
     (void)state;
-    AUTO_TEXT build = text_directory(built);
-    AUTO_TEXT path = text_format("%s/adapters/generic.so", build);
+    AUTO_TEXT path = built_path("adapters/generic.so");
     for (size_t i = 0; i < COUNT(cases); i++)
         assert_same_refusal(path, cases[i]);
 }
@@ -88,9 +87,8 @@ static struct json *kinds(size_t count) {
 
 static void a_table_grows_by_a_second_process(void **state) {
     (void)state;
-    AUTO_TEXT build = text_directory(built);
-    AUTO_TEXT path = text_format("%s/adapters/generic.so", build);
-    AUTO_TEXT program = text_format("%s/wharf-adapter", build);
+    AUTO_TEXT path = built_path("adapters/generic.so");
+    AUTO_TEXT program = built_path("wharf-adapter");
     AUTO_JSON one = kinds(1);
     AUTO_JSON three = kinds(3);
     struct problems problems = {.count = 0};

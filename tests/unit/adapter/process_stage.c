@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/adapter/process_stage.h"
 
+#include "tests/support/built.h"
+
 #include <time.h>
 
 struct adapters_options stage_options(const struct adapter_wanted *wanted, const char *program) {
@@ -18,9 +20,8 @@ void stage_begin(struct stage *stage, const char *file, bool patient) {
 }
 
 void stage_begin_limited(struct stage *stage, const char *file, bool patient, struct adapter_limits limits) {
-    stage->build = text_directory(built);
-    stage->program = text_format("%s/wharf-adapter", stage->build);
-    AUTO_TEXT path = text_format("%s/%s", stage->build, file);
+    stage->program = built_path("wharf-adapter");
+    AUTO_TEXT path = built_path(file);
     AUTO_JSON settings = json_new_object();
     const struct adapter_wanted wanted = {.name = "tested", .file = path, .file_given = true, .settings = settings};
     struct adapters_options options = stage_options(&wanted, stage->program);
@@ -36,7 +37,6 @@ void stage_begin_limited(struct stage *stage, const char *file, bool patient, st
 
 void stage_end(struct stage *stage) {
     adapters_free(stage->adapters);
-    free(stage->build);
     free(stage->program);
 }
 
@@ -46,12 +46,6 @@ void stage_call(const struct stage *stage, struct adapter_call *call) {
                                                     .now = clock_now(),
                                                     .version = "v1",
                                                     .object = "default/one"});
-}
-
-struct json *stage_object(const char *text) {
-    struct json *value = NULL;
-    assert_null(json_parse(text, strlen(text), &value));
-    return value;
 }
 
 struct adapter_state stage_state(const struct stage *stage) {

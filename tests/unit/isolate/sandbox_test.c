@@ -4,13 +4,13 @@
 
 #include "core/base/text.h"
 #include "core/isolate/sandbox_parts.h"
+#include "tests/support/built.h"
 #include "tests/unit/isolate/acts.h"
 
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <setjmp.h>
@@ -43,7 +43,7 @@ struct child {
 };
 
 static int channel = -1;
-static char adapter_path[PATH_MAX];
+static char *adapter_path;
 
 static void say(const char *text) {
     if (write(channel, text, strlen(text)) < 0)
@@ -432,17 +432,15 @@ static void a_damaged_file_is_an_error_and_no_crash(void **state) {
     }
 }
 
-// The built adapters are beside the folder of the unit tests: <build>/unit/isolate/sandbox_test.
 static int find_adapter(void **state) {
     (void)state;
-    char self[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (len <= 0)
-        return -1;
-    self[len] = '\0';
-    for (int i = 0; i < 3; i++)
-        *strrchr(self, '/') = '\0';
-    snprintf(adapter_path, sizeof adapter_path, "%.4000s/adapters/job.so", self);
+    adapter_path = built_path("adapters/job.so");
+    return adapter_path ? 0 : -1;
+}
+
+static int free_path(void **state) {
+    (void)state;
+    free(adapter_path);
     return 0;
 }
 
@@ -464,5 +462,5 @@ int main(void) {
         cmocka_unit_test(a_library_by_path_or_missing_is_an_error),
         cmocka_unit_test(a_damaged_file_is_an_error_and_no_crash),
     };
-    return cmocka_run_group_tests(tests, find_adapter, NULL);
+    return cmocka_run_group_tests(tests, find_adapter, free_path);
 }
