@@ -96,7 +96,8 @@ $(B)/wharf-conformance: private LDFLAGS_ALL += -rdynamic
 $(B)/wharf-conformance: $(B)/core/conform/main.o $(B)/conform.a $(B)/isolate.a $(B)/core.a
 	$(link)
 
-# The program that runs an isolated adapter.
+# The program that runs an isolated adapter. Whoever runs the wharf of this build finds it beside wharf.
+$(B)/wharf: | $(B)/wharf-adapter
 $(B)/wharf-adapter: private LIBS := $(shell pkg-config --libs libcjson) $(SECCOMP_LIBS) -ldl
 $(B)/wharf-adapter: private LDFLAGS_ALL += -Wl,--as-needed
 $(B)/wharf-adapter: $(B)/core/isolate/main.o $(B)/isolate.a $(B)/core.a

@@ -18,7 +18,7 @@ plan-test: $(B)/wharf $(B)/adapters/job.so $(PLAN_ADAPTER) $(SCORER) $(B)/tests/
 ## make generic-test  settings of the generic adapter: each thing that can be wrong is refused with its line; examples/generic
 TEST_TARGETS += generic-test
 .PHONY: generic-test
-generic-test: $(B)/wharf $(B)/wharf-adapter $(B)/adapters/generic.so $(B)/adapters/job.so
+generic-test: $(B)/wharf $(B)/adapters/generic.so $(B)/adapters/job.so
 	python3 -B tests/integration/generic_test.py $(B)
 	python3 -B tests/integration/generic_kinds_test.py $(B)
 

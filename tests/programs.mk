@@ -13,7 +13,8 @@ INTEGRATION_HELP := $(filter-out $(INTEGRATION_BIN:%=%.o),$(call objects,tests/i
 PLUGIN_OBJ := $(PLUGINS:%=$(B)/tests/simulation/adapters/%.o)
 FIXTURE := $(B)/tests/support/fixture.o
 RECORDING := $(B)/tests/support/recording.o
-SHIPPED := $(B)/tests/support/shipped.o
+BUILT := $(B)/tests/support/built.o
+SHIPPED := $(B)/tests/support/shipped.o $(BUILT)
 
 # The model of clusters and the simulated network, nothing of HTTP; the HTTP front; clusters with a wharf as a child.
 $(B)/tests/world.a: $(filter-out $(WORLD_FRONT_OBJ) $(B)/tests/world/world_main.o,$(call objects,tests/world/*.c))
@@ -28,8 +29,8 @@ $(B)/wharf-sandbox: $(call objects,tests/sandbox/*.c) $(B)/tests/support.a $(WOR
 $(B)/tests/simulation/sim: $(call objects,tests/simulation/*.c) $(PLUGIN_OBJ) $(B)/tests/support.a $(WORLD)
 $(B)/tests/to_json: $(B)/tests/support/to_json.o
 $(BENCH)/host_bench: $(filter-out $(BENCH)/%_bench.o,$(call objects,tests/bench/*.c)) $(BENCH)/host_bench.o $(FIXTURE) $(WORLD_HTTP)
-$(BENCH)/engine_bench: $(BENCH)/engine_bench.o $(call objects,plugins/job/*.c)
-$(BENCH)/adapter_bench: $(BENCH)/adapter_bench.o $(FIXTURE)
+$(BENCH)/engine_bench: $(BENCH)/engine_bench.o $(call objects,plugins/job/*.c) $(SHIPPED)
+$(BENCH)/adapter_bench: $(BENCH)/adapter_bench.o $(FIXTURE) $(SHIPPED)
 $(BENCH)/json_bench: $(BENCH)/json_bench.o
 $(INTEGRATION_BIN): $(B)/tests/integration/%: $(B)/tests/integration/%.o $(INTEGRATION_HELP) $(B)/tests/support.a $(WORLD_HTTP)
 

@@ -20,17 +20,15 @@ unit_obj = $(1:%=$(B)/tests/unit/%.o)
 
 $(call unit_bin,cmd/% fault/plan fault/adapter_new): $(B)/cmd.a
 $(call unit_bin,conform/%): $(B)/conform.a $(B)/isolate.a
-$(call unit_bin,conform/%): private LIBS += $(SECCOMP_LIBS)
-$(call unit_bin,cmd/adapter_new): $(SHIPPED)
 $(call unit_bin,isolate/%): $(B)/isolate.a
-$(call unit_bin,isolate/sandbox): $(call unit_obj,isolate/acts) | $(B)/adapters/job.so
-$(call unit_bin,isolate/%): private LIBS += $(SECCOMP_LIBS)
+$(call unit_bin,isolate/sandbox): $(call unit_obj,isolate/acts) $(BUILT) | $(B)/adapters/job.so
+$(call unit_bin,conform/% isolate/%): private LIBS += $(SECCOMP_LIBS)
 $(call unit_bin,demo/%): $(B)/tests/demo/table.o $(B)/tests/demo/screen.o $(B)/tests/demo/jobs.o $(WORLD_HTTP)
 $(call unit_bin,demo/%): private LIBS += $(WORLD_LIBS)
 $(call unit_bin,engine/% serve/api serve/api_explain serve/worker): $(call unit_obj,engine/stage) $(WORLD)
 $(call unit_bin,engine/recordings): $(RECORDING) $(SHIPPED)
 $(call unit_bin,engine/aside engine/aside_wait): $(B)/tests/support/kind_gate.o
-$(call unit_bin,adapter/hello): $(SHIPPED)
+$(call unit_bin,adapter/hello cmd/adapter_new): $(SHIPPED)
 $(call unit_bin,engine/waiting fault/engine): $(B)/tests/support/engine_views.o
 $(call unit_bin,host/election host/guard_run): $(WORLD)
 $(call unit_bin,engine/carry engine/carry_steps engine/mirror): $(B)/tests/support/trains.o
@@ -40,9 +38,9 @@ $(call unit_bin,world/recordings): $(FIXTURE) $(RECORDING)
 $(call unit_bin,world/%): private LIBS += $(WORLD_LIBS)
 $(call unit_bin,fault/files): $(call unit_obj,kube/pki)
 $(call unit_bin,plugins/kinds): $(call unit_obj,plugins/kinds_compare plugins/kinds_host plugins/kinds_recorded plugins/kinds_story) $(FIXTURE) $(RECORDING) $(SHIPPED)
-$(call unit_bin,adapter/adapters adapter/adapter_file adapter/process adapter/process_life adapter/process_load): $(call unit_obj,adapter/adapters_stage) | $(BAD_ADAPTERS)
-$(call unit_bin,adapter/process adapter/process_life adapter/process_load): $(call unit_obj,adapter/process_stage)
-$(call unit_bin,adapter/process adapter/process_life adapter/process_load engine/recordings plugins/kinds): | $(B)/wharf-adapter
+$(call unit_bin,adapter/adapters adapter/adapter_file adapter/process%): $(call unit_obj,adapter/adapters_stage) $(BUILT) | $(BAD_ADAPTERS)
+$(call unit_bin,adapter/process%): $(call unit_obj,adapter/process_stage)
+$(call unit_bin,adapter/process% engine/recordings plugins/kinds): | $(B)/wharf-adapter
 
 # Certificates and a server, for what goes over the network.
 $(call unit_bin,$(addprefix kube/,$(addprefix transport/,curl_transport curl_cancel curl_limits curl_trust loop tunnel gate) $(addprefix kubeconfig/,kubeconfig endpoint) $(addprefix credentials/,exec_plugin curl_exec))): \

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a call into each adapter costs: the functions of each kind with the fixtures' objects, padded to 10 KB. Prints a
-// row a kind with the median of its costliest function, with the adapter in this process and in one of its own; then
-// the calls for a Job of 4 KB one by one. Nothing here fails on a time.
-#include "core/adapter/adapters.h"
+// row a kind with the median of its costliest function, then a row a call for a Job of 4 KB, with the adapter in a
+// process of its own. Nothing here fails on a time.
 #include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/json/pointer.h"
-#include "core/json/yaml.h"
 #include "tests/support/fixture.h"
+#include "tests/support/shipped.h"
 
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #define CALLS 2001
@@ -27,45 +24,10 @@ _Noreturn static void give_up(const char *what, struct error *error) {
     exit(1);
 }
 
-static struct json *settings_for(const char *file) {
-    if (!strstr(file, "/generic.so"))
-        return json_new_object();
-    char *text = NULL;
-    size_t len = 0;
-    FILE *in = fopen("tests/fixtures/generic.yaml", "r");
-    if (!in || getdelim(&text, &len, '\0', in) < 0)
-        give_up("tests/fixtures/generic.yaml cannot be read", NULL);
-    fclose(in);
-    struct yaml yaml;
-    struct error *error = yaml_parse("tests/fixtures/generic.yaml", text, strlen(text), &yaml);
-    if (error)
-        give_up("settings", error);
-    free(text);
-    return yaml.value;
-}
-
-static struct adapters *load_all(const char *build) {
-    AUTO_TEXT pattern = text_format("%s/adapters/*.so", build);
-    glob_t found;
-    if (!pattern || glob(pattern, 0, NULL, &found) != 0)
-        give_up("there are no adapters", NULL);
-    struct adapter_wanted *wanted = calloc(found.gl_pathc, sizeof *wanted);
-    for (size_t i = 0; wanted && i < found.gl_pathc; i++)
-        wanted[i] = (struct adapter_wanted){.name = strdup(strrchr(found.gl_pathv[i], '/') + 1),
-                                            .file = realpath(found.gl_pathv[i], NULL),
-                                            .file_given = true,
-                                            .settings = settings_for(found.gl_pathv[i])};
-    struct adapters_options options = {.config_path = "bench",
-                                       .controller_name = "wharf.dev/host",
-                                       .wanted = wanted,
-                                       .n_wanted = wanted ? found.gl_pathc : 0};
-    struct problems problems = {.count = 0};
-    struct adapters *adapters = NULL;
-    struct error *error = adapters_load(&options, &problems, &adapters);
-    if (error || problems.count > 0)
-        give_up(problems.count > 0 ? problems.list[0] : "adapters", error);
-    globfree(&found);
-    return adapters; // lives as long as the program, and the configuration with it
+// One that is not loaded ends the program.
+static void need_all(const struct shipped *shipped) {
+    if (shipped->problems.count > 0)
+        give_up(shipped->problems.list[0], NULL);
 }
 
 static size_t pad(struct json *object) {
@@ -127,13 +89,18 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+// Sorts them; in microseconds.
+static double median_of(int64_t times_ns[CALLS]) {
+    qsort(times_ns, CALLS, sizeof times_ns[0], by_size);
+    const size_t middle = CALLS / 2;
+    return (double)times_ns[middle] / 1000;
+}
+
 static double median_us(const struct subject *s, enum function function) {
     static int64_t times_ns[CALLS];
     for (size_t i = 0; i < CALLS; i++)
         times_ns[i] = one_call(s, function);
-    qsort(times_ns, CALLS, sizeof times_ns[0], by_size);
-    const size_t middle = CALLS / 2;
-    return (double)times_ns[middle] / 1000;
+    return median_of(times_ns);
 }
 
 // The object with its last status that is not the end, and the mirror that the host makes of it.
@@ -186,27 +153,6 @@ static void measure(const struct kind *kind) {
 
 // -- in a process of its own --
 
-static struct adapters *load_isolated(const char *build) {
-    AUTO_TEXT path = text_format("%s/adapters/job.so", build);
-    AUTO_TEXT program = text_format("%s/wharf-adapter", build);
-    AUTO_TEXT file = path ? realpath(path, NULL) : NULL;
-    AUTO_JSON settings = json_new_object();
-    const struct adapter_wanted wanted = {.name = "job", .file = file, .file_given = true, .settings = settings};
-    const struct adapters_options options = {.config_path = "bench",
-                                             .controller_name = "wharf.dev/host",
-                                             .wanted = &wanted,
-                                             .n_wanted = 1,
-                                             .isolation = ISOLATION_ALL,
-                                             .patient = true,
-                                             .program = program};
-    struct problems problems = {.count = 0};
-    struct adapters *adapters = NULL;
-    struct error *error = adapters_load(&options, &problems, &adapters);
-    if (error || problems.count > 0)
-        give_up(problems.count > 0 ? problems.list[0] : "adapters", error);
-    return adapters;
-}
-
 // Another number of pods, so that no answer is known already.
 static void vary(struct json *object, size_t number) {
     if (!pointer_set(object, "/status/active", json_new_int64((int64_t)number + 1)))
@@ -225,20 +171,20 @@ static double isolated_us(const struct subject *s, enum function function, bool 
         own.mirror = mirror;
         times_ns[i] = one_call(&own, function);
     }
-    qsort(times_ns, CALLS, sizeof times_ns[0], by_size);
-    const size_t middle = CALLS / 2;
-    return (double)times_ns[middle] / 1000;
+    return median_of(times_ns);
 }
 
-static void measure_isolated(const char *build) {
-    struct adapters *adapters = load_isolated(build);
+static void measure_isolated(void) {
+    struct shipped shipped;
+    shipped_load_one(&shipped, "job", true);
+    need_all(&shipped);
     struct fixture *fixture = NULL;
     struct error *error = fixture_load("tests/fixtures/jobs", &fixture);
     if (error)
         give_up("tests/fixtures/jobs", error);
     struct subject subject;
     wanted_size = ISOLATED_SIZE;
-    make_subject(adapters->kinds[0], fixture, &subject);
+    make_subject(shipped.adapters->kinds[0], fixture, &subject);
     const struct {
         const char *what;
         enum function function;
@@ -254,14 +200,16 @@ static void measure_isolated(const char *build) {
     json_free(subject.workload);
     json_free(subject.mirror);
     fixture_free(fixture);
-    adapters_free(adapters);
+    shipped_free(&shipped);
 }
 
-int main(int argc, char **argv) {
-    const char *build = argc > 1 ? argv[1] : "build";
-    const struct adapters *adapters = load_all(build);
-    for (size_t i = 0; i < adapters->n_kinds; i++)
-        measure(adapters->kinds[i]);
-    measure_isolated(build);
+int main(void) {
+    struct shipped shipped;
+    shipped_load(&shipped, false);
+    need_all(&shipped);
+    for (size_t i = 0; i < shipped.adapters->n_kinds; i++)
+        measure(shipped.adapters->kinds[i]);
+    shipped_free(&shipped);
+    measure_isolated();
     return 0;
 }

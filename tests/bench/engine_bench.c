@@ -3,13 +3,13 @@
 // program plays both API servers in the simplest way that is still true (every answer carries the object as it is after
 // the write), and counts only the time spent in engine_step, without that of reading the clock; the time for making the
 // objects is told apart. Then the same for changes of the statuses of some among many workloads. Arguments: how many
-// lives; how many workloads only (0: all); the folder of the build, for the lives with the adapter in a process of its
-// own, whose time includes that of waiting for the process.
+// lives; how many workloads only (0: all); "isolated", for the lives with the adapter in a process of its own, too,
+// whose time includes that of waiting for the process.
 #include "core/adapter/process/process.h"
-#include "core/base/text.h"
 #include "core/engine/engine.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/json/pointer.h"
+#include "tests/support/shipped.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,10 +99,14 @@ static struct object *snapshot(const struct json *value) {
 
 static bool isolated; // time that the engine waits for the adapter's process counts
 
+static int64_t used_ns(clockid_t clock) {
+    struct timespec used;
+    clock_gettime(clock, &used);
+    return used.tv_sec * CLOCK_SECOND + used.tv_nsec;
+}
+
 static int64_t cpu_ns(void) {
-    struct timespec now;
-    clock_gettime(isolated ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &now);
-    return now.tv_sec * CLOCK_SECOND + now.tv_nsec;
+    return used_ns(isolated ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID);
 }
 
 static int64_t clock_cost_ns; // that reading the clock adds to what is measured
@@ -315,37 +319,12 @@ static void run_changes(size_t n_lives, size_t n_workers, struct kind *kind) {
     end(&b);
 }
 
-// The Job adapter of the build in a process of its own.
-static struct adapters *load_isolated(const char *build) {
-    AUTO_TEXT path = text_format("%s/adapters/job.so", build);
-    AUTO_TEXT program = text_format("%s/wharf-adapter", build);
-    char *file = path ? realpath(path, NULL) : NULL;
-    AUTO_JSON settings = json_new_object();
-    check(file && program && settings, "no adapter in the build");
-    const struct adapter_wanted wanted = {.name = "job", .file = file, .file_given = true, .settings = settings};
-    const struct adapters_options options = {.config_path = "bench",
-                                             .controller_name = "wharf.dev/host",
-                                             .wanted = &wanted,
-                                             .n_wanted = 1,
-                                             .isolation = ISOLATION_ALL,
-                                             .program = program,
-                                             .patient = true}; // the bench repeats no call
-    struct problems problems = {.count = 0};
-    struct adapters *adapters = NULL;
-    check(!adapters_load(&options, &problems, &adapters), "memory");
-    check(problems.count == 0, problems.count > 0 ? problems.list[0] : "");
-    free(file);
-    return adapters;
-}
-
-static int64_t used_ns(clockid_t clock) {
-    struct timespec used;
-    clock_gettime(clock, &used);
-    return used.tv_sec * CLOCK_SECOND + used.tv_nsec;
-}
-
-static void run_isolated(size_t n_lives, const char *build, const struct seal_keys *seals) {
-    struct adapters *adapters = load_isolated(build);
+// With the Job adapter of the build in a process of its own.
+static void run_isolated(size_t n_lives, const struct seal_keys *seals) {
+    struct shipped shipped;
+    shipped_load_one(&shipped, "job", true);
+    check(shipped.problems.count == 0, shipped.problems.count > 0 ? shipped.problems.list[0] : "");
+    const struct adapters *adapters = shipped.adapters;
     struct adapter_state state;
     isolated = true;
     measure_clock();
@@ -361,7 +340,7 @@ static void run_isolated(size_t n_lives, const char *build, const struct seal_ke
         "with making the objects here\n",
         (double)state.memory / (1 << 20), (double)used_ns(clock) / 2e3 / (double)n_lives,
         (double)own_ns / 2e3 / (double)n_lives);
-    adapters_free(adapters);
+    shipped_free(&shipped);
     isolated = false;
 }
 
@@ -386,7 +365,7 @@ int main(int argc, char **argv) {
             if (!only || only == workloads[i])
                 run_changes(workloads[i], workers[k], kind);
     if (argc > 3)
-        run_isolated(n_lives, argv[3], seals);
+        run_isolated(n_lives, seals);
     seal_keys_free(seals);
     kind_free(kind);
     return 0;

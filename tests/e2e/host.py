@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The host under test: `wharf run` with a config made on the spot; it can be stopped, killed and started again."""
 import contextlib
-import http.client
 import json
 import os
 import re
 import signal
 import subprocess
 
-from proc import Process, free_port
+from proc import Process, fetch, free_port
 from wait import until
 
 DEFAULTS = {"workerLostTimeout": "10m", "mirrorRetention": "1s", "createNamespaces": "false",
@@ -91,15 +90,7 @@ class Host:
 
     def fetch(self, path):
         """(HTTP status, body); (0, "") if nothing listens."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-        try:
-            connection.request("GET", path)
-            answer = connection.getresponse()
-            return answer.status, answer.read().decode()
-        except (OSError, http.client.HTTPException):   # it ends
-            return 0, ""
-        finally:
-            connection.close()
+        return fetch(self.port, path, timeout=30)
 
     def metrics(self):
         """{(name, ((label, value), ...)): number}"""

@@ -9,6 +9,8 @@ import sys
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
 from free_port import free_port  # noqa: E402,F401
+from host_page import fetch  # noqa: E402,F401
+from processes import children  # noqa: E402,F401
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None

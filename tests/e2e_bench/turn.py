@@ -7,7 +7,8 @@ import time
 import load
 from figures import figures, percentile
 from observer import Observer
-from usage import Connects, Cpu, children, connections, cpu, memory
+from proc import children
+from usage import Connects, Cpu, connections, cpu, memory
 from wait import until
 
 _QUIET = 2.0   # seconds without a request of the dispatcher, after which it is over

@@ -19,18 +19,6 @@ def memory(pid, field="VmRSS"):
         return next(int(line.split()[1]) for line in file if line.startswith(field + ":")) / 1024
 
 
-def children(pid):
-    found = []
-    for each in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{each}/stat", encoding="ascii", errors="replace") as file:
-                if int(file.read().rpartition(")")[2].split()[1]) == pid:
-                    found.append(int(each))
-        except (FileNotFoundError, ProcessLookupError):   # ended meanwhile
-            continue
-    return found
-
-
 def connections(pid, port):
     """How many open TCP connections over IPv4 to this port of 127.0.0.1 it has."""
     mine = set()

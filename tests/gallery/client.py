@@ -24,7 +24,7 @@ class Client(clusters.Cluster):
 
     def ask(self, method, path, body=None, content_type="application/json", accept="application/json"):
         """(status, answer); a request that an idle connection has lost is sent again."""
-        for last in (False, True):
+        while True:
             fresh = self.connection is None
             if fresh:
                 self.connection = self._connect()
@@ -36,9 +36,8 @@ class Client(clusters.Cluster):
                 return response.status, json.loads(text) if text.startswith("{") else text
             except (OSError, http.client.HTTPException):
                 self.connection = None
-                if fresh or last:
+                if fresh:
                     raise
-        raise AssertionError("not reached")
 
     def make(self, path, body):
         status, answer = self.ask("POST", path, body)

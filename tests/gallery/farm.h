@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // An adapter for the kind Farm of the group FARM.farm.example.com. The adapter behaves well, except for an object whose
 // annotation example.com/harm names a function: in that function the adapter calls harm(). A file of this folder
-// defines FARM, and harm() or START, before and after it includes this header.
+// defines FARM before it includes this header, and harm() after it; or HARMLESS_CALLS, where the harm is done earlier:
+// by START, the code of the function start, or while the file is loaded.
 #include <wharf/adapter.h>
 
 #include <stdint.h>
@@ -14,6 +15,14 @@ static void *volatile farm_wild;
 // What the adapter does in a call for an object with the annotation. `out` is the answer of the function, a wharf_phase
 // or a value, or NULL.
 static void harm(const wharf_call *call, const wharf_value *object, void *out);
+
+#ifdef HARMLESS_CALLS
+static void harm(const wharf_call *call, const wharf_value *object, void *out) {
+    (void)call;
+    (void)object;
+    (void)out;
+}
+#endif
 
 static void look(const char *function, const wharf_call *call, const wharf_value *object, void *out) {
     if (host->is(object, "/metadata/annotations/example.com~1harm", function))
@@ -81,11 +90,7 @@ static const char *start(const wharf_host *services, const wharf_value *settings
 static const char *const names[] = {SETTINGS};
 #endif
 
-#ifndef KINDS
-#define KINDS &farm
-#endif
-
-WHARF_MODULE(.name = FARM, .version = "1.0.0", .kinds = WHARF_KINDS(KINDS), .host = &host,
+WHARF_MODULE(.name = FARM, .version = "1.0.0", .kinds = WHARF_KINDS(&farm), .host = &host,
 #ifdef SETTINGS
              .settings = names,
 #endif

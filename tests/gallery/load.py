@@ -16,7 +16,7 @@ STALL = 0.01    # what is a stall of this program or of the machine
 
 class Life:
     def __init__(self, created):
-        self.created, self.mirrored, self.copied, self.in_worker, self.mirrors, self.status = created, None, None, None, 0, {}
+        self.created, self.copied, self.in_worker, self.mirrors = created, None, None, 0
 
 
 class Load:
@@ -58,15 +58,21 @@ class Load:
                 self.last[cluster, name] = text
                 look(kind, name, life, what, now, changed and found.get("status"))
 
-    def _in_management(self, kind, name, life, what, now, changed):
+    def _in_management(self, _kind, name, life, what, now, changed):
         if changed:
             life.copied = now
-        self._settle(kind, name, life, what == "DELETED")
+        if what != "DELETED":
+            return
+        self.lives.pop(name, None)
+        for cluster in ("mgmt", "w1"):
+            self.last.pop((cluster, name), None)
+        self.ended += 1
+        if life.copied and life.in_worker:
+            self.samples.append((life.in_worker, max(0.0, life.copied - life.in_worker)))
 
     def _in_worker(self, kind, name, life, what, now, changed):
         if what == "ADDED":
             life.mirrors += 1
-            life.mirrored = now
             self.samples.append((life.created, now - life.created))
             if life.mirrors > 1:
                 self.problems.append(f"{kind.plural} {name}: a second mirror")
@@ -75,16 +81,6 @@ class Load:
             self.left.put((kind, name))
         elif changed:
             life.in_worker = now
-
-    def _settle(self, _kind, name, life, gone):
-        if not gone:
-            return
-        self.lives.pop(name, None)
-        for cluster in ("mgmt", "w1"):
-            self.last.pop((cluster, name), None)
-        self.ended += 1
-        if life.copied and life.in_worker:
-            self.samples.append((life.in_worker, max(0.0, life.copied - life.in_worker)))
 
     def _create(self):
         client = self.stage.client("mgmt")

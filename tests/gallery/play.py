@@ -9,7 +9,7 @@ import time
 from farms import ENDLESS, QUICK, Farm
 from load import Load
 from members import ALL, CALL
-from stage import Stage, until
+from stage import Stage, percentile, until
 
 GROUP = 10           # adapters that do harm at the same time
 QUIET = 1.5          # seconds at least
@@ -19,12 +19,6 @@ SHARE = 1.05         # of the quiet p99
 FLOOR = 0.05         # of a second, below which a difference is that of the machine
 BACK = 1.0           # seconds after which an adapter works again
 ENDS = 8             # of a process, in the first seconds of a host, at most
-
-
-def percentile(values, share):
-    assert values, "nothing of the load was seen"
-    values = sorted(values)
-    return values[min(len(values) - 1, int(share * len(values)))]
 
 
 def groups(names):
@@ -111,16 +105,15 @@ class Play:
                 farm.make_bad(self.client, "bad-0")
         for farm in farms:
             with self.blame(farm.name):
-                if farm.member.until:   # the pause may come before the end of the call is told
-                    until(f"the kind of {farm.name} pauses", lambda farm=farm: farm.has_paused)
-                else:
+                if not farm.member.until:   # else the pause may come before the end of the call is told
                     self._check_note(farm, "first" if farm.member.follows else "bad-0")
                     self._check_back(farm)
-        paused = [farm for farm in farms if farm.member.said and not farm.member.calls and not farm.member.until]
-        for farm in paused:
-            for name in ("bad-1", "bad-2", "bad-3"):    # three within a minute, whenever the first one was
-                farm.make_bad(self.client, name)
-        for farm in paused:
+        pausing = [farm for farm in farms if farm.member.said and not farm.member.calls]
+        for farm in pausing:
+            if not farm.member.until:
+                for name in ("bad-1", "bad-2", "bad-3"):    # three within a minute, whenever the first one was
+                    farm.make_bad(self.client, name)
+        for farm in pausing:
             with self.blame(farm.name):
                 until(f"the kind of {farm.name} pauses", lambda farm=farm: farm.has_paused)
 
@@ -191,12 +184,17 @@ class Play:
         for name, farm in self.farms.items():
             self.problems[name] += farm.wrong_mirrors()
 
+    def _p99(self, windows):
+        latencies = self.load.latencies(windows)
+        assert latencies, "nothing of the load was seen"
+        return percentile(latencies, 0.99)
+
     def measure(self):
         """Adapters with harm to others go to `late`; returns lines with the figures."""
-        usual = percentile(self.load.latencies(self.quiet), 0.99)
+        usual = self._p99(self.quiet)
         lines = []
         for group, windows in self.bad.items():
-            p99 = percentile(self.load.latencies(windows), 0.99)
+            p99 = self._p99(windows)
             lines.append(f"p99 {p99 * 1000:.1f} ms, without harm {usual * 1000:.1f} ms; {self.long_steps[group]} long steps of the "
                          f"engine: {', '.join(group)}")
             if p99 > SHARE * usual + FLOOR or self.long_steps[group] > 0:

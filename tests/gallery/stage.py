@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """A management cluster and a worker, simulated by wharf-sandbox, and `wharf run` with the gallery's adapters."""
-import http.client
 import os
 import re
 import shutil
@@ -18,6 +17,9 @@ from members import ALL
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
 from free_port import free_port  # noqa: E402
+from host_page import fetch  # noqa: E402
+from percentile import percentile  # noqa: E402,F401
+from processes import children  # noqa: E402
 
 
 def until(what, look, seconds=60.0):
@@ -27,7 +29,7 @@ def until(what, look, seconds=60.0):
 
 class Stage:
     def __init__(self, build, members):
-        self.build, self.members = os.path.abspath(build), members
+        self.build = os.path.abspath(build)
         self.folder = tempfile.mkdtemp(prefix="wharf-gallery-")
         self.directory = os.path.join(self.folder, "clusters")
         self.ten = kinds.ten(self.build)
@@ -68,17 +70,7 @@ class Stage:
         until("the host is ready", self.is_ready)
 
     def adapter_processes(self):
-        """Children of the host."""
-        found = []
-        for pid in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-                    parent = int(file.read().rsplit(")", 1)[1].split()[1])
-            except OSError:
-                continue
-            if parent == self.child.pid:
-                found.append(int(pid))
-        return found
+        return children(self.child.pid)
 
     def is_ready(self):
         assert self.child.poll() is None, f"the host has ended with {self.child.returncode}:\n{self.tail()}"
@@ -98,15 +90,7 @@ class Stage:
         threading.Thread(target=look, daemon=True).start()
 
     def fetch(self, path):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
-        try:
-            connection.request("GET", path)
-            answer = connection.getresponse()
-            return answer.status, answer.read().decode()
-        except (OSError, http.client.HTTPException):
-            return 0, ""
-        finally:
-            connection.close()
+        return fetch(self.port, path)
 
     def wharf(self, *arguments):
         done = subprocess.run([f"{self.build}/wharf", *arguments, "--server", f"http://127.0.0.1:{self.port}"],

@@ -45,12 +45,6 @@ SETTINGS = f"rateLimit: {{statusBytes: {RATE_BYTES >> 10}KiB}}\n"
 IN_FLIGHT = 32 * 110000          # a heavy status in each place of the window
 
 
-def percentile(values, share):
-    assert values, "the hostile workers accepted every Job"
-    values = sorted(values)
-    return values[min(len(values) - 1, int(share * len(values)))]
-
-
 def serve_jobs(play, names):
     """The seconds from creation to end of those Jobs that no hostile worker has taken: w1 has them, at once or after
     the others refused them; without those that a worker of SLOW was asked for, whose answers wait behind its events."""
@@ -118,7 +112,9 @@ def run_pair(build, names):
         play.start()
         play.submit("first")  # a host that has just started waits a moment for workers that it has not reached
         stage.until(lambda: "first" in play.placed, "the first Job is placed", 120)
-        p99 = percentile(serve_jobs(play, names), 0.99)
+        latencies = serve_jobs(play, names)
+        assert latencies, "the hostile workers accepted every Job"
+        p99 = stage.percentile(latencies, 0.99)
         for name in names:
             stage.until(lambda name=name: is_reported(play, name), f"{name} is reported", 120)
         for name, server in zip(names, play.hostile):

@@ -18,6 +18,8 @@ import api
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
 from free_port import free_port  # noqa: E402
+from host_page import fetch  # noqa: E402
+from percentile import percentile  # noqa: E402,F401
 
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 
@@ -108,15 +110,7 @@ class Stage:
                 self.done.setdefault(name, now)
 
     def fetch(self, path):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
-        try:
-            connection.request("GET", path)
-            answer = connection.getresponse()
-            return answer.status, answer.read().decode()
-        except OSError:
-            return 0, ""
-        finally:
-            connection.close()
+        return fetch(self.port, path)
 
     def submit(self, name):
         """Returns when."""

@@ -364,21 +364,17 @@ static void check_says_which_plugins_are_run(void **state) {
     scene_close(scene);
 }
 
-// What /readyz and the API say of workers, which does not count for readiness.
-static bool page_says(struct scene *scene, const char *path, const char *text) {
-    AUTO_BUFFER(body, 1 << 20);
-    return http_ask(scene->serve_port, "GET", path, &body) == 200 && body.data && strstr(body.data, text);
-}
-
 static bool w1_is_rejected(struct scene *scene, const char *why) {
     return wharf_metric(scene, "wharf_cluster_contact{cluster=\"w1\",contact=\"rejected\"}") == 1 &&
-           page_says(scene, "/readyz", "w1: rejects the host: ") && page_says(scene, "/readyz", why) &&
-           page_says(scene, "/api/v1/workers", "\"contact\":\"rejected\"") && page_says(scene, "/api/v1/workers", why);
+           stage_page_has(scene, "/readyz", "w1: rejects the host: ") && stage_page_has(scene, "/readyz", why) &&
+           stage_page_has(scene, "/api/v1/workers", "\"contact\":\"rejected\"") &&
+           stage_page_has(scene, "/api/v1/workers", why);
 }
 
 static bool none_is_rejected(struct scene *scene) {
     return wharf_metric(scene, "wharf_cluster_contact{cluster=\"w1\",contact=\"good\"}") == 1 &&
-           !page_says(scene, "/readyz", "rejects the host") && page_says(scene, "/api/v1/workers", "\"Ready\"");
+           !stage_page_has(scene, "/readyz", "rejects the host") &&
+           stage_page_has(scene, "/api/v1/workers", "\"Ready\"");
 }
 
 // Its watches stay open. Nothing is placed there meanwhile, and everything there again.
@@ -394,7 +390,7 @@ static void credentials_that_a_worker_rejects_are_seen_within_seconds(void **sta
     UNTIL(scene, 15, stage_mirrors(scene) == 1);
     front_set_token(front, "two", false);
     UNTIL(scene, 15, w1_is_rejected(scene, "rejects the host's credentials (401)"));
-    assert_true(page_says(scene, "/api/v1/workers", "\"state\":\"Rejected\""));
+    assert_true(stage_page_has(scene, "/api/v1/workers", "\"state\":\"Rejected\""));
     assert_true(stage_is_connected(scene, "w1"));
     UNTIL(scene, 5, !stage_takes_work(scene, "w1"));
     assert_int_equal(wharf_logged(scene, "kube-system: "), 0);

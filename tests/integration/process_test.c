@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host as a process: adapters that hang or crash, signals, and a log that is not read.
-#include "tests/integration/stage.h"
+#include "tests/integration/things.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -9,26 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define GROUP "example.com"
-#define PLURAL "things"
-
-static const struct world_kind thing = {.group = GROUP, .versions = {"v1"}, .plural = PLURAL, .kind = "Thing"};
-
-// One worker, and the adapter of Things in addition to that of Jobs.
-static int open_with_things(void **state) {
-    AUTO_TEXT file = built_path("hang_adapters/hang.so");
-    AUTO_TEXT adapter = text_format("  - {name: hang, file: \"%s\", isolation: none}\n", file ? file : "");
-    struct scene_options options = {
-        .workers = 1, .plain = true, .world = {.seed = 1, .controller_delay_ns = 20 * CLOCK_MS}, .adapters = adapter};
-    struct scene *scene = NULL;
-    assert_null(scene_open(&options, &scene));
-    assert_null(scene_configure(scene, "", ""));
-    for (size_t i = 0; i < scene->count; i++)
-        assert_true(world_register(scene->clusters[i].cluster, &thing));
-    *state = scene;
-    return 0;
-}
 
 static int run(void **state) {
     *state = stage_run(1, true, "mirrorRetention: 0s\n");
@@ -40,35 +20,11 @@ static int end(void **state) {
     return 0;
 }
 
-static int drop(void **state) {
-    scene_close(*state);
-    return 0;
-}
-
-static void start(struct scene *scene) {
-    assert_null(wharf_start(scene));
-    UNTIL(scene, 15, wharf_is_ready(scene));
-}
-
-static void submit_thing(struct scene *scene, const char *does) {
-    AUTO_TEXT text =
-        text_format("{\"apiVersion\":\"example.com/v1\",\"kind\":\"Thing\",\"metadata\":{\"name\":\"t\","
-                    "\"namespace\":\"default\"},\"spec\":{\"managedBy\":\"wharf.dev/host\",\"does\":\"%s\"}}",
-                    does);
-    AUTO_JSON object = NULL;
-    assert_null(json_parse(text, strlen(text), &object));
-    struct scene_cluster *management = &scene->clusters[SCENE_MANAGEMENT];
-    front_lock(management->front);
-    int status = world_apply(management->cluster, GROUP, PLURAL, object, front_now_ns());
-    front_unlock(management->front);
-    assert_int_equal(status, 201);
-}
-
 static void an_engine_that_hangs_is_seen_and_does_not_outlive_sigterm(void **state) {
     struct scene *scene = *state;
-    start(scene);
+    stage_start(scene);
     UNTIL(scene, 5, wharf_metric(scene, "wharf_engine_stalled_seconds") < 1);
-    submit_thing(scene, "hang");
+    assert_int_equal(things_apply(scene, "t", "hang"), 201);
     UNTIL(scene, 10, wharf_metric(scene, "wharf_engine_stalled_seconds") > 1);
     assert_int_equal(http_ask(scene->serve_port, "GET", "/healthz", NULL), 200); // not for 30 s yet
     assert_true(wharf_end(scene, SIGTERM, STAGE_END_NS));                        // 12 s, then 1 s for the log
@@ -78,8 +34,8 @@ static void an_engine_that_hangs_is_seen_and_does_not_outlive_sigterm(void **sta
 
 static void a_second_signal_ends_a_host_that_hangs_at_once(void **state) {
     struct scene *scene = *state;
-    start(scene);
-    submit_thing(scene, "hang");
+    stage_start(scene);
+    assert_int_equal(things_apply(scene, "t", "hang"), 201);
     UNTIL(scene, 10, wharf_metric(scene, "wharf_engine_stalled_seconds") > 1);
     assert_false(wharf_end(scene, SIGTERM, CLOCK_SECOND));
     assert_true(wharf_end(scene, SIGINT, STAGE_END_NS)); // 11 s are left for SIGTERM
@@ -89,8 +45,8 @@ static void a_second_signal_ends_a_host_that_hangs_at_once(void **state) {
 
 static void what_was_logged_before_a_crash_is_written(void **state) {
     struct scene *scene = *state;
-    start(scene);
-    submit_thing(scene, "abort");
+    stage_start(scene);
+    assert_int_equal(things_apply(scene, "t", "abort"), 201);
     UNTIL(scene, 10, !wharf_runs(scene));
     assert_int_equal(wharf_exit_code(scene), -1);
     assert_int_equal(wharf_logged(scene, "the last message of an adapter"), 1);
@@ -201,10 +157,10 @@ static int open_only(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_engine_that_hangs_is_seen_and_does_not_outlive_sigterm, open_with_things,
-                                        drop),
-        cmocka_unit_test_setup_teardown(a_second_signal_ends_a_host_that_hangs_at_once, open_with_things, drop),
-        cmocka_unit_test_setup_teardown(what_was_logged_before_a_crash_is_written, open_with_things, drop),
+        cmocka_unit_test_setup_teardown(an_engine_that_hangs_is_seen_and_does_not_outlive_sigterm, things_open,
+                                        things_drop),
+        cmocka_unit_test_setup_teardown(a_second_signal_ends_a_host_that_hangs_at_once, things_open, things_drop),
+        cmocka_unit_test_setup_teardown(what_was_logged_before_a_crash_is_written, things_open, things_drop),
         cmocka_unit_test_setup_teardown(no_thread_blocks_the_signals_of_a_crash, run, end),
         cmocka_unit_test_setup_teardown(signals_without_a_meaning_are_told_and_change_nothing, run, end),
         cmocka_unit_test_setup_teardown(a_log_that_nobody_reads_holds_up_no_job, open_only, end),

@@ -139,11 +139,6 @@ static bool is_followed(struct scene *scene, const char *cluster, const char *ki
     return wharf_metric(scene, sample) == 1;
 }
 
-static bool answer_has(struct scene *scene, const char *path, const char *text) {
-    AUTO_BUFFER(body, 1 << 20);
-    return http_ask(scene->serve_port, "GET", path, &body) == 200 && strstr(body.data, text);
-}
-
 static size_t reloads(struct scene *scene) {
     return wharf_logged(scene, "configuration reloaded") + wharf_logged(scene, "configuration not reloaded");
 }
@@ -175,10 +170,10 @@ static void a_kind_is_added_under_load_of_another_one(void **state) {
     assert_int_equal(stage_creates(scene, 1, 3), 160); // nothing ran twice
     assert_int_equal(wharf_logged(scene, "a kind is added"), 1);
     assert_int_equal(wharf_logged(scene, "takes effect after a restart"), 0);
-    assert_true(answer_has(scene, "/api/v1/status", "\"adapters\":2"));
-    assert_true(answer_has(scene, "/api/v1/adapters", "\"resource\":\"mpijobs\""));
-    assert_true(answer_has(scene, "/api/v1/workloads?kind=mpijob", "\"late7\""));
-    assert_true(answer_has(scene, "/api/v1/workers", "\"kind\":\"MPIJob\""));
+    assert_true(stage_page_has(scene, "/api/v1/status", "\"adapters\":2"));
+    assert_true(stage_page_has(scene, "/api/v1/adapters", "\"resource\":\"mpijobs\""));
+    assert_true(stage_page_has(scene, "/api/v1/workloads?kind=mpijob", "\"late7\""));
+    assert_true(stage_page_has(scene, "/api/v1/workers", "\"kind\":\"MPIJob\""));
     assert_true(wharf_is_ready(scene));
     stage_close(scene);
 }
@@ -216,10 +211,7 @@ static void a_kind_of_the_generic_adapter_is_added_beside_those_that_it_has(void
     install(scene, &tasks);
     install(scene, &trips);
     configure(scene, GENERIC(TASK), "");
-    struct error *error = wharf_start(scene);
-    if (error)
-        fail_msg("%s", error_text(error));
-    UNTIL(scene, 15, wharf_is_ready(scene));
+    stage_start(scene);
     submit(scene, &tasks, "task", 2);
     submit(scene, &trips, "trip", 3);
     UNTIL(scene, 10, mirrors(scene, &tasks) == 2);
@@ -228,7 +220,7 @@ static void a_kind_of_the_generic_adapter_is_added_beside_those_that_it_has(void
     finish(scene, &tasks);
     finish(scene, &trips);
     UNTIL(scene, 10, succeeded(scene, &tasks) == 2 && succeeded(scene, &trips) == 3);
-    assert_true(answer_has(scene, "/api/v1/status", "\"adapters\":2"));
+    assert_true(stage_page_has(scene, "/api/v1/status", "\"adapters\":2"));
     assert_int_equal(wharf_logged(scene, "takes effect after a restart"), 0);
     assert_true(restarts(scene) == 0);
     // In another order, nothing is new; without one of them, it goes on.
@@ -329,10 +321,7 @@ static void a_bad_kind_of_the_generic_adapter_is_refused_alone(void **state) {
     install(scene, &trips);
     install(scene, &mpi_job);
     configure(scene, GENERIC(BAD_TRIP("") "," TASK), "");
-    struct error *error = wharf_start(scene);
-    if (error)
-        fail_msg("%s", error_text(error));
-    UNTIL(scene, 15, wharf_is_ready(scene));
+    stage_start(scene);
     assert_check_says(scene, "settings.kinds[0]: kind 1 (Trip): phase: found neither");
     assert_int_equal(wharf_logged(scene, "settings.kinds[0]: kind 1 (Trip): phase: found neither"), 1);
     submit(scene, &tasks, "task", 2);
@@ -350,7 +339,7 @@ static void a_bad_kind_of_the_generic_adapter_is_refused_alone(void **state) {
         size_t logged = wharf_logged(scene, cases[i].sentence);
         reload(scene, cases[i].adapters, "", true);
         UNTIL(scene, 5, wharf_logged(scene, cases[i].sentence) > logged);
-        assert_true(answer_has(scene, "/api/v1/status", "adapter generic: "));
+        assert_true(stage_page_has(scene, "/api/v1/status", "adapter generic: "));
         assert_check_says(scene, cases[i].sentence);
     }
     submit(scene, &mpi_job, "mpi", 2);
@@ -368,25 +357,22 @@ static void what_cannot_change_is_told_and_goes_on_as_it_was(void **state) {
     struct scene *scene = stage_open(1, true, "");
     install(scene, &mpi_job);
     configure(scene, "  - name: mpijob\n", "");
-    struct error *error = wharf_start(scene);
-    if (error)
-        fail_msg("%s", error_text(error));
-    UNTIL(scene, 15, wharf_is_ready(scene));
+    stage_start(scene);
     reload(scene, "", "", true);
-    UNTIL(scene, 5, answer_has(scene, "/api/v1/status", "after a restart: adapter mpijob (removed)"));
+    UNTIL(scene, 5, stage_page_has(scene, "/api/v1/status", "after a restart: adapter mpijob (removed)"));
     // Its kind by another adapter: only once it has gone.
     reload(scene,
            GENERIC("{group: kubeflow.org, versions: [v2beta1], kind: MPIJob, plural: mpijobs, managedBy: {field: "
                    "/spec/managedBy}, " SUCCEEDED "}"),
            "", true);
     UNTIL(scene, 5,
-          answer_has(scene, "/api/v1/status",
-                     "adapter mpijob (removed), adapter generic (a kind of it is still that of a former adapter)"));
+          stage_page_has(scene, "/api/v1/status",
+                         "adapter mpijob (removed), adapter generic (a kind of it is still that of a former adapter)"));
     submit(scene, &mpi_job, "mpi", 2);
     UNTIL(scene, 10, mirrors(scene, &mpi_job) == 2);
     reload(scene, "  - name: mpijob\n", "", true);
-    UNTIL(scene, 5, answer_has(scene, "/api/v1/status", "\"message\":null"));
-    assert_true(answer_has(scene, "/api/v1/status", "\"adapters\":2"));
+    UNTIL(scene, 5, stage_page_has(scene, "/api/v1/status", "\"message\":null"));
+    assert_true(stage_page_has(scene, "/api/v1/status", "\"adapters\":2"));
     stage_close(scene);
 }
 
@@ -413,10 +399,7 @@ static void pod_events_are_switched_on_and_off(void **state) {
     (void)state;
     static const char received[] = "wharf_pod_events_received_total{cluster=\"w1\"}";
     struct scene *scene = stage_open(2, true, "podEvents: none\n");
-    struct error *error = wharf_start(scene);
-    if (error)
-        fail_msg("%s", error_text(error));
-    UNTIL(scene, 15, wharf_is_ready(scene));
+    stage_start(scene);
     stage_submit_with(scene, "long", "\"world.test/duration\":\"60s\"", "\"managedBy\":\"wharf.dev/host\",");
     UNTIL(scene, 10, scene_jobs(scene, 1) == 1);
     assert_pods_watched(scene, "w1", false);

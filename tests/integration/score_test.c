@@ -23,10 +23,8 @@ static void configure(struct scene *scene, const char *adapter, const char *isol
 static struct scene *run(const char *adapter, const char *isolation, const char *settings_of_w2) {
     struct scene *scene = stage_open(2, true, "");
     configure(scene, adapter, isolation, settings_of_w2);
-    struct error *error = wharf_start(scene);
-    if (error)
-        fail_msg("%s", error_text(error));
-    UNTIL(scene, 15, wharf_is_ready(scene) && stage_takes_work(scene, "w1") && stage_takes_work(scene, "w2"));
+    stage_start(scene);
+    UNTIL(scene, 15, stage_takes_work(scene, "w1") && stage_takes_work(scene, "w2"));
     return scene;
 }
 
@@ -42,15 +40,10 @@ static int place(struct scene *scene, const char *name, const char *dataset) {
     return place_with(scene, name, "data.example.com/dataset", dataset);
 }
 
-static bool answer_has(struct scene *scene, const char *path, const char *text) {
-    AUTO_BUFFER(body, 1 << 20);
-    return http_ask(scene->serve_port, "GET", path, &body) == 200 && strstr(body.data, text);
-}
-
 static bool is_told(struct scene *scene, const char *name, const char *scores) {
     AUTO_TEXT path = text_format("/api/v1/workloads/jobs/default/%s", name);
     AUTO_TEXT member = text_format("\"scores\":%s", scores);
-    return answer_has(scene, path, member);
+    return stage_page_has(scene, path, member);
 }
 
 // On a busy machine a process may take longer than the host waits: Jobs are placed until one has these scores, which is
@@ -79,8 +72,8 @@ static void jobs_go_where_their_data_is_and_else_to_the_next_worker(void **state
     UNTIL(scene, 10, is_told(scene, "b", "\"data-locality: w2 100\""));
     UNTIL(scene, 10, is_told(scene, "c", "\"data-locality: no opinion\""));
     assert_true(is_told(scene, "e", "null"));
-    assert_true(answer_has(scene, "/api/v1/adapters", "\"name\":\"data-locality\""));
-    assert_true(answer_has(scene, "/api/v1/adapters", "\"kinds\":[],\"scores\":true"));
+    assert_true(stage_page_has(scene, "/api/v1/adapters", "\"name\":\"data-locality\""));
+    assert_true(stage_page_has(scene, "/api/v1/adapters", "\"kinds\":[],\"scores\":true"));
     assert_true(wharf_metric(scene, "wharf_placements_unscored_total") == 0);
     stage_close(scene);
 }
@@ -92,7 +85,7 @@ static void an_adapter_that_rates_workers_is_added_while_the_host_runs(void **st
     assert_int_equal(place(scene, "b", "genomes"), 2);
     configure(scene, EXAMPLE, "auto", LOCAL);
     UNTIL(scene, 20, wharf_logged(scene, "an adapter that rates workers is added") == 1);
-    UNTIL(scene, 20, answer_has(scene, "/api/v1/adapters", "\"scores\":true"));
+    UNTIL(scene, 20, stage_page_has(scene, "/api/v1/adapters", "\"scores\":true"));
     place_until_told(scene, "c", "\"data-locality: w2 100\"");
     stage_close(scene);
 }

@@ -56,13 +56,6 @@ static struct scene *begin(size_t workers, const char *configured, const char *s
     return scene;
 }
 
-static void start(struct scene *scene) {
-    struct error *error = wharf_start(scene);
-    if (error)
-        fail_msg("%s", error_text(error));
-    UNTIL(scene, 15, wharf_is_ready(scene));
-}
-
 static bool knows(const struct scene *scene, const char *worker) {
     AUTO_TEXT sample = text_format("wharf_worker_eligible{cluster=\"%s\",kind=\"jobs.batch\"}", worker);
     return wharf_metric(scene, sample) >= 0;
@@ -91,7 +84,7 @@ static void a_directory_of_kubeconfigs_is_followed(void **state) {
     AUTO_TEXT directory = path_in(scene, "workers.d");
     assert_int_equal(mkdir(directory, 0700), 0);
     copy_kubeconfig(scene, "w1", "workers.d", "w1.kubeconfig");
-    start(scene);
+    stage_start(scene);
     UNTIL(scene, 10, stage_takes_work(scene, "w1"));
     stage_submit(scene, "first");
     UNTIL(scene, 10, stage_is_complete(scene, "first"));
@@ -184,7 +177,7 @@ static void secrets_add_change_and_remove_workers(void **state) {
     (void)state;
     struct scene *scene = begin(3, "3", OURS "workersFrom: {secrets: true}\n");
     add_secret(scene, "w1", "w1");
-    start(scene);
+    stage_start(scene);
     UNTIL(scene, 10, stage_takes_work(scene, "w1") && stage_takes_work(scene, "w3"));
     add_secret(scene, "w2", "w2");
     UNTIL(scene, 10, stage_takes_work(scene, "w2"));
@@ -222,7 +215,7 @@ static void workers_stay_when_a_restored_management_cluster_lacks_their_secrets(
     (void)state;
     struct scene *scene = begin(2, "", OURS "workersFrom: {secrets: true}\n");
     add_secret(scene, "w1", "w1");
-    start(scene);
+    stage_start(scene);
     UNTIL(scene, 10, stage_takes_work(scene, "w1"));
     struct scene_cluster *management = &scene->clusters[SCENE_MANAGEMENT];
     front_lock(management->front);
@@ -271,7 +264,7 @@ static void a_token_that_cannot_be_renewed_is_told_and_stays_in_use(void **state
     write_config(scene, "", OURS "workersFrom: {secrets: true}\n");
     add_token_secret(scene, "w1", DUE);
     add_token_secret(scene, "w2", LATER);
-    start(scene);
+    stage_start(scene);
     UNTIL(scene, 10, stage_takes_work(scene, "w1") && stage_takes_work(scene, "w2"));
     UNTIL(scene, 10, wharf_logged(scene, "token of a worker cannot be renewed") == 1);
     assert_int_equal(wharf_logged(scene, "secret=default/w1"), 1);
@@ -288,7 +281,7 @@ static void a_worker_whose_secret_goes_finishes_what_it_has(void **state) {
     (void)state;
     struct scene *scene = begin(1, "", OURS "workersFrom: {secrets: true}\n");
     add_secret(scene, "w1", "w1");
-    start(scene);
+    stage_start(scene);
     UNTIL(scene, 10, stage_takes_work(scene, "w1"));
     stage_submit_held(scene, "long");
     UNTIL(scene, 10, scene_jobs(scene, 1) == 1);
@@ -307,7 +300,7 @@ static void a_worker_whose_secret_goes_finishes_what_it_has(void **state) {
 static void a_valid_configuration_takes_effect_and_an_invalid_one_does_not(void **state) {
     (void)state;
     struct scene *scene = begin(2, "1", OURS);
-    start(scene);
+    stage_start(scene);
     UNTIL(scene, 10, stage_takes_work(scene, "w1"));
     assert_true(wharf_metric(scene, "wharf_config_last_reload_successful") == 1);
     double since = wharf_metric(scene, "wharf_config_last_reload_success_timestamp_seconds");
@@ -339,7 +332,7 @@ static void a_valid_configuration_takes_effect_and_an_invalid_one_does_not(void 
 static void sighup_reads_the_configuration_again(void **state) {
     (void)state;
     struct scene *scene = begin(2, "1", OURS);
-    start(scene);
+    stage_start(scene);
     assert_false(wharf_end(scene, SIGHUP, 0));
     UNTIL(scene, 10, wharf_logged(scene, "configuration reloaded") == 1);
     stage_submit(scene, "job");
@@ -366,7 +359,7 @@ static void a_mounted_config_map_is_followed(void **state) {
     (void)state;
     struct scene *scene = begin(2, "1", OURS);
     swap_mount(scene, "..2026_1", "1", OURS);
-    start(scene);
+    stage_start(scene);
     UNTIL(scene, 10, stage_takes_work(scene, "w1"));
     AUTO_TEXT fresh = path_in(scene, "..2026_2");
     AUTO_TEXT link = path_in(scene, "..data_tmp");
@@ -455,7 +448,7 @@ static void cluster_profiles_are_opened_with_the_plugin_of_the_configuration(voi
                                               "ours", "%s") ", " PROVIDER("others", "/nowhere/plugin") "]}}\n",
                                      plugin, plugin);
     write_config(scene, "", settings);
-    start(scene);
+    stage_start(scene);
     UNTIL(scene, 10, wharf_logged(scene, "kind of workers is not served") == 1);
     serve_profiles(scene); // it is found later
     assert_int_equal(put_profile(scene, "fleet-1", "ours", 1), 201);
@@ -479,7 +472,7 @@ static void the_config_map_cordons_and_drains(void **state) {
     (void)state;
     struct scene *scene = begin(2, "12", OURS);
     assert_int_equal(put(scene, "configmaps", WORKERS_MAP("\"w1\":\"{\\\"cordoned\\\":true}\"")), 201);
-    start(scene);
+    stage_start(scene);
     UNTIL(scene, 10, stage_takes_work(scene, "w2"));
     stage_submit_many(scene, "job", 6);
     UNTIL(scene, 20, stage_complete(scene, "job") == 6);
@@ -536,7 +529,7 @@ static void neither_a_name_nor_a_uid_is_lost_to_a_newcomer(void **state) {
     AUTO_TEXT directory = path_in(scene, "workers.d");
     assert_int_equal(mkdir(directory, 0700), 0);
     add_secret(scene, "w1", "w1");
-    start(scene);
+    stage_start(scene);
     UNTIL(scene, 10, stage_takes_work(scene, "w1") && stage_takes_work(scene, "w2"));
     UNTIL(scene, 10, is_recorded(scene, "w1", "Secret default/w1") && is_recorded(scene, "w2", NULL));
     add_secret_with(scene, "a", "w3", "\"wharf.dev/worker-name\":\"w1\"");
@@ -550,7 +543,7 @@ static void neither_a_name_nor_a_uid_is_lost_to_a_newcomer(void **state) {
             write_config(scene, "", OURS "workersFrom: {secrets: true, directory: workers.d}\n");
         if (i == 1)
             copy_kubeconfig(scene, "w2", "workers.d", "w2.yaml");
-        start(scene);
+        stage_start(scene);
         check_established(scene);
     }
     // A worker that has left is not known any longer.
@@ -566,7 +559,7 @@ static void a_secret_of_another_cluster_is_refused(void **state) {
     (void)state;
     struct scene *scene = begin(1, "", OURS "workersFrom: {secrets: true}\n");
     add_secret_with(scene, "w1", "w1", "\"wharf.dev/cluster-uid\":\"another\"");
-    start(scene);
+    stage_start(scene);
     UNTIL(scene, 10, is_refused(scene, "w1"));
     assert_int_equal(wharf_logged(scene, "expected another as in annotation wharf.dev/cluster-uid"), 1);
     assert_int_equal(patch(scene, "secrets", "w1", "{\"metadata\":{\"annotations\":{\"wharf.dev/cluster-uid\":null}}}"),

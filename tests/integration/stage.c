@@ -54,6 +54,13 @@ struct scene *stage_run(size_t workers, bool plain, const char *settings) {
     return scene;
 }
 
+void stage_start(struct scene *scene) {
+    struct error *error = wharf_start(scene);
+    if (error)
+        fail_msg("%s", error_text(error));
+    UNTIL(scene, READY_S, wharf_is_ready(scene));
+}
+
 void stage_close(struct scene *scene) {
     bool ended = wharf_end(scene, SIGTERM, STAGE_END_NS);
     if (!ended || wharf_exit_code(scene) != 0)
@@ -206,4 +213,9 @@ bool stage_is_connected(struct scene *scene, const char *cluster) {
 bool stage_takes_work(struct scene *scene, const char *worker) {
     AUTO_TEXT sample = text_format("wharf_worker_eligible{cluster=\"%s\",kind=\"jobs.batch\"}", worker);
     return sample && wharf_metric(scene, sample) == 1;
+}
+
+bool stage_page_has(struct scene *scene, const char *path, const char *text) {
+    AUTO_BUFFER(body, 1 << 20);
+    return http_ask(scene->serve_port, "GET", path, &body) == 200 && body.data && strstr(body.data, text);
 }

@@ -60,6 +60,7 @@ void stage_wait(struct scene *scene, int64_t looked_ns, int64_t until_ns, const 
 struct scene *stage_open(size_t workers, bool plain, const char *settings);
 // The same, with wharf running and in sync.
 struct scene *stage_run(size_t workers, bool plain, const char *settings);
+void stage_start(struct scene *scene); // until wharf is ready
 // Stops wharf by SIGTERM, after which it must exit with 0, and checks that no write was rejected as invalid.
 void stage_close(struct scene *scene);
 
@@ -84,3 +85,4 @@ size_t stage_mirrors(struct scene *scene);                            // Jobs in
 uint64_t stage_creates(struct scene *scene, size_t from, size_t end); // creates that these clusters have accepted
 bool stage_is_connected(struct scene *scene, const char *cluster);    // as /metrics says
 bool stage_takes_work(struct scene *scene, const char *worker);
+bool stage_page_has(struct scene *scene, const char *path, const char *text); // a page of wharf that is 200

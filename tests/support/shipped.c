@@ -3,14 +3,13 @@
 
 #include "core/base/text.h"
 #include "core/json/yaml.h"
+#include "tests/support/built.h"
 
 #include <dirent.h>
 #include <glob.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define SETTINGS "tests/fixtures/generic.yaml" // of the adapter that has no kinds without settings
 
@@ -48,21 +47,21 @@ static struct json *settings_of(struct shipped *shipped, const char *name) {
     return yaml.value ? yaml.value : json_new_object();
 }
 
-// The shared objects lie beside the folder of this program: <build>/unit/plugins/kinds_test, <build>/adapters/*.so.
 static void find_folder(struct shipped *shipped) {
-    char path[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", path, sizeof path - 1);
-    must(len > 0, "/proc/self/exe");
-    path[len] = '\0';
-    for (int up = 0; up < 3; up++)
-        *strrchr(path, '/') = '\0';
-    shipped->folder = text_format("%s/adapters", path);
-    shipped->program = text_format("%s/wharf-adapter", path);
+    shipped->folder = built_path("adapters");
+    shipped->program = built_path("wharf-adapter");
+    must(shipped->folder && shipped->program, "the build folder");
 }
 
-void shipped_load(struct shipped *shipped, bool isolated) {
-    *shipped = (struct shipped){.folder = NULL};
-    find_folder(shipped);
+// It has memory for one more.
+static void want(struct shipped *shipped, const char *name) {
+    shipped->wanted[shipped->n_wanted++] =
+        (struct adapter_wanted){.name = strdup(name),
+                                .file = text_format("%s/%s.so", shipped->folder, name),
+                                .settings = settings_of(shipped, name)};
+}
+
+static void want_all(struct shipped *shipped) {
     struct dirent **entries = NULL;
     int count = scandir(shipped->folder, &entries, is_adapter, alphasort);
     must(count > 0, shipped->folder);
@@ -70,14 +69,14 @@ void shipped_load(struct shipped *shipped, bool isolated) {
     for (int i = 0; i < count; i++) {
         char *name = strndup(entries[i]->d_name, strlen(entries[i]->d_name) - 3);
         if (name && is_in_tree(name)) // and not what an earlier build left there
-            shipped->wanted[shipped->n_wanted++] =
-                (struct adapter_wanted){.name = strdup(name),
-                                        .file = text_format("%s/%s.so", shipped->folder, name),
-                                        .settings = settings_of(shipped, name)};
+            want(shipped, name);
         free(name);
         free(entries[i]);
     }
     free(entries);
+}
+
+static void load(struct shipped *shipped, bool isolated) {
     struct adapters_options options = {.config_path = "test",
                                        .controller_name = "wharf.dev/host",
                                        .directory = shipped->folder,
@@ -87,6 +86,21 @@ void shipped_load(struct shipped *shipped, bool isolated) {
                                        .wanted = shipped->wanted,
                                        .n_wanted = shipped->n_wanted};
     must(!adapters_load(&options, &shipped->problems, &shipped->adapters), shipped->folder);
+}
+
+void shipped_load(struct shipped *shipped, bool isolated) {
+    *shipped = (struct shipped){.folder = NULL};
+    find_folder(shipped);
+    want_all(shipped);
+    load(shipped, isolated);
+}
+
+void shipped_load_one(struct shipped *shipped, const char *name, bool isolated) {
+    *shipped = (struct shipped){.folder = NULL};
+    find_folder(shipped);
+    shipped->wanted = calloc(1, sizeof *shipped->wanted);
+    want(shipped, name);
+    load(shipped, isolated);
 }
 
 void shipped_free(struct shipped *shipped) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The adapters of this tree, loaded by a unit test as by the host, with the settings of the fixtures.
+// The adapters of this tree, loaded as by the host, with the settings of the fixtures.
 #pragma once
 
 #include "core/adapter/adapters.h"
@@ -12,7 +12,9 @@ struct shipped {
     struct adapters *adapters;
 };
 
-void shipped_load(struct shipped *shipped, bool isolated); // each adapter in a process of its own
+// `isolated`: each adapter in a process of its own.
+void shipped_load(struct shipped *shipped, bool isolated);
+void shipped_load_one(struct shipped *shipped, const char *name, bool isolated);
 void shipped_free(struct shipped *shipped);
 // NULL: there is none.
 const struct kind *shipped_kind(const struct shipped *shipped, const char *plural);

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,21 +12,6 @@
 #include <unistd.h>
 
 #define LOG_MAX ((size_t)64 << 20)
-
-char *built_path(const char *relative) {
-    char here[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", here, sizeof here - 1);
-    if (len < 0)
-        return NULL;
-    here[len] = '\0';
-    for (char *slash; (slash = strrchr(here, '/')) && slash != here;) {
-        *slash = '\0';
-        AUTO_TEXT mark = text_format("%s/core.a", here);
-        if (mark && access(mark, F_OK) == 0)
-            return text_format("%s/%s", here, relative);
-    }
-    return NULL;
-}
 
 // Between fork and exec, in a process that has had threads: async-signal-safe calls only.
 static _Noreturn void become(const char *program, char *const arguments[], int log, pid_t parent) {

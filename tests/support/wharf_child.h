@@ -2,13 +2,10 @@
 // `wharf run` as a child process of a scene, and HTTP requests to it. Its log is <directory>/wharf.log.
 #pragma once
 
+#include "tests/support/built.h"
 #include "tests/support/scene.h"
 
 #include <stdio.h>
-
-// The path of something that was built, in the build folder that the running program is in: the next folder above it
-// that has "core.a". NULL if there is none.
-char *built_path(const char *relative);
 
 struct error *wharf_start(struct scene *scene);
 struct error *wharf_start_with_log(struct scene *scene, int log); // goes there instead

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/adapter/adapters_stage.h"
 
+#include "tests/support/built.h"
+
 #include <fcntl.h>
 #include <ftw.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,15 +80,8 @@ void assert_refused(struct wanted *adapter, const char *const expected[3]) {
 
 int adapters_set_up(void **state) {
     (void)state;
-    char self[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (len < 0)
-        return -1;
-    self[len] = '\0'; // <build>/unit/adapter/NAME_test
-    for (int i = 0; i < 3; i++)
-        *strrchr(self, '/') = '\0';
-    built = text_format("%s/bad_adapters", self);
-    folder = text_format("%s/adapters.XXXXXX", self);
+    built = built_path("bad_adapters");
+    folder = built_path("adapters.XXXXXX");
     umask(022);
     return !built || !folder || !mkdtemp(folder) || chmod(folder, 0755) != 0;
 }

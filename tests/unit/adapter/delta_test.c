@@ -1,20 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The difference of two documents, applied to the first, is the second: byte for byte.
 #include "core/adapter/process/delta.h"
-#include "core/base/text.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "tests/unit/quoted.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-static struct json *parsed(const char *text) {
-    struct json *value = NULL;
-    assert_null(json_parse(text, strlen(text), &value));
-    return value;
-}
 
 // Returns the bytes of the difference.
 static size_t check(const struct json *from, const struct json *to, bool root_stays) {

@@ -4,6 +4,7 @@
 #include "core/base/text.h"
 #include "core/isolate/sandbox_parts.h"
 #include "tests/unit/adapter/process_stage.h"
+#include "tests/unit/quoted.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,7 @@
 #define RETRIES_NS (2 * CLOCK_MS)
 
 static wharf_result ask(const struct stage *stage, const char *text, enum call_trouble *trouble, char *reason) {
-    AUTO_JSON workload = stage_object(text);
+    AUTO_JSON workload = parsed(text);
     struct adapter_call call;
     wharf_phase phase;
     stage_call(stage, &call);
@@ -148,7 +149,7 @@ static void an_answer_has_a_limit(void **state) {
     (void)state;
     struct stage stage;
     stage_begin_limited(&stage, "bad_adapters/acts.so", true, (struct adapter_limits){.answer = (size_t)256 << 10});
-    AUTO_JSON workload = stage_object("{\"spec\":{\"act\":\"fill\"}}");
+    AUTO_JSON workload = parsed("{\"spec\":{\"act\":\"fill\"}}");
     AUTO_JSON mirror = json_copy(workload);
     struct adapter_call call;
     stage_call(&stage, &call);

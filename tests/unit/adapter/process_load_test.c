@@ -3,6 +3,7 @@
 // gets a second process.
 #include "core/base/text.h"
 #include "core/json/yaml.h"
+#include "tests/support/built.h"
 #include "tests/unit/adapter/process_stage.h"
 
 #include <dirent.h>
@@ -10,17 +11,11 @@
 
 static void load_one(const char *path, bool isolated, const struct json *settings, struct problems *problems,
                      struct adapters **out) {
-    AUTO_TEXT build = text_directory(built);
-    AUTO_TEXT program = text_format("%s/wharf-adapter", build);
+    AUTO_TEXT program = built_path("wharf-adapter");
     const struct adapter_wanted wanted = {
         .name = "tested", .file = path, .file_given = true, .settings = settings, .line = 7};
-    const struct adapters_options options = {.config_path = "file",
-                                             .controller_name = "wharf.dev/host",
-                                             .wanted = &wanted,
-                                             .n_wanted = 1,
-                                             .isolation = isolated ? ISOLATION_ALL : ISOLATION_NONE,
-                                             .program = program,
-                                             .patient = true};
+    struct adapters_options options = stage_options(&wanted, program);
+    options.isolation = isolated ? ISOLATION_ALL : ISOLATION_NONE;
     assert_null(adapters_load(&options, problems, out));
 }
 
@@ -72,8 +67,7 @@ static void a_wrong_setting_has_its_line(void **state) {
         "kind: []\n",
         "kinds: []\n"};
     (void)state;
-    AUTO_TEXT build = text_directory(built);
-    AUTO_TEXT path = text_format("%s/adapters/generic.so", build);
+    AUTO_TEXT path = built_path("adapters/generic.so");
     for (size_t i = 0; i < COUNT(cases); i++)
         assert_same_refusal(path, cases[i]);
 }
@@ -93,9 +87,8 @@ static struct json *kinds(size_t count) {
 
 static void a_table_grows_by_a_second_process(void **state) {
     (void)state;
-    AUTO_TEXT build = text_directory(built);
-    AUTO_TEXT path = text_format("%s/adapters/generic.so", build);
-    AUTO_TEXT program = text_format("%s/wharf-adapter", build);
+    AUTO_TEXT path = built_path("adapters/generic.so");
+    AUTO_TEXT program = built_path("wharf-adapter");
     AUTO_JSON one = kinds(1);
     AUTO_JSON three = kinds(3);
     struct problems problems = {.count = 0};
@@ -103,12 +96,7 @@ static void a_table_grows_by_a_second_process(void **state) {
     load_one(path, true, one, &problems, &first);
     assert_int_equal(problems.count, 0);
     const struct adapter_wanted wanted = {.name = "tested", .file = path, .file_given = true, .settings = three};
-    const struct adapters_options options = {.controller_name = "wharf.dev/host",
-                                             .wanted = &wanted,
-                                             .n_wanted = 1,
-                                             .isolation = ISOLATION_ALL,
-                                             .program = program,
-                                             .patient = true};
+    const struct adapters_options options = stage_options(&wanted, program);
     AUTO_BUFFER(later, 1 << 16);
     struct problems refused = {.count = 0};
     struct adapter_reports reports = {&problems, &refused, &later};

@@ -1,25 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/adapter/process_stage.h"
 
+#include "tests/support/built.h"
+
 #include <time.h>
+
+struct adapters_options stage_options(const struct adapter_wanted *wanted, const char *program) {
+    return (struct adapters_options){.config_path = "file",
+                                     .controller_name = "wharf.dev/host",
+                                     .wanted = wanted,
+                                     .n_wanted = 1,
+                                     .isolation = ISOLATION_ALL,
+                                     .program = program,
+                                     .patient = true};
+}
 
 void stage_begin(struct stage *stage, const char *file, bool patient) {
     stage_begin_limited(stage, file, patient, (struct adapter_limits){.cpu_ns = 0});
 }
 
 void stage_begin_limited(struct stage *stage, const char *file, bool patient, struct adapter_limits limits) {
-    stage->build = text_directory(built);
-    stage->program = text_format("%s/wharf-adapter", stage->build);
-    AUTO_TEXT path = text_format("%s/%s", stage->build, file);
+    stage->program = built_path("wharf-adapter");
+    AUTO_TEXT path = built_path(file);
     AUTO_JSON settings = json_new_object();
     const struct adapter_wanted wanted = {.name = "tested", .file = path, .file_given = true, .settings = settings};
-    const struct adapters_options options = {.controller_name = "wharf.dev/host",
-                                             .wanted = &wanted,
-                                             .n_wanted = 1,
-                                             .isolation = ISOLATION_ALL,
-                                             .limits = limits,
-                                             .program = stage->program,
-                                             .patient = patient};
+    struct adapters_options options = stage_options(&wanted, stage->program);
+    options.limits = limits;
+    options.patient = patient;
     struct problems problems = {.count = 0};
     assert_null(adapters_load(&options, &problems, &stage->adapters));
     if (problems.count > 0)
@@ -30,7 +37,6 @@ void stage_begin_limited(struct stage *stage, const char *file, bool patient, st
 
 void stage_end(struct stage *stage) {
     adapters_free(stage->adapters);
-    free(stage->build);
     free(stage->program);
 }
 
@@ -40,12 +46,6 @@ void stage_call(const struct stage *stage, struct adapter_call *call) {
                                                     .now = clock_now(),
                                                     .version = "v1",
                                                     .object = "default/one"});
-}
-
-struct json *stage_object(const char *text) {
-    struct json *value = NULL;
-    assert_null(json_parse(text, strlen(text), &value));
-    return value;
 }
 
 struct adapter_state stage_state(const struct stage *stage) {

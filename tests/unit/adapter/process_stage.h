@@ -11,8 +11,11 @@
 struct stage {
     struct adapters *adapters;
     const struct kind *kind; // the first one
-    char *build, *program;
+    char *program;
 };
+
+// One adapter, isolated and patient.
+struct adapters_options stage_options(const struct adapter_wanted *wanted, const char *program);
 
 // The file of an adapter below the folder of the build.
 void stage_begin(struct stage *stage, const char *file, bool patient);
@@ -20,7 +23,6 @@ void stage_begin_limited(struct stage *stage, const char *file, bool patient, st
 void stage_end(struct stage *stage);
 
 void stage_call(const struct stage *stage, struct adapter_call *call);
-struct json *stage_object(const char *text);
 
 struct adapter_state stage_state(const struct stage *stage);
 void stage_await_run(const struct stage *stage, uint64_t starts); // so many at least

@@ -4,6 +4,7 @@
 #include "core/isolate/sandbox_parts.h"
 #include "core/json/pointer.h"
 #include "tests/unit/adapter/process_stage.h"
+#include "tests/unit/quoted.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,7 +16,7 @@ static void a_call_is_answered_by_another_process(void **state) {
     (void)state;
     struct stage stage;
     stage_begin(&stage, "bad_adapters/acts.so", true);
-    AUTO_JSON workload = stage_object("{\"spec\":{\"act\":\"none\",\"n\":1.50},\"status\":{\"state\":\"done\"}}");
+    AUTO_JSON workload = parsed("{\"spec\":{\"act\":\"none\",\"n\":1.50},\"status\":{\"state\":\"done\"}}");
     AUTO_JSON mirror = json_copy(workload);
     struct adapter_call call;
     stage_call(&stage, &call);
@@ -64,8 +65,8 @@ static void an_end_during_a_call_is_its_reason(void **state) {
         struct stage stage;
         stage_begin(&stage, "bad_adapters/acts.so", true);
         AUTO_TEXT text = text_format("{\"spec\":{\"act\":\"%s\"}}", cases[i].act);
-        AUTO_JSON workload = stage_object(text);
-        AUTO_JSON harmless = stage_object("{\"spec\":{}}");
+        AUTO_JSON workload = parsed(text);
+        AUTO_JSON harmless = parsed("{\"spec\":{}}");
         struct adapter_call call;
         wharf_phase phase;
         stage_call(&stage, &call);

@@ -4,13 +4,13 @@
 
 #include "core/base/text.h"
 #include "core/isolate/sandbox_parts.h"
+#include "tests/support/built.h"
 #include "tests/unit/isolate/acts.h"
 
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <setjmp.h>
@@ -43,7 +43,7 @@ struct child {
 };
 
 static int channel = -1;
-static char adapter_path[PATH_MAX];
+static char *adapter_path;
 
 static void say(const char *text) {
     if (write(channel, text, strlen(text)) < 0)
@@ -82,7 +82,16 @@ static void live(const struct child *child, int file) {
     exit(0);
 }
 
-static void run_child_with(struct child *child, int file) {
+// In memory, as the loader has it.
+static int file_of(const struct buffer *content) {
+    int fd = memfd_create("adapter", MFD_CLOEXEC);
+    assert_true(fd >= 0 && text_write_fd(fd, content->data, content->len));
+    return fd;
+}
+
+// With this content of the adapter's file.
+static void run_child_with(struct child *child, const struct buffer *content) {
+    int file = file_of(content);
     int ends[2];
     size_t len = 0;
     ssize_t got = 0;
@@ -99,27 +108,18 @@ static void run_child_with(struct child *child, int file) {
         len += (size_t)got;
     child->said[len] = '\0';
     close(ends[0]);
+    close(file);
     assert_int_equal(waitpid(pid, &child->status, 0), pid);
 }
 
 static void read_adapter(struct buffer *out) {
-    struct error *error = text_read_file(adapter_path, FILE_MAX, out);
-    assert_null(error);
-}
-
-// In memory, as the loader has it.
-static int file_of(const struct buffer *content) {
-    int fd = memfd_create("adapter", MFD_CLOEXEC);
-    assert_true(fd >= 0 && text_write_fd(fd, content->data, content->len));
-    return fd;
+    assert_null(text_read_file(adapter_path, FILE_MAX, out));
 }
 
 static void run_child(struct child *child) {
     AUTO_BUFFER(content, FILE_MAX);
     read_adapter(&content);
-    int file = file_of(&content);
-    run_child_with(child, file);
-    close(file);
+    run_child_with(child, &content);
 }
 
 static bool ended_by(const struct child *child, int number) {
@@ -402,9 +402,7 @@ static void run_with_library(const char *name, struct child *child) {
     char *at = memmem(content.data, content.len, "libc.so.6", sizeof "libc.so.6");
     assert_non_null(at);
     memcpy(at, name, strlen(name) + 1);
-    int file = file_of(&content);
-    run_child_with(child, file);
-    close(file);
+    run_child_with(child, &content);
 }
 
 static void a_library_by_path_or_missing_is_an_error(void **state) {
@@ -429,24 +427,20 @@ static void a_damaged_file_is_an_error_and_no_crash(void **state) {
         assert_true(buffer_append(&content, whole.data, len));
         for (size_t at = 40 + i % 3; i >= 30 && at < len && at < 4096; at += i)
             content.data[at] = (char)(0x80 + i);
-        int file = file_of(&content);
-        run_child_with(&child, file);
-        close(file);
+        run_child_with(&child, &content);
         assert_true(WIFEXITED(child.status));
     }
 }
 
-// The built adapters are beside the folder of the unit tests: <build>/unit/isolate/sandbox_test.
 static int find_adapter(void **state) {
     (void)state;
-    char self[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (len <= 0)
-        return -1;
-    self[len] = '\0';
-    for (int i = 0; i < 3; i++)
-        *strrchr(self, '/') = '\0';
-    snprintf(adapter_path, sizeof adapter_path, "%.4000s/adapters/job.so", self);
+    adapter_path = built_path("adapters/job.so");
+    return adapter_path ? 0 : -1;
+}
+
+static int free_path(void **state) {
+    (void)state;
+    free(adapter_path);
     return 0;
 }
 
@@ -468,5 +462,5 @@ int main(void) {
         cmocka_unit_test(a_library_by_path_or_missing_is_an_error),
         cmocka_unit_test(a_damaged_file_is_an_error_and_no_crash),
     };
-    return cmocka_run_group_tests(tests, find_adapter, NULL);
+    return cmocka_run_group_tests(tests, find_adapter, free_path);
 }
