@@ -6,13 +6,8 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <link.h>
 #include <sched.h>
-#include <signal.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 // -- services: the kit's versions of the functions in struct wharf_host record the use, check the pointer, and call the
 // host's function --
