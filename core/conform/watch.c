@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an adapter does besides its answers: the services it calls, changes of the process, and calls into libc.
+// What an adapter does besides its answers: the services it calls, and calls into libc.
 #include "core/conform/child.h"
 
 #include "core/json/pointer.h"
