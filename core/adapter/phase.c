@@ -10,6 +10,15 @@ bool phase_is_final(wharf_phase_kind phase) {
     return phase == WHARF_SUCCEEDED || phase == WHARF_FAILED;
 }
 
+const char *phase_word(wharf_phase_kind phase) {
+    static const char *const words[] = {[WHARF_PENDING] = "Pending",
+                                        [WHARF_SUSPENDED] = "Suspended",
+                                        [WHARF_ACTIVE] = "Active",
+                                        [WHARF_SUCCEEDED] = "Succeeded",
+                                        [WHARF_FAILED] = "Failed"};
+    return phase < sizeof words / sizeof *words ? words[phase] : "unknown";
+}
+
 const struct json *phase_condition(const struct json *conditions, const char *type, const char *status) {
     if (!json_is(conditions, JSON_ARRAY))
         return NULL;

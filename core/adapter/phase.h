@@ -34,3 +34,5 @@ const wharf_phase_rule *phase_rule_last(const wharf_phase_rule *rule);
 bool phase_says_suspended(const wharf_kind *kind, const struct json *object);
 
 bool phase_is_final(wharf_phase_kind phase);
+
+const char *phase_word(wharf_phase_kind phase); // "Pending"; "unknown" for another value

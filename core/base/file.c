@@ -76,6 +76,14 @@ bool text_write_fd(int fd, const void *bytes, size_t len) {
     return true;
 }
 
+struct error *text_write_file(const char *path, int flags, unsigned mode, const struct buffer *content) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, mode);
+    bool done = fd >= 0 && text_write_fd(fd, content->data, content->len);
+    if (fd >= 0 && close(fd) != 0)
+        done = false;
+    return done ? NULL : error_new(ERROR_IO, "%s: %s", path, strerror(errno));
+}
+
 char *text_resolve_path(const char *directory, const char *path) {
     if (path[0] == '/')
         return text_format("%s", path);

@@ -97,6 +97,8 @@ struct error *text_read_fd(const char *path, int fd, size_t max, struct buffer *
 
 // Writes all; false on an error, with errno.
 bool text_write_fd(int fd, const void *bytes, size_t len);
+// A whole file; `flags` (O_EXCL, O_TRUNC) and `mode` are those of open(2).
+struct error *text_write_file(const char *path, int flags, unsigned mode, const struct buffer *content);
 
 // `path` if absolute, else `directory`/`path`. NULL when out of memory.
 char *text_resolve_path(const char *directory, const char *path);

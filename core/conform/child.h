@@ -162,7 +162,6 @@ struct run {
     bool thorough;          // a whole object: the result and the state of the process are compared after each call
     bool given;             // the object is one of --objects
     bool confined;          // by the sandbox: no system calls but those for memory
-    bool state_known;       // state_note is over
     size_t logged;          // log lines of the call
     wharf_result answered;  // the result of the last step_status
     enum function measured; // with `quiet`: the only function to call
@@ -247,6 +246,11 @@ struct json *trial_object(const struct run *run, const struct trial *trial, stru
 // Numbers of odd and of large values for a place that the objects have, or lack: `how` of a trial, from *how on. False:
 // no more.
 bool mutation_next(bool has, enum trial_type type, size_t *how);
+
+// A hash with one more value, for comparisons within a run.
+static inline uint64_t hash_mix(uint64_t hash, uint64_t value) {
+    return (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15) + (hash >> 29);
+}
 
 // -- probe.c: the layer between the host and the functions of the adapter, with the checks after each call --
 struct adapter_probe {

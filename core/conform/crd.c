@@ -7,8 +7,6 @@
 
 #include <strings.h>
 
-#define SEGMENT_MAX 256
-
 // Anything may be there.
 static bool is_open(const struct json *schema) {
     const char *type = json_string_or(json_get(schema, "type"), "object");
@@ -18,29 +16,15 @@ static bool is_open(const struct json *schema) {
             !json_get(schema, "additionalProperties"));
 }
 
-// The next segment of a pointer, unescaped; "*" for every child. The rest of the pointer.
-static const char *next_segment(const char *pointer, char out[SEGMENT_MAX], bool *star) {
-    size_t len = 0;
-    const char *at = pointer + 1;
-    *star = at[0] == '*' && (at[1] == '/' || at[1] == '\0');
-    for (; *at != '\0' && *at != '/' && len < SEGMENT_MAX - 1; at++) {
-        bool escaped = *at == '~' && at[1] >= '0' && at[1] <= '2';
-        out[len++] = escaped ? "~/*"[at[1] - '0'] : *at;
-        at += escaped ? 1 : 0;
-    }
-    out[len] = '\0';
-    return at;
-}
-
 // The schema of the field at a pointer. False: the schema has no such field. *out is NULL where anything may be.
 static bool find_field(const struct json *schema, const char *pointer, const struct json **out) {
     for (*out = schema; *pointer == '/' && *out;) {
-        char segment[SEGMENT_MAX];
-        bool star = false;
-        pointer = next_segment(pointer, segment, &star);
+        size_t len = 1 + strcspn(pointer + 1, "/");
+        AUTO_TEXT step = strndup(pointer, len);
+        pointer += len;
+        bool index = step && (pointer_has_star(step) || step[1 + strspn(step + 1, "0123456789")] == '\0');
         const struct json *items = json_get(*out, "items"), *more = json_get(*out, "additionalProperties");
-        const struct json *field = json_get(json_get(*out, "properties"), segment);
-        bool index = star || segment[strspn(segment, "0123456789")] == '\0';
+        const struct json *field = step ? pointer_find(json_get(*out, "properties"), step) : NULL;
         if (!field && items && index)
             field = items;
         if (!field && !items && json_is(more, JSON_OBJECT))

@@ -63,14 +63,13 @@ static void check_expected(struct life *life, const char *found) {
 }
 
 static void print_phase(struct life *life) {
-    static const char *const names[] = {"Pending", "Suspended", "Active", "Succeeded", "Failed"};
     struct run *run = life->run;
     struct adapter_probe probe;
     wharf_phase phase;
     probe_begin(&probe, run, life->workload, NULL, WHARF_MIRROR_NONE);
     wharf_result result = adapter_phase(&probe.call, life->workload, &phase);
-    bool known = result == WHARF_OK && phase.phase < sizeof(names) / sizeof(names[0]);
-    const char *name = known ? names[phase.phase] : "unknown";
+    bool known = result == WHARF_OK && phase.phase <= WHARF_FAILED;
+    const char *name = known ? phase_word(phase.phase) : "unknown";
     buffer_printf(&life->lines, " %s", name);
     if (known && phase.reason && phase.reason[0] != '\0')
         buffer_printf(&life->lines, " (%.100s)", phase.reason);

@@ -60,7 +60,7 @@ static struct error *copy_adapter(struct kit *kit) {
     kit->copy = text_format("%s%s", folder, name ? name : "/adapter.so");
     AUTO_BUFFER(content, ADAPTER_FILE_MAX);
     TRY(kit->copy ? text_read_file(kit->path, ADAPTER_FILE_MAX, &content) : error_no_memory());
-    return report_write_file(kit->copy, O_EXCL, 0700, &content);
+    return text_write_file(kit->copy, O_EXCL, 0700, &content);
 }
 
 static void print_warning(const char *words, const char *text) {

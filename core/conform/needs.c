@@ -17,13 +17,13 @@ static unsigned of_struct(const void *memory, size_t size, size_t end_0, size_t 
     return minor;
 }
 
-// Elements of a list, the first pointer of which is NULL in the last one. They have grown since 1.1 only.
-static unsigned of_list(const void *list, size_t size, size_t end_1) {
+// Elements of a list, the last one of which has NULL at `key`. They have grown since 1.1 only.
+static unsigned of_list(const void *list, size_t size, size_t key, size_t end_1) {
     unsigned minor = 0;
     for (const char *element = list; element; element += size) {
-        const void *first = NULL;
-        memcpy(&first, element, sizeof(first));
-        if (!first)
+        const void *ends = NULL;
+        memcpy(&ends, element + key, sizeof(ends));
+        if (!ends)
             break;
         unsigned needed = of_struct(element, size, end_1, end_1);
         minor = needed > minor ? needed : minor;
@@ -31,16 +31,8 @@ static unsigned of_list(const void *list, size_t size, size_t end_1) {
     return minor;
 }
 
-// The same of changes, whose first pointer is not their first member.
 static unsigned of_changes(const wharf_status_change *list, size_t size) {
-    unsigned minor = 0;
-    for (const char *element = (const char *)list; element; element += size) {
-        if (!((const wharf_status_change *)(const void *)element)->name)
-            break;
-        unsigned needed = of_struct(element, size, END_OF(wharf_status_change, message), 0);
-        minor = needed > minor ? needed : minor;
-    }
-    return minor;
+    return of_list(list, size, offsetof(wharf_status_change, name), END_OF(wharf_status_change, message));
 }
 
 // Values that are new in fields of 1.0.
@@ -62,9 +54,9 @@ static unsigned of_kind(const wharf_kind *kind) {
     bool gives_up = WHARF_HAS(wharf_kind, kind, gave_up_status);
     const unsigned minors[] = {
         of_struct(kind, kind->size, END_OF(wharf_kind, pod_sets), END_OF(wharf_kind, gave_up_status)),
-        of_list(kind->carried, kind->carried_size, END_OF(wharf_carried, when)),
-        of_list(kind->pods, kind->pods_size, END_OF(wharf_pods, counts)),
-        of_list(kind->phases, kind->phase_rule_size, END_OF(wharf_phase_rule, flags)),
+        of_list(kind->carried, kind->carried_size, 0, END_OF(wharf_carried, when)),
+        of_list(kind->pods, kind->pods_size, 0, END_OF(wharf_pods, counts)),
+        of_list(kind->phases, kind->phase_rule_size, 0, END_OF(wharf_phase_rule, flags)),
         of_changes(kind->suspended_status, kind->status_change_size),
         of_changes(kind->resumed_status, kind->status_change_size),
         of_changes(gives_up ? kind->gave_up_status : NULL, kind->status_change_size)};

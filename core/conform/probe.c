@@ -209,22 +209,18 @@ static void check_time(const struct adapter_invocation *in, const struct json *b
                    (double)waited_ns / (double)CLOCK_MS, REPEATS);
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value) {
-    return (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15) + (hash >> 29);
-}
-
 static uint64_t mix_text(uint64_t hash, const char *text) {
-    return text_hash(mix(hash, !text), text ? text : "");
+    return text_hash(hash_mix(hash, !text), text ? text : "");
 }
 
 uint64_t probe_hash(const wharf_answer *answer, int result, const struct json *out, const wharf_phase *phase) {
-    uint64_t hash = mix_text(mix_text(mix(7, (uint64_t)result), answer->reason), answer->message);
-    hash = mix(hash, answer->retry_after_ms);
+    uint64_t hash = mix_text(mix_text(hash_mix(7, (uint64_t)result), answer->reason), answer->message);
+    hash = hash_mix(hash, answer->retry_after_ms);
     if (result == WHARF_OK && phase) {
-        hash = mix_text(mix_text(mix(hash, (uint64_t)phase->phase), phase->reason), phase->message);
-        hash = mix(hash, (uint64_t)phase->since_ns);
+        hash = mix_text(mix_text(hash_mix(hash, (uint64_t)phase->phase), phase->reason), phase->message);
+        hash = hash_mix(hash, (uint64_t)phase->since_ns);
     }
-    return result == WHARF_OK ? mix(hash, json_hash(out)) : hash;
+    return result == WHARF_OK ? hash_mix(hash, json_hash(out)) : hash;
 }
 
 // Compares the hashes of this call in this pass and in the first one. The input of a function depends only on earlier

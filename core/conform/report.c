@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static const struct {
     const char *name, *where, *expected;
@@ -131,14 +130,6 @@ void report_print(const struct report *report, FILE *out) {
         fprintf(out, "\nstopped: %s\n", report->stopped);
 }
 
-struct error *report_write_file(const char *path, int flags, unsigned mode, const struct buffer *content) {
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, mode);
-    bool done = fd >= 0 && text_write_fd(fd, content->data, content->len);
-    if (fd >= 0 && close(fd) != 0)
-        done = false;
-    return done ? NULL : error_new(ERROR_IO, "%s: %s", path, strerror(errno));
-}
-
 static struct error *save_one(const struct finding *finding, const char *path) {
     AUTO_BUFFER(text, (size_t)16 << 20);
     buffer_printf(&text, "# %s: %s\n# %s\n", rules[finding->rule].name, function_name(finding->function),
@@ -146,7 +137,7 @@ static struct error *save_one(const struct finding *finding, const char *path) {
     for (const struct json *input = json_first(finding->inputs); input; input = json_next(input))
         if (!buffer_text(&text, "---\n") || !yaml_print(input, &text))
             return error_no_memory();
-    return report_write_file(path, O_TRUNC, 0666, &text);
+    return text_write_file(path, O_TRUNC, 0666, &text);
 }
 
 struct error *report_save(const struct report *report, const char *folder, FILE *out) {

@@ -122,6 +122,3 @@ void report_print(const struct report *report, FILE *out);
 // Writes a YAML file for each finding with inputs, and the path to `out`.
 struct error *report_save(const struct report *report, const char *folder, FILE *out);
 void report_free(struct report *report);
-
-// Writes a file; `flags` and `mode` are those of open(2).
-struct error *report_write_file(const char *path, int flags, unsigned mode, const struct buffer *content);

@@ -55,11 +55,9 @@ static void rate_object(struct run *run, const struct json *object, const char *
                         const struct scorer *scorer) {
     text_copy(run->board->object, sizeof run->board->object, words);
     for (size_t i = 0; i < sizeof placements / sizeof *placements; i++) {
-        struct json *workers = NULL;
-        error_free(json_parse(placements[i], strlen(placements[i]), &workers));
         AUTO_JSON sets = json_new_array();
         struct rating rating = {.workload = input_copy(object),
-                                .workers = input_take(workers),
+                                .workers = input_take(parsed(placements[i])),
                                 .sets = i == 1 ? NULL : input_copy(sets),
                                 .kind = kind};
         rate(run, &rating, scorer);

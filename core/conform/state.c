@@ -27,34 +27,30 @@
 
 // -- the properties, as hashes --
 
-static uint64_t mix(uint64_t hash, uint64_t value) {
-    return (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15) + (hash >> 29);
-}
-
 static uint64_t hash_bytes(const void *bytes, size_t len) {
     uint64_t hash = TEXT_HASH;
     for (size_t i = 0; i < len; i++)
-        hash = mix(hash, ((const unsigned char *)bytes)[i]);
+        hash = hash_mix(hash, ((const unsigned char *)bytes)[i]);
     return hash;
 }
 
 static uint64_t rounding(void) {
-    uint64_t hash = mix((uint64_t)fegetround(), (uint64_t)fegetexcept());
+    uint64_t hash = hash_mix((uint64_t)fegetround(), (uint64_t)fegetexcept());
 #if defined(__SSE__)
-    hash = mix(hash, _mm_getcsr() & ~(unsigned)_MM_EXCEPT_MASK);
+    hash = hash_mix(hash, _mm_getcsr() & ~(unsigned)_MM_EXCEPT_MASK);
 #endif
     return hash;
 }
 
 static uint64_t locale_names(void) {
     const char *name = setlocale(LC_ALL, NULL);
-    return mix(text_hash(TEXT_HASH, name ? name : ""), (uintptr_t)uselocale((locale_t)0));
+    return hash_mix(text_hash(TEXT_HASH, name ? name : ""), (uintptr_t)uselocale((locale_t)0));
 }
 
 static uint64_t environment(void) {
     uint64_t hash = TEXT_HASH;
     for (char **variable = environ; variable && *variable; variable++)
-        hash = text_hash_local(mix(hash, 1), *variable);
+        hash = text_hash_local(hash_mix(hash, 1), *variable);
     return hash;
 }
 
@@ -64,14 +60,14 @@ static uint64_t signal_mask(void) {
     sigemptyset(&mask);
     sigprocmask(SIG_BLOCK, NULL, &mask);
     for (int i = 1; i < N_SIGNALS; i++)
-        hash = mix(hash, sigismember(&mask, i) == 1);
+        hash = hash_mix(hash, sigismember(&mask, i) == 1);
     return hash;
 }
 
 static uint64_t signal_stack(void) {
     stack_t stack = {.ss_size = 0};
     sigaltstack(NULL, &stack);
-    return mix((uintptr_t)stack.ss_sp, stack.ss_size);
+    return hash_mix((uintptr_t)stack.ss_sp, stack.ss_size);
 }
 
 static uint64_t directory(void) {
@@ -90,7 +86,7 @@ static uint64_t limits(void) {
     struct rlimit limit;
     for (int i = 0; i < RLIMIT_NLIMITS; i++)
         if (getrlimit((__rlimit_resource_t)i, &limit) == 0)
-            hash = mix(mix(hash, limit.rlim_cur), limit.rlim_max);
+            hash = hash_mix(hash_mix(hash, limit.rlim_cur), limit.rlim_max);
     return hash;
 }
 
@@ -98,8 +94,8 @@ static uint64_t priority(void) {
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
     sched_getaffinity(0, sizeof(cpus), &cpus);
-    return mix(mix((uint64_t)getpriority(PRIO_PROCESS, 0), (uint64_t)sched_getscheduler(0)),
-               hash_bytes(&cpus, sizeof(cpus)));
+    return hash_mix(hash_mix((uint64_t)getpriority(PRIO_PROCESS, 0), (uint64_t)sched_getscheduler(0)),
+                    hash_bytes(&cpus, sizeof(cpus)));
 }
 
 static uint64_t flags(void) {
@@ -107,11 +103,11 @@ static uint64_t flags(void) {
     char name[16] = "";
     prctl(PR_GET_PDEATHSIG, &parent);
     prctl(PR_GET_NAME, name);
-    uint64_t hash = mix((uint64_t)parent, text_hash(TEXT_HASH, name));
+    uint64_t hash = hash_mix((uint64_t)parent, text_hash(TEXT_HASH, name));
     static const int asked[] = {PR_GET_DUMPABLE,   PR_GET_KEEPCAPS,    PR_GET_NO_NEW_PRIVS,
                                 PR_GET_TIMERSLACK, PR_GET_THP_DISABLE, PR_GET_SECCOMP};
     for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++)
-        hash = mix(hash, (uint64_t)prctl(asked[i], 0, 0, 0, 0));
+        hash = hash_mix(hash, (uint64_t)prctl(asked[i], 0, 0, 0, 0));
     return hash;
 }
 
@@ -121,12 +117,12 @@ static uint64_t timers(void) {
     struct itimerval timer;
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         if (getitimer(all[i], &timer) == 0)
-            hash = mix(hash, timer.it_value.tv_sec != 0 || timer.it_value.tv_usec != 0);
+            hash = hash_mix(hash, timer.it_value.tv_sec != 0 || timer.it_value.tv_usec != 0);
     return hash;
 }
 
 static uint64_t user(void) {
-    return mix(mix(geteuid(), getegid()), mix(getuid(), getgid()));
+    return hash_mix(hash_mix(geteuid(), getegid()), hash_mix(getuid(), getgid()));
 }
 
 static uint64_t services(void) {
@@ -174,6 +170,7 @@ static struct {
     int lowest_free; // descriptor
     off_t written;   // bytes, to standard output and error
     size_t calls[N_FUNCTIONS];
+    bool known; // state_note is over
 } last;
 
 static void check_properties(struct run *run, enum function function, enum state_depth depth) {
@@ -181,7 +178,7 @@ static void check_properties(struct run *run, enum function function, enum state
         if (properties[i].depth > depth)
             continue;
         uint64_t before = last.values[i], now = last.values[i] = properties[i].read();
-        if (now != before && run->state_known)
+        if (now != before && last.known)
             run_report(run, properties[i].rule, function, properties[i].name, "%s is another one after the call",
                        properties[i].name);
     }
@@ -190,8 +187,7 @@ static void check_properties(struct run *run, enum function function, enum state
 static void check_handlers(struct run *run, enum function function) {
     for (int i = 1; i < N_SIGNALS; i++) {
         struct sigaction before = last.actions[i];
-        if (sigaction(i, NULL, &last.actions[i]) == 0 && run->state_known &&
-            last.actions[i].sa_handler != before.sa_handler)
+        if (sigaction(i, NULL, &last.actions[i]) == 0 && last.known && last.actions[i].sa_handler != before.sa_handler)
             run_report(run, RULE_THREADS, function, "signal", "the handler of signal %d (%s) is another one", i,
                        strsignal(i));
     }
@@ -221,14 +217,14 @@ static int lowest_free(void) {
 
 static uint64_t identity(int fd) {
     struct stat info;
-    return fstat(fd, &info) == 0 ? mix(mix(TEXT_HASH, info.st_dev), info.st_ino) : 0;
+    return fstat(fd, &info) == 0 ? hash_mix(hash_mix(TEXT_HASH, info.st_dev), info.st_ino) : 0;
 }
 
 static void check_descriptors(struct run *run, enum function function) {
     for (int fd = 0; fd < N_DESCRIPTORS; fd++) {
         uint64_t before = last.descriptors[fd], now = last.descriptors[fd] = identity(fd);
         // The load itself keeps the adapter's file open.
-        if (now == before || !run->state_known || (function == CALL_LOAD && before == 0))
+        if (now == before || !last.known || (function == CALL_LOAD && before == 0))
             continue;
         const char *did = before == 0 ? "left a file or socket open"
                           : now == 0  ? "closed a file or socket of the host"
@@ -268,7 +264,7 @@ static void check_threads(struct run *run, enum function function) {
 }
 
 void state_note(struct run *run) {
-    run->state_known = false;
+    last.known = false;
     last.out = identity(run->out);
     last.threads = thread_count();
     last.lowest_free = lowest_free();
@@ -276,7 +272,7 @@ void state_note(struct run *run) {
     check_properties(run, CALL_LOAD, STATE_ALL);
     check_handlers(run, CALL_LOAD);
     check_descriptors(run, CALL_LOAD);
-    run->state_known = true;
+    last.known = true;
 }
 
 void state_check(struct run *run, enum function function, enum state_depth depth) {

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an adapter does besides its answers: the services it calls, changes of the process, and calls into libc.
+// What an adapter does besides its answers: the services it calls, and calls into libc.
 #include "core/conform/child.h"
 
 #include "core/json/pointer.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <link.h>
 #include <sched.h>
-#include <signal.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 // -- services: the kit's versions of the functions in struct wharf_host record the use, check the pointer, and call the
 // host's function --

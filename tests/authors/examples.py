@@ -14,9 +14,24 @@ management: {kubeconfig: mgmt.kubeconfig}
 workers: [{name: w1, kubeconfig: w1.kubeconfig}]
 adapters: {directory: %s, enabled: [{name: simulation, sha256: %s}]}
 """
-# folder, variable of the Makefile, compilers
-BUILDS = (("adapter-c", "CC", ("gcc", "clang")), ("adapter-cpp", "CXX", ("g++", "clang++")),
-          ("adapter-rust", "RUSTC", ("rustc", "/usr/bin/rustc")))
+# language, variable of the Makefile, compilers
+LANGUAGES = (("c", "CC", ("gcc", "clang")), ("cpp", "CXX", ("g++", "clang++")), ("rust", "RUSTC", ("rustc", "/usr/bin/rustc")))
+
+
+def compilers():
+    """(language, variable, compiler, whether it is the first one of its language)"""
+    for language, variable, names in LANGUAGES:
+        for name in names:
+            if name != "/usr/bin/rustc" or os.path.realpath(shutil.which("rustc") or "") != name:    # not the same one
+                yield language, variable, name, name == names[0]
+
+
+def strict(variable):
+    return {} if variable == "RUSTC" else {"CFLAGS": STRICT, "CXXFLAGS": STRICT}
+
+
+def without_place_and_times(planned, adapter):
+    return re.sub(rf"\S*/{adapter}\.so|\d{{4}}-\d\d-\d\dT\S*", "", planned)
 
 
 def copied(author, compiler):
@@ -29,7 +44,7 @@ def build_and_test(author, plans, example, variable, compiler, first):
     if not shutil.which(compiler):
         raise Skipped(f"there is no {compiler}")
     folder = f"{copied(author, compiler)}/{example}"
-    options = {} if variable == "RUSTC" else {"CFLAGS": STRICT, "CXXFLAGS": STRICT}
+    options = strict(variable)
     author.must(["make", "all", f"{variable}={compiler}"], folder, **options)
     plans[compiler] = plan(author, folder)
     exported = author.must("nm -D --defined-only simulation.so", folder).split()[2::3]
@@ -92,7 +107,7 @@ def plan(author, folder):
     output = author.must("wharf plan --config plan.yaml -f objects.yaml", folder)
     if "startAtStep: 300" not in output or "SuspendedBeforeStart" not in output:
         raise Wrong(output)
-    return re.sub(r"\S*/simulation.so|\d{4}-\d\d-\d\dT\S*", "", output)
+    return without_place_and_times(output, "simulation")
 
 
 def they_say_the_same(plans):
@@ -105,13 +120,9 @@ def they_say_the_same(plans):
 
 def checks(author):
     found, plans = [("examples: makefiles_are_short", lambda: makefiles_are_short(author))], {}
-    for example, variable, compilers in BUILDS:
-        for compiler in compilers:
-            if compiler == "/usr/bin/rustc" and os.path.realpath(shutil.which("rustc") or "") == compiler:
-                continue    # the same one
-            found.append((f"examples/{example} with {compiler}",
-                          lambda e=example, v=variable, c=compiler, first=compiler == compilers[0]:
-                          build_and_test(author, plans, e, v, c, first)))
+    for language, variable, compiler, first in compilers():
+        found.append((f"examples/adapter-{language} with {compiler}",
+                      lambda e=f"adapter-{language}", v=variable, c=compiler, f=first: build_and_test(author, plans, e, v, c, f)))
     for compiler in ("gcc", "clang"):
         found.append((f"examples/scorer-data-locality with {compiler}", lambda c=compiler: scorer(author, c)))
     found.append(("examples: they_say_the_same", lambda: they_say_the_same(plans)))

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 
-from examples import STRICT
+from examples import compilers, strict, without_place_and_times
 from shell import Skipped, Wrong
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -16,14 +16,12 @@ REAL = os.environ.get("WHARF_CRDS") or os.path.join(_HERE, "..", "..", "..", "sh
 EXAMPLE = "share/doc/wharf/examples/adapter-c/crd.yaml"
 KINDS = {"services.yaml": ("Fleet", "Film", "Export", "Mount")}    # of files with several CRDs
 NO_WORKLOADS = re.compile(r"scope: found Cluster|found no status in the schema")
-# language, variable of the Makefile, compilers. The first one builds all small CRDs, the first of all the projects' own as well,
-# the others one file.
-LANGUAGES = (("c", "CC", ("gcc", "clang")), ("cpp", "CXX", ("g++", "clang++")), ("rust", "RUSTC", ("rustc", "/usr/bin/rustc")))
 CONFIG = """apiVersion: wharf.dev/v1alpha1
 kind: HostConfiguration
 management: {kubeconfig: %(work)s/mgmt.kubeconfig}
 workers: [{name: w1, kubeconfig: %(work)s/w1.kubeconfig}]
 """
+ENABLED = "adapters: {directory: ., enabled: [{name: guessed}]}\n"
 KUBECONFIG = """apiVersion: v1
 kind: Config
 clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]
@@ -57,13 +55,17 @@ def build(author, language, variable, compiler, path, kind):
     if not folder:
         return None
     try:
-        options = {} if variable == "RUSTC" else {"CFLAGS": STRICT, "CXXFLAGS": STRICT}
-        output = author.must(["make", "-s", "all", f"{variable}={compiler}"], folder, **options)
+        output = author.must(["make", "-s", "all", f"{variable}={compiler}"], folder, **strict(variable))
         if output:
             raise Wrong(f"{path}: {output}")
         return what_it_does(author, folder, language == "c")
     finally:
         shutil.rmtree(folder)
+
+
+def put_config(author, path, adapters):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(CONFIG % {"work": author.work} + adapters)
 
 
 def what_it_does(author, folder, full):
@@ -72,8 +74,7 @@ def what_it_does(author, folder, full):
         output = author.must("make -s test", folder)
         if not re.search(r", 0 findings(, \d+ warnings)?\n", output):
             raise Wrong(output)
-    with open(f"{folder}/wharf.yaml", "w", encoding="utf-8") as file:
-        file.write(CONFIG % {"work": author.work} + "adapters: {directory: ., enabled: [{name: guessed}]}\n")
+    put_config(author, f"{folder}/wharf.yaml", ENABLED)
     author.must("wharf check --config wharf.yaml", folder)
     said = author.must("wharf plan --config wharf.yaml -f objects/sample.yaml", folder)
     for life in sorted(os.listdir(f"{folder}/objects")):
@@ -83,7 +84,7 @@ def what_it_does(author, folder, full):
             with open(f"{folder}/status.yaml", "w", encoding="utf-8") as file:
                 file.write(re.sub(r"\nphase: .*", "", status.partition("status:\n")[2]))
             said += author.must("wharf plan --config wharf.yaml -f objects/sample.yaml --status status.yaml", folder)
-    return re.sub(r"\S*/guessed.so|\d{4}-\d\d-\d\dT\S*", "", said)
+    return without_place_and_times(said, "guessed")
 
 
 def builds(author, said, language, variable, compiler, all_crds):
@@ -116,11 +117,9 @@ def the_settings_are_accepted(author):
             continue
         command = ["wharf", "adapter", "new", "--generic", "--crd", path] + (["--kind", kind] if kind else [])
         settings = author.must(command, author.work)
-        with open(f"{folder}/generic.yaml", "w", encoding="utf-8") as file:
-            file.write(CONFIG % {"work": author.work} + settings)
+        put_config(author, f"{folder}/generic.yaml", settings)
         author.must("make -s all", folder)
-        with open(f"{folder}/wharf.yaml", "w", encoding="utf-8") as file:
-            file.write(CONFIG % {"work": author.work} + "adapters: {directory: ., enabled: [{name: guessed}]}\n")
+        put_config(author, f"{folder}/wharf.yaml", ENABLED)
         installed = f"--adapters {author.tree}/lib/wharf/adapters"
         author.must(f"wharf check --config generic.yaml {installed}", folder)
         plans = [author.must(f"wharf plan --config {config} -f objects/sample.yaml", folder)
@@ -141,12 +140,10 @@ def put_kubeconfigs(author):
 def checks(author):
     said = {}
     found = []
-    for language, variable, compilers in LANGUAGES:
-        for compiler in compilers:
-            if compiler == "/usr/bin/rustc" and os.path.realpath(shutil.which("rustc") or "") == compiler:
-                continue    # the same one
-            found.append((f"adapter new: {language} with {compiler}",
-                          lambda la=language, v=variable, c=compiler, first=compiler == compilers[0]:
-                          put_kubeconfigs(author) or builds(author, said, la, v, c, first)))
+    # The first one builds all small CRDs, the first of all the projects' own as well, the others one file.
+    for language, variable, compiler, first in compilers():
+        found.append((f"adapter new: {language} with {compiler}",
+                      lambda la=language, v=variable, c=compiler, f=first:
+                      put_kubeconfigs(author) or builds(author, said, la, v, c, f)))
     return [*found, ("adapter new: they_say_the_same", lambda: they_say_the_same(said)),
             ("adapter new: the_settings_are_accepted", lambda: the_settings_are_accepted(author))]

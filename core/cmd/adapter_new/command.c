@@ -20,14 +20,14 @@ static const struct flag flags[] = {
 // The sentences about the members without a guess.
 static void print_open_questions(const struct description *d) {
     bool any = false;
-    for (size_t i = 0; i < N_MEMBERS; i++) {
+    for (enum member i = 0; i < N_MEMBERS; i++) {
         const char *note = d->members[i].note;
         if (!note || d->members[i].count > 0)
             continue;
         if (!any)
             puts("Not guessed:");
         any = true;
-        printf("  %s: ", write_member_name((enum member)i));
+        printf("  %s: ", write_member_name(i));
         text_print_line(stdout, note);
     }
 }

@@ -4,7 +4,6 @@
 
 #include "core/base/text.h"
 #include "core/cmd/main.h"
-#include "core/json/pointer.h"
 
 #include <strings.h>
 
@@ -98,13 +97,10 @@ static const struct json *schema_of(const struct json *version) {
 }
 
 bool crd_has(const struct json *version, const char *pointer) {
-    AUTO_BUFFER(path, 65536);
-    for (const char *at = pointer; *at; at++) // every segment below the properties of the one before
-        if (*at == '/')
-            buffer_text(&path, "/properties/");
-        else
-            buffer_char(&path, *at);
-    return path.data && pointer_find(schema_of(version), path.data);
+    const struct json *schema = schema_of(version);
+    while (schema && *pointer)
+        schema = schema_step(schema, &pointer);
+    return schema;
 }
 
 // The storage version, if it is served; else the first one that is.

@@ -117,6 +117,8 @@ struct error *places_find(struct description *description, const char *root, str
 void places_free(struct schema_places *places);
 const struct json *schema_properties(const struct json *schema); // the first one, or NULL
 const struct json *schema_property(const struct json *schema, const char *name);
+// The property that the first segment of *pointer names; NULL: none. The rest of the pointer is then at *pointer.
+const struct json *schema_step(const struct json *schema, const char **pointer);
 bool schema_is(const struct json *schema, const char *type);
 const char *schema_text(const struct json *schema); // the description, or ""
 bool schema_is_open(const struct json *schema);     // accepts any object, and names no member

@@ -2,6 +2,7 @@
 // Guesses about the phase: conditions, or a field with a state.
 #include "core/cmd/adapter_new/description.h"
 
+#include "core/adapter/phase.h"
 #include "core/base/text.h"
 #include "core/cmd/main.h"
 
@@ -43,10 +44,6 @@ static const struct {
     {"New", WHARF_PENDING, false},
     {"Initializing", WHARF_PENDING, false},
 };
-
-static bool is_final(wharf_phase_kind phase) {
-    return phase == WHARF_SUCCEEDED || phase == WHARF_FAILED;
-}
 
 static void add_rule(struct description *d, const char *pointer, const char *word, wharf_phase_kind phase,
                      const char *why) {
@@ -92,7 +89,7 @@ static size_t add_enum(struct description *d, const char *pointer, const struct 
             size_t at = 0;
             while (at < COUNT(words) && strcasecmp(words[at].word, json_string_or(e, "")) != 0)
                 at++;
-            bool final = at < COUNT(words) && is_final(words[at].phase);
+            bool final = at < COUNT(words) && phase_is_final(words[at].phase);
             if (at < COUNT(words) && final == (pass == 0))
                 add_rule(d, pointer, json_string(e), words[at].phase, "From the schema: the enum.");
             else if (at == COUNT(words) && pass == 1)

@@ -174,14 +174,9 @@ static void carry_settings(struct description *d) {
 
 // Whether the template's schema has the fields "/metadata/labels" and so on; an open schema has each field.
 static bool has_field(const struct json *schema, const char *field) {
-    for (const char *at = field; *at && !schema_is_open(schema) && schema_properties(schema);) {
-        AUTO_TEXT name = strndup(at + 1, strcspn(at + 1, "/"));
-        schema = name ? schema_property(schema, name) : NULL;
-        if (!schema)
-            return false;
-        at += 1 + strcspn(at + 1, "/");
-    }
-    return true;
+    while (schema && *field && !schema_is_open(schema) && schema_properties(schema))
+        schema = schema_step(schema, &field);
+    return schema;
 }
 
 // Kueue sets these fields of a suspended object at the admission.

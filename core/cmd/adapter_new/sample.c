@@ -2,6 +2,7 @@
 // A sample object of the kind, and lives of it.
 #include "core/cmd/adapter_new/description.h"
 
+#include "core/adapter/phase.h"
 #include "core/base/text.h"
 #include "core/cmd/main.h"
 #include "core/json/pointer.h"
@@ -110,7 +111,7 @@ static struct json *make_status(struct description *d, const struct guess_row *r
     const struct json *schema = schema_property(d->schema, "status");
     const struct guess_row *finished = description_row(d, FINISHED_AT),
                            *generation = description_row(d, OBSERVED_GENERATION);
-    bool final = rule->number == WHARF_SUCCEEDED || rule->number == WHARF_FAILED;
+    bool final = phase_is_final(rule->number);
     bool done = object && json_set(object, "status", schema ? sample_value(schema) : json_new_object());
     for (size_t i = 0; i < d->members[STATUS_REMOVED].count && done; i++)
         if (!rule->is_condition || !text_has_prefix(d->members[STATUS_REMOVED].list[i].text, rule->text))
@@ -141,7 +142,6 @@ static bool add_suspension(const struct description *d, struct json *steps) {
 }
 
 struct json *sample_life(struct description *d, const struct guess_row *rule) {
-    static const char *const phases[] = {"Pending", "Suspended", "Active", "Succeeded", "Failed"};
     AUTO_JSON steps = json_new_array();
     AUTO_JSON one = json_new_object();
     bool done = steps && one && (rule->number != WHARF_SUSPENDED || add_suspension(d, steps));
@@ -149,6 +149,6 @@ struct json *sample_life(struct description *d, const struct guess_row *rule) {
         done = json_set(one, "status", make_status(d, rule)) && json_append(steps, TAKE(one));
     struct json *last = json_at(steps, json_size(steps) - 1);
     if (done && (rule->text || rule->number == WHARF_SUSPENDED))
-        done = json_set(last, "phase", json_new_string(phases[rule->number]));
+        done = json_set(last, "phase", json_new_string(phase_word(rule->number)));
     return done ? TAKE(steps) : NULL;
 }

@@ -4,6 +4,7 @@
 
 #include "core/base/text.h"
 #include "core/cmd/main.h"
+#include "core/json/pointer.h"
 
 #include <math.h>
 #include <regex.h>
@@ -185,9 +186,9 @@ struct json *sample_value(const struct json *schema) {
 
 // -- places --
 
-// One step towards a place. NULL: there is no such place, or out of memory.
-static struct json *step(struct json *value, const char *name, const struct json **schema) {
-    bool star = strcmp(name, "*") == 0, known = *schema && !schema_is_open(*schema);
+// One step towards a place: "/name" or "/*". NULL: there is no such place, or out of memory.
+static struct json *step(struct json *value, const char *segment, const struct json **schema) {
+    bool star = strcmp(segment, "/*") == 0, known = *schema && !schema_is_open(*schema);
     if (star) {
         *schema = json_get(*schema, json_is(value, JSON_ARRAY) ? "items" : "additionalProperties");
         if (json_first(value) || !*schema)
@@ -196,24 +197,21 @@ static struct json *step(struct json *value, const char *name, const struct json
                                                : json_set(value, MAP_KEY, sample_value(*schema));
         return done ? json_first(value) : NULL;
     }
-    *schema = schema_property(*schema, name);
-    struct json *found = json_get(value, name);
+    *schema = pointer_find(json_get(*schema, "properties"), segment);
+    struct json *found = pointer_find(value, segment);
     if (found || (known && !*schema))
         return found;
-    return json_set(value, name, *schema ? sample_value(*schema) : json_new_object()) ? json_get(value, name) : NULL;
+    bool done = pointer_set(value, segment, *schema ? sample_value(*schema) : json_new_object());
+    return done ? pointer_find(value, segment) : NULL;
 }
 
 struct json *sample_reach(struct json *root, const struct json *schema, const char *pattern) {
-    AUTO_BUFFER(name, 65536);
     struct json *at = root;
-    for (const char *c = pattern; *c && at;) {
-        buffer_reset(&name);
-        for (c++; *c && *c != '/'; c++)
-            if (*c == '~' && (c[1] == '0' || c[1] == '1'))
-                buffer_char(&name, *++c == '0' ? '~' : '/');
-            else
-                buffer_char(&name, *c);
-        at = name.data && json_is_container(at) ? step(at, name.data, &schema) : NULL;
+    while (*pattern && at) {
+        size_t len = 1 + strcspn(pattern + 1, "/");
+        AUTO_TEXT segment = strndup(pattern, len);
+        pattern += len;
+        at = segment && json_is_container(at) ? step(at, segment, &schema) : NULL;
     }
     return at;
 }

@@ -20,6 +20,13 @@ const struct json *schema_property(const struct json *schema, const char *name) 
     return json_get(json_get(schema, "properties"), name);
 }
 
+const struct json *schema_step(const struct json *schema, const char **pointer) {
+    size_t len = 1 + strcspn(*pointer + 1, "/");
+    AUTO_TEXT segment = strndup(*pointer, len);
+    *pointer += len;
+    return segment ? pointer_find(json_get(schema, "properties"), segment) : NULL;
+}
+
 bool schema_is(const struct json *schema, const char *type) {
     return json_is_scalar(json_get(schema, "type"), type);
 }

@@ -5,6 +5,15 @@
 #include "core/base/buffer.h"
 #include "core/cmd/adapter_new/description.h"
 
+// The content of a file as the text adapter_part_<name>, which the assembler reads.
+#define PART(name, path)                                                                                               \
+    __asm__(".pushsection .rodata\n"                                                                                   \
+            "adapter_part_" #name ":\n"                                                                                \
+            ".incbin \"" path "\"\n"                                                                                   \
+            ".byte 0\n"                                                                                                \
+            ".popsection\n");                                                                                          \
+    extern const char adapter_part_##name[] __attribute__((visibility("hidden")))
+
 enum language { LANGUAGE_C, LANGUAGE_CPP, LANGUAGE_RUST };
 
 // write_code.c. The source of an adapter. False when out of memory.

@@ -6,43 +6,39 @@
 
 // The members in the order of wharf_kind. `item` NULL: a text, or with `is_list` a list of texts.
 static const struct {
-    enum member member;
     const char *name;
     bool is_list;
     const struct list_item *item;
-} members[] = {
-    {GROUP, "group", false, NULL},
-    {VERSIONS, "versions", true, NULL},
-    {KIND, "kind", false, NULL},
-    {PLURAL, "plural", false, NULL},
-    {FLAGS, "flags", false, NULL},
-    {MANAGED_BY, "managed_by", false, NULL},
-    {MANAGED_BY_BUILTIN, "managed_by_builtin", false, NULL},
-    {MANAGED_BY_ALLOWED, "managed_by_allowed", true, NULL},
-    {SUSPEND, "suspend", false, NULL},
-    {SUSPEND_VALUE, "suspend_value", false, NULL},
-    {CARRIED, "carried", true, &item_carried},
-    {REMOVED, "removed", true, NULL},
-    {PODS, "pods", true, &item_pods},
-    {STATUS_REMOVED, "status_removed", true, NULL},
-    {OBSERVED_GENERATION, "observed_generation", false, NULL},
-    {CONDITION_TIME, "condition_time", false, NULL},
-    {SUSPENDED_STATUS, "suspended_status", true, &item_change},
-    {RESUMED_STATUS, "resumed_status", true, &item_change},
-    {PHASES, "phases", true, &item_rule},
-    {FINISHED_AT, "finished_at", false, NULL},
+} members[N_MEMBERS] = {
+    [GROUP] = {"group", false, NULL},
+    [VERSIONS] = {"versions", true, NULL},
+    [KIND] = {"kind", false, NULL},
+    [PLURAL] = {"plural", false, NULL},
+    [FLAGS] = {"flags", false, NULL},
+    [MANAGED_BY] = {"managed_by", false, NULL},
+    [MANAGED_BY_BUILTIN] = {"managed_by_builtin", false, NULL},
+    [MANAGED_BY_ALLOWED] = {"managed_by_allowed", true, NULL},
+    [SUSPEND] = {"suspend", false, NULL},
+    [SUSPEND_VALUE] = {"suspend_value", false, NULL},
+    [CARRIED] = {"carried", true, &item_carried},
+    [REMOVED] = {"removed", true, NULL},
+    [PODS] = {"pods", true, &item_pods},
+    [STATUS_REMOVED] = {"status_removed", true, NULL},
+    [OBSERVED_GENERATION] = {"observed_generation", false, NULL},
+    [CONDITION_TIME] = {"condition_time", false, NULL},
+    [SUSPENDED_STATUS] = {"suspended_status", true, &item_change},
+    [RESUMED_STATUS] = {"resumed_status", true, &item_change},
+    [PHASES] = {"phases", true, &item_rule},
+    [FINISHED_AT] = {"finished_at", false, NULL},
 };
 
 const char *write_member_name(enum member member) {
-    size_t i = 0;
-    while (members[i].member != member)
-        i++;
-    return members[i].name;
+    return members[member].name;
 }
 
 static void write_lists(const struct code_writer *w) {
-    for (size_t i = 0; i < COUNT(members); i++) {
-        const struct guess_rows *rows = &w->d->members[members[i].member];
+    for (enum member i = 0; i < N_MEMBERS; i++) {
+        const struct guess_rows *rows = &w->d->members[i];
         if (!members[i].is_list || rows->count == 0)
             continue;
         if (rows->note)
@@ -64,8 +60,8 @@ static void write_flags(const struct code_writer *w, uint32_t flags) {
         }
 }
 
-static void write_member(const struct code_writer *w, size_t i) {
-    const struct guess_rows *rows = &w->d->members[members[i].member];
+static void write_member(const struct code_writer *w, enum member i) {
+    const struct guess_rows *rows = &w->d->members[i];
     if (rows->note && rows->count == 0)
         write_missing(w->out, 4, "//", members[i].name, rows->note);
     else if (rows->note && !members[i].is_list)
@@ -81,30 +77,23 @@ static void write_member(const struct code_writer *w, size_t i) {
     if (members[i].is_list) {
         write_name(w, members[i].name, 0);
         buffer_text(w->out, is_rust(w) ? ".0.as_ptr()" : "");
-    } else if (members[i].member == FLAGS)
+    } else if (i == FLAGS)
         write_flags(w, rows->list[0].number);
     else
         write_literal(w, rows->list[0].text);
     buffer_text(w->out, w->language == LANGUAGE_CPP ? ";\n" : ",\n");
 }
 
-// The assembler reads the parts around the data.
-#define PART(name, file)                                                                                               \
-    __asm__(".pushsection .rodata\n"                                                                                   \
-            "adapter_part_" #name ":\n"                                                                                \
-            ".incbin \"core/cmd/adapter_new/parts/" file "\"\n"                                                        \
-            ".byte 0\n"                                                                                                \
-            ".popsection\n");                                                                                          \
-    extern const char adapter_part_##name[] __attribute__((visibility("hidden")))
-PART(c_begin, "c.begin");
-PART(c_kind, "c.kind");
-PART(c_end, "c.end");
-PART(cpp_begin, "cpp.begin");
-PART(cpp_kind, "cpp.kind");
-PART(cpp_end, "cpp.end");
-PART(rust_begin, "rust.begin");
-PART(rust_kind, "rust.kind");
-PART(rust_end, "rust.end");
+// The parts around the data.
+PART(c_begin, "core/cmd/adapter_new/parts/c.begin");
+PART(c_kind, "core/cmd/adapter_new/parts/c.kind");
+PART(c_end, "core/cmd/adapter_new/parts/c.end");
+PART(cpp_begin, "core/cmd/adapter_new/parts/cpp.begin");
+PART(cpp_kind, "core/cmd/adapter_new/parts/cpp.kind");
+PART(cpp_end, "core/cmd/adapter_new/parts/cpp.end");
+PART(rust_begin, "core/cmd/adapter_new/parts/rust.begin");
+PART(rust_kind, "core/cmd/adapter_new/parts/rust.kind");
+PART(rust_end, "core/cmd/adapter_new/parts/rust.end");
 
 bool write_code(const struct description *d, enum language language, struct buffer *out) {
     static const char *const parts[][3] = {{adapter_part_c_begin, adapter_part_c_kind, adapter_part_c_end},
@@ -114,7 +103,7 @@ bool write_code(const struct description *d, enum language language, struct buff
     write_template(d, "", parts[language][0], out);
     write_lists(&writer);
     write_template(d, "", parts[language][1], out);
-    for (size_t i = 0; i < COUNT(members); i++)
+    for (enum member i = 0; i < N_MEMBERS; i++)
         write_member(&writer, i);
     write_template(d, "", parts[language][2], out);
     return !out->failed;

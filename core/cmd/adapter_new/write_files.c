@@ -11,17 +11,9 @@
 #include <fcntl.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define TEXT_MAX ((size_t)256 << 20)
 
-#define PART(name, path)                                                                                               \
-    __asm__(".pushsection .rodata\n"                                                                                   \
-            "adapter_file_" #name ":\n"                                                                                \
-            ".incbin \"" path "\"\n"                                                                                   \
-            ".byte 0\n"                                                                                                \
-            ".popsection\n");                                                                                          \
-    extern const char adapter_file_##name[] __attribute__((visibility("hidden")))
 PART(c_make, "core/cmd/adapter_new/parts/c.make");
 PART(cpp_make, "core/cmd/adapter_new/parts/cpp.make");
 PART(rust_make, "core/cmd/adapter_new/parts/rust.make");
@@ -58,11 +50,7 @@ static struct error *write_file(const char *directory, const char *name, const s
     AUTO_TEXT path = text_format("%s/%s", directory, name);
     if (!path || text->failed)
         return error_no_memory();
-    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file < 0)
-        return error_new(ERROR_IO, "%s: %s", path, strerror(errno));
-    bool done = text_write_fd(file, text->data, text->len);
-    return close(file) == 0 && done ? NULL : error_new(ERROR_IO, "%s: %s", path, strerror(errno));
+    return text_write_file(path, O_EXCL, 0666, text);
 }
 
 static struct error *write_part(const struct description *d, const char *source, const char *directory,
@@ -145,7 +133,7 @@ static struct error *write_objects(struct description *d, const char *directory,
 }
 
 struct error *write_directory(struct description *d, enum language language, const char *directory) {
-    static const char *const makefiles[] = {adapter_file_c_make, adapter_file_cpp_make, adapter_file_rust_make};
+    static const char *const makefiles[] = {adapter_part_c_make, adapter_part_cpp_make, adapter_part_rust_make};
     const char *source = write_source_name(d, language);
     AUTO_BUFFER(code, TEXT_MAX);
     AUTO_JSON sample = sample_object(d);
@@ -157,9 +145,9 @@ struct error *write_directory(struct description *d, enum language language, con
     TRY(make_directory(directory));
     TRY(write_file(directory, source, &code));
     if (language == LANGUAGE_RUST)
-        TRY(write_part(d, source, directory, "wharf.rs", adapter_file_wharf_rs));
+        TRY(write_part(d, source, directory, "wharf.rs", adapter_part_wharf_rs));
     TRY(write_part(d, source, directory, "Makefile", makefiles[language]));
-    TRY(write_part(d, source, directory, "README.md", adapter_file_readme));
+    TRY(write_part(d, source, directory, "README.md", adapter_part_readme));
     TRY(write_yaml(directory, "crd.yaml", "The CRD of the kind.", d->document));
     return write_objects(d, directory, sample);
 }

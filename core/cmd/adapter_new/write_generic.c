@@ -2,6 +2,7 @@
 // The description as settings of the generic adapter (docs/generic.md).
 #include "core/cmd/adapter_new/write.h"
 
+#include "core/adapter/phase.h"
 #include "core/cmd/main.h"
 
 #define AT 8 // columns before the settings of the kind
@@ -118,7 +119,6 @@ static void add_pods(struct buffer *out, const struct guess_row *row) {
 }
 
 static void add_rule(struct buffer *out, const struct guess_row *row) {
-    static const char *const phases[] = {"Pending", "Suspended", "Active", "Succeeded", "Failed"};
     bool is_usual = row->is_condition && strcmp(row->text, "/status/conditions") == 0;
     buffer_printf(out, "%*s- {%s: ", AT, "", row->is_condition ? "condition" : row->value ? "value" : "exists");
     if (row->value)
@@ -128,7 +128,7 @@ static void add_rule(struct buffer *out, const struct guess_row *row) {
     add_field(out, "status", row->status);
     add_field(out, "field", is_usual ? NULL : row->text);
     buffer_printf(out, "%s, phase: %s}\n", row->flags == WHARF_RULE_WHILE_SUSPENDED ? ", whileSuspended: true" : "",
-                  phases[row->number]);
+                  phase_word(row->number));
 }
 
 static void add_change(struct buffer *out, const struct guess_row *row) {

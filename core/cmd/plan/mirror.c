@@ -93,12 +93,11 @@ void plan_report_refusal(struct plan_object *object, wharf_result result, struct
 
 // Reports the phase of the workload in `value`.
 static wharf_phase_kind comment_phase(const struct plan_object *object, const struct json *value, struct buffer *out) {
-    static const char *const names[] = {"Pending", "Suspended", "Active", "Succeeded", "Failed"};
     AUTO_CALL call;
     wharf_phase phase;
     plan_begin_call(object, object->attempt, NULL, &call);
     if (adapter_phase(&call, value, &phase) == WHARF_OK)
-        plan_comment(out, "phase: %s%s%s%s%s", names[phase.phase], phase.reason ? ", " : "",
+        plan_comment(out, "phase: %s%s%s%s%s", phase_word(phase.phase), phase.reason ? ", " : "",
                      phase.reason ? phase.reason : "", phase.message ? ": " : "", phase.message ? phase.message : "");
     else
         plan_comment(out, "phase: Active, as the adapter reports none");
