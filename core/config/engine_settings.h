@@ -48,6 +48,26 @@ struct fence_options {
     int64_t after_ns; // fenceAfter
 };
 
+// Objects that workloads refer to, see core/engine/dependencies/. Lists of resources, "configmaps,tasks.tekton.dev";
+// NULL: none.
+enum copied_secrets {
+    SECRETS_LABELLED, // only with the label wharf.dev/copy=true
+    SECRETS_ALL
+};
+
+struct dependency_options {
+    const char *copy;  // these are copied into the worker
+    const char *check; // these have to be in the worker
+    enum copied_secrets secrets;
+    bool by_name; // watches of single objects instead of all of a resource, see docs/security.md
+};
+
+// `tenancy` of the configuration, see core/engine/tenancy/.
+struct tenancy_options {
+    bool impersonate;      // writes for a namespace in workers are those of user wharf:NAMESPACE
+    bool remove_withdrawn; // once a worker's namespace no longer consents, the mirrors there move; else they end there
+};
+
 struct engine_settings {
     bool create_namespaces;
     bool kueue_carried;    // mirrors of admitted workloads get Kueue's labels
@@ -62,4 +82,6 @@ struct engine_settings {
     const char *namespaces; // of the workloads to place, see decide.h; NULL: all
     struct placement_options placement;
     struct fence_options fencing;
+    struct dependency_options dependencies;
+    struct tenancy_options tenancy;
 };

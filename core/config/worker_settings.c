@@ -39,7 +39,7 @@ bool worker_settings_copy(const struct worker_settings *from, struct worker_sett
 
 bool worker_settings_equal(const struct worker_settings *a, const struct worker_settings *b) {
     bool equal = a->policy == b->policy && a->qps == b->qps && a->burst == b->burst && a->max_active == b->max_active &&
-                 a->weight == b->weight && a->order == b->order;
+                 a->weight == b->weight && a->order == b->order && a->is_self == b->is_self;
     for (size_t i = 0; equal && i < WORKER_SETTINGS_TEXTS; i++) {
         const char *x = ((const char *const *)a)[i], *y = ((const char *const *)b)[i];
         equal = strcmp(x ? x : "", y ? y : "") == 0;

@@ -6,7 +6,7 @@
 #define AT(member) offsetof(struct engine_event, member)
 
 // The texts of an event, by type; 0 ends a row.
-static const uint16_t texts[EVENT_DENIED + 1][WORKER_SETTINGS_TEXTS + 1] = {
+static const uint16_t texts[EVENT_DEPENDENCY + 1][WORKER_SETTINGS_TEXTS + 1] = {
     [EVENT_LISTING] = {AT(version)},
     [EVENT_LISTED] = {AT(version)},
     [EVENT_RESTORED] = {AT(problem)},
@@ -15,14 +15,16 @@ static const uint16_t texts[EVENT_DENIED + 1][WORKER_SETTINGS_TEXTS + 1] = {
     [EVENT_CONTACT] = {AT(contact.problem)},
     [EVENT_IDENTITY] = {AT(identity.uid), AT(identity.version), AT(identity.problem)},
     [EVENT_WORKER] = {AT(worker.name), AT(worker.namespaces), AT(worker.labels), AT(worker.max_kinds), AT(worker.uid),
-                      AT(worker.recorded)},
+                      AT(worker.recorded), AT(worker.namespace_map)},
     [EVENT_POD_REPORT] = {AT(pod_report.namespace_), AT(pod_report.name), AT(pod_report.uid), AT(pod_report.reason),
                           AT(pod_report.text)},
     [EVENT_NAMESPACE] = {AT(namespace_.name), AT(namespace_.labels)},
     [EVENT_QUEUED] = {AT(queued.namespace_), AT(queued.name), AT(queued.uid)},
     [EVENT_CAPACITY] = {AT(capacity.problem)},
+    [EVENT_DEPENDENCY] = {AT(dependency.resource), AT(dependency.namespace_), AT(dependency.name),
+                          AT(dependency.problem)},
 };
-_Static_assert(WORKER_SETTINGS_TEXTS == 6, "EVENT_WORKER has a row with the texts");
+_Static_assert(WORKER_SETTINGS_TEXTS == 7, "EVENT_WORKER has a row with the texts");
 
 // The address of the event's text number `i`; NULL: no more.
 static const char **text_at(const struct engine_event *event, size_t i) {
@@ -42,6 +44,8 @@ size_t engine_event_texts(const struct engine_event *event) {
 static void leave_content(struct engine_event *event) {
     if (event->type == EVENT_SEEN || event->type == EVENT_GONE)
         event->object = NULL;
+    if (event->type == EVENT_DEPENDENCY)
+        event->dependency.metadata = NULL;
     if (event->type == EVENT_CAPACITY)
         event->capacity.nodes = NULL;
 }
@@ -92,6 +96,8 @@ void engine_event_clear(struct engine_event *event) {
 void engine_event_drop(struct engine_event *event) {
     if (event->type == EVENT_SEEN || event->type == EVENT_GONE)
         object_free(TAKE(event->object));
+    if (event->type == EVENT_DEPENDENCY)
+        object_free(TAKE(event->dependency.metadata));
     if (event->type == EVENT_CAPACITY)
         nodes_free(TAKE(event->capacity.nodes));
 }

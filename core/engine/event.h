@@ -35,7 +35,8 @@ enum event_type {
     EVENT_CAPACITY,   // of a worker: free capacity of the nodes
     EVENT_FIELD,      // of a kind of the management cluster: whether the API has the field managedBy
     EVENT_FENCE,      // of a worker: state of the guard
-    EVENT_DENIED      // of a kind in a worker: a missing permission
+    EVENT_DENIED,     // of a kind in a worker: a missing permission
+    EVENT_DEPENDENCY  // of objects that workloads refer to, in any cluster
 };
 
 enum namespace_news {
@@ -44,6 +45,15 @@ enum namespace_news {
     NAMESPACE_SEEN,
     NAMESPACE_GONE,
     NAMESPACES_UNKNOWN // the watch has ended
+};
+
+enum dependency_news {
+    DEPENDENCIES_LISTING, // a list of the resource begins: objects not seen before LISTED are gone
+    DEPENDENCIES_LISTED,  // complete, and the watch is open
+    DEPENDENCY_SEEN,      // also objects that nobody asked for, in metadata alone
+    DEPENDENCY_GONE,
+    DEPENDENCIES_LOST,   // the watch: the state is that of before
+    DEPENDENCIES_REFUSED // the cluster denies access or does not serve the resource: `problem`
 };
 
 // State of the free capacity of a worker.
@@ -117,6 +127,14 @@ struct engine_event {
             bool settled;        // the API has the field kind.doubted_until
         } field;                 // FIELD
         struct fence_news fence; // FENCE
+        struct {
+            enum dependency_news news;
+            const char *resource;    // "configmaps", "tasks.tekton.dev"
+            const char *namespace_;  // of a watch by name, else NULL: of all objects of the resource
+            const char *name;        // the same
+            const char *problem;     // LOST, REFUSED
+            struct object *metadata; // SEEN, GONE: taken by the engine
+        } dependency;                // DEPENDENCY
     };
 };
 
@@ -168,6 +186,15 @@ struct relist {
     size_t cluster, kind;
 };
 
+// An object that workloads refer to, to be watched or no longer. A watch of all objects of the resource reports wanted
+// objects, and in workers those with the host's marks.
+struct dependency_wish { // the texts first, see struct_copy_with_texts; owned block
+    const char *resource, *version, *namespace_, *name;
+    size_t cluster;
+    bool cluster_scoped, wanted;
+};
+#define DEPENDENCY_WISH_TEXTS 4
+
 // The owner reuses one update for all steps.
 struct update {
     struct command *commands;
@@ -178,6 +205,8 @@ struct update {
     size_t n_log, cap_log;
     struct relist *relists;
     size_t n_relists, cap_relists;
+    struct dependency_wish **wishes;
+    size_t n_wishes, cap_wishes;
     int64_t wake_ns; // due time of EVENT_TIME (monotonic), CLOCK_NEVER: at the next event
 };
 

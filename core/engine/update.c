@@ -24,7 +24,9 @@ void update_clear(struct update *update) {
         workload_event_free(&update->events[i]);
     for (size_t i = 0; i < update->n_log; i++)
         log_message_free(&update->log[i]);
-    update->n_commands = update->n_events = update->n_log = update->n_relists = 0;
+    for (size_t i = 0; i < update->n_wishes; i++)
+        free(update->wishes[i]);
+    update->n_commands = update->n_events = update->n_log = update->n_relists = update->n_wishes = 0;
 }
 
 void update_free(struct update *update) {
@@ -33,6 +35,7 @@ void update_free(struct update *update) {
     free(update->events);
     free(update->log);
     free(update->relists);
+    free(update->wishes);
     *update = (struct update){0};
 }
 

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The objects that a workload refers to: those of its pods, those of the kind's data (wharf_kind.references), and what
+// the adapter's function `dependencies` changes. Names only. Pure: no object is read.
+#pragma once
+
+#include "core/adapter/adapters.h"
+#include "core/adapter/services.h"
+
+// Limits of one workload, with the references of references: docs/lifecycle.md.
+#define REFERENCES_DEPTH 4
+#define REFERENCES_MAX 64
+#define REFERENCES_BYTES ((size_t)8 << 20) // of the objects
+
+struct reference {          // the texts first, see struct_copy_with_texts; one block
+    const char *resource;   // "configmaps", "tasks.tekton.dev"
+    const char *version;    // "v1"
+    const char *kind;       // "ConfigMap", "Task"
+    const char *namespace_; // "": cluster-scoped
+    const char *name;
+    const char *where; // the pointer to the first place that names the object
+    bool cluster_scoped;
+    bool optional; // at all places
+    bool is_made;  // by the kind's controller: neither copied nor checked
+};
+#define REFERENCE_TEXTS 6
+
+struct references { // zero-initialised; sorted by resource, namespace and name, without duplicates
+    struct reference **list;
+    size_t count;
+};
+void references_clear(struct references *references); // also for __attribute__((cleanup))
+
+// Of a workload or a mirror. `call` was begun. Returns the adapter's result, with the message in the call; WHARF_RETRY
+// also when out of memory; WHARF_REFUSED also for more than REFERENCES_MAX.
+wharf_result references_of(struct adapter_call *call, const struct json *workload, struct references *out);
+
+// Of an object that a workload of the kind refers to, `resource` as above: the secrets of a ServiceAccount, the Tasks
+// of a Pipeline. False: out of memory, *out is empty.
+bool references_of_object(const struct kind *kind, const char *resource, const struct json *object,
+                          struct references *out);
+
+// A resource that workloads can refer to. The built-in ones (of pods), and those of the kinds' data.
+struct reference_resource {
+    const char *resource, *version, *kind; // "tasks.tekton.dev", "v1", "Task"
+    bool cluster_scoped;
+};
+// False: there is none (or no more) with this number. Duplicates are left out.
+bool reference_resource_at(struct kind *const *kinds, size_t n_kinds, size_t number, struct reference_resource *out);
+// By "resource.group"; false: unknown.
+bool reference_resource_find(struct kind *const *kinds, size_t n_kinds, const char *resource,
+                             struct reference_resource *out);
