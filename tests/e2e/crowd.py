@@ -10,6 +10,7 @@ import manifests
 import servers
 from env import Env
 from relay import Relay
+from skip import Skip
 from wait import until
 
 WORKERS = tuple(f"w{number}" for number in range(1, 10))
@@ -130,6 +131,8 @@ def in_crowd(test):
         try:
             test(crowd)
             crowd.end(getattr(test, "may_be_refused", ()))
+        except Skip:
+            raise
         except Exception:
             print("\n".join(("--- refused", *crowd.refusals(), "--- objects", crowd.describe(), "--- the end of its host's log",
                              crowd.host.process.tail(40))))

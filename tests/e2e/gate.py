@@ -87,8 +87,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         allowed = self.owner.review(review["request"])
         answer = json.dumps({"apiVersion": review["apiVersion"], "kind": review["kind"], "response": {
             "uid": review["request"]["uid"], "allowed": allowed}}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
+        try:
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+        except OSError:
+            self.close_connection = True   # the API server gave the request up, as its client is gone
