@@ -15,7 +15,7 @@ static const char *const live_keys[] = {
     "workers",   "workersFrom",       "removal",           "namespace",       "log",          "createNamespaces",
     "kueue",     "mirrorFinalizer",   "workerLostTimeout", "mirrorRetention", "massDeletion", "orphanGrace",
     "rateLimit", "credentialPlugins", "podEvents",         "memory",          "namespaces",   "maxWorkloads",
-    "placement", "onWorkerLost",      "drainTimeout",
+    "placement", "onWorkerLost",      "drainTimeout",      "tenancy",
     "fencing",  // except its namespace
     "adapters", // where adapters_extend says nothing else
 };
