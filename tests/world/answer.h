@@ -15,6 +15,7 @@ struct op {
     const char *manager;     // fieldManager; NULL: not given
     enum world_verb verb;
     bool internal; // by a controller of the cluster: not counted with the others
+    bool named;    // about a single object by its name
     bool dry_run;
     bool strict;                     // fieldValidation=Strict
     struct world_response *response; // never NULL

@@ -13,6 +13,11 @@ void world_deny(struct world_cluster *cluster, const char *verb, const char *res
     cluster->denials = denial;
 }
 
+void world_deny_unnamed(struct world_cluster *cluster, const char *resource) {
+    world_deny(cluster, "*", resource);
+    cluster->denials->named_pass = true;
+}
+
 void world_allow_all(struct world_cluster *cluster) {
     while (cluster->denials) {
         struct denial *denial = cluster->denials;
@@ -27,9 +32,9 @@ static bool covers(const char *pattern, const char *text) {
     return strcmp(pattern, "*") == 0 || strcmp(pattern, text) == 0;
 }
 
-bool world_allowed(const struct world_cluster *cluster, const char *verb, const char *resource) {
+bool world_allowed(const struct world_cluster *cluster, const char *verb, const char *resource, bool named) {
     for (const struct denial *denial = cluster->denials; denial; denial = denial->next)
-        if (covers(denial->verb, verb) && covers(denial->resource, resource))
+        if (covers(denial->verb, verb) && covers(denial->resource, resource) && !(named && denial->named_pass))
             return false;
     return true;
 }
@@ -52,7 +57,8 @@ void world_review(struct world_cluster *cluster, const struct world_request *req
     struct json *status = json_new_object();
     if (!status || !resource)
         world_oom();
-    world_json_set(status, "allowed", json_new_bool(world_allowed(cluster, attribute(review, "verb"), resource)));
+    bool allowed = world_allowed(cluster, attribute(review, "verb"), resource, *attribute(review, "name"));
+    world_json_set(status, "allowed", json_new_bool(allowed));
     world_json_set(review, "status", status);
     answer_json(response, 201, review);
 }
