@@ -54,5 +54,7 @@ bool reference_resource_at(struct kind *const *kinds, size_t n_kinds, size_t num
 // By "resource.group"; false: unknown.
 bool reference_resource_find(struct kind *const *kinds, size_t n_kinds, const char *resource,
                              struct reference_resource *out);
-// The same of one kind.
+// Whether objects of this resource may refer to others, so that somebody has to read them.
+bool reference_resource_refers(struct kind *const *kinds, size_t n_kinds, const char *resource);
+// reference_resource_find for one kind.
 bool reference_resource_of(const wharf_kind *kind, const char *resource, struct reference_resource *out);

@@ -74,6 +74,14 @@ bool reference_resource_find(struct kind *const *kinds, size_t n_kinds, const ch
     return row;
 }
 
+bool reference_resource_refers(struct kind *const *kinds, size_t n_kinds, const char *resource) {
+    struct cursor at = {kinds, n_kinds, 0, NULL};
+    const wharf_reference *row = next_row(&at);
+    while (row && (!row->of || strcmp(row->of, resource) != 0))
+        row = next_row(&at);
+    return row;
+}
+
 bool reference_resource_of(const wharf_kind *kind, const char *resource, struct reference_resource *out) {
     struct kind own = {.abi = *kind};
     struct kind *const kinds[] = {&own};

@@ -323,6 +323,19 @@ static void resources_are_listed_once(void **state) {
     assert_string_equal(found.version, "v1alpha1");
 }
 
+static void some_resources_refer_to_others(void **state) {
+    (void)state;
+    struct kind first = {.abi.references = REFERENCES({.name = "/spec/a", TASK},
+                                                      {.name = "/spec/b", .of = "tasks.tekton.dev", PIPELINE})};
+    struct kind *kinds[] = {&first};
+    assert_true(reference_resource_refers(kinds, 1, "serviceaccounts"));
+    assert_true(reference_resource_refers(NULL, 0, "persistentvolumeclaims"));
+    assert_true(reference_resource_refers(kinds, 1, "tasks.tekton.dev"));
+    assert_false(reference_resource_refers(NULL, 0, "tasks.tekton.dev"));
+    assert_false(reference_resource_refers(kinds, 1, "pipelines.tekton.dev"));
+    assert_false(reference_resource_refers(kinds, 1, "secrets"));
+}
+
 int main(void) {
     host = services_table();
     const struct CMUnitTest tests[] = {
@@ -334,6 +347,7 @@ int main(void) {
         cmocka_unit_test(wrong_items_of_the_function_are_refused_with_a_sentence),
         cmocka_unit_test(more_than_the_limit_is_refused),
         cmocka_unit_test(resources_are_listed_once),
+        cmocka_unit_test(some_resources_refer_to_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
