@@ -25,6 +25,7 @@ struct cluster_io_settings {
     bool capacity;                    // of a worker: track free capacity
     bool namespaces;                  // of the management cluster: watch the namespaces' labels
     bool dependencies;                // watch the objects that the engine wishes
+    bool tenants;                     // watch namespaces for their uids, and in workers for their consent
     struct fencing_settings fencing;
 };
 
@@ -163,8 +164,9 @@ struct watcher {
 };
 
 extern const struct watcher capacity_watcher, pod_events_watcher, field_check_watcher, kueue_watcher,
-    worker_namespaces_watcher, namespaces_watcher, guard_lease_watcher, denied_rights_watcher, dependencies_watcher;
-#define WATCHERS 9
+    worker_namespaces_watcher, namespaces_watcher, guard_lease_watcher, denied_rights_watcher, tenants_watcher,
+    dependencies_watcher;
+#define WATCHERS 10
 
 // The watchers that run, in the order of the table.
 struct watcher_set {        // zero-initialised
