@@ -7,6 +7,7 @@
 #include "core/base/text.h"
 #include "core/base/thread.h"
 #include "core/config/dependencies.h"
+#include "core/config/dependencies.h"
 #include "core/engine/fence/fence.h"
 #include "core/host/host_internal.h"
 
@@ -35,14 +36,13 @@ void host_add_adapters(struct host *host, struct adapters *adapters) {
 
 // Without the kinds, and the number of the fencing.
 static struct thread_settings thread_settings_of(const struct config *config) {
-    const struct dependency_options *dependencies = &config->engine.dependencies;
     struct fencing_settings fencing = {.enabled = config->engine.fencing.enabled,
                                        .after_ns = config->engine.fencing.after_ns};
     text_copy(fencing.namespace_, sizeof fencing.namespace_, config->fencing_namespace);
     return (struct thread_settings){.io = {.pod_events = config->pod_events,
                                            .capacity = config->engine.placement.capacity,
                                            .namespaces = config_needs_namespaces(config),
-                                           .dependencies = dependencies->copy || dependencies->check,
+                                           .dependencies = dependency_options_any(&config->engine.dependencies),
                                            .tenants = config->engine.tenancy.impersonate,
                                            .fencing = fencing},
                                     .memory_per_cluster = config->memory_per_cluster,
