@@ -288,6 +288,8 @@ static const struct config_field document[] = {
      .help = "Namespaces with workloads to place (docs/guards.md). The host follows placed workloads to their end."},
     {"createNamespaces", config_read_bool, AT(engine.create_namespaces),
      .help = "Default false. Whether to create missing namespaces in workers."},
+    {"tenancy", config_read_tenancy, AT(engine.tenancy),
+     .help = "Default none. As whom the host writes in workers (docs/tenancy.md). The mode alone, or a mapping."},
     {"kueue", config_read_switch, AT(engine.kueue_carried),
      .help = "Default strip. Whether Kueue's labels on a workload that the management cluster's Kueue has admitted are "
              "copied to its mirror (docs/kueue.md).",
@@ -418,6 +420,7 @@ bool config_read_document(const struct config_value *root) {
     if (config->workers_from.line == 0 && !config_has(root, "workers"))
         config_problem(root, "workers: found nothing, expected a value: it is required where there is no workersFrom");
     config_check_adapters(root);
+    config_check_tenancy(root);
     check_adoption(root);
     check_election(root);
     check_fencing(root);

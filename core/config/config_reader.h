@@ -130,14 +130,19 @@ extern const struct config_field config_dependencies[]; // struct dependency_opt
 config_read_fn config_check_management;
 config_read_fn config_check_workers_from;
 config_read_fn config_check_dependencies;
-config_read_fn config_read_workers;    // struct worker_spec *, size_t
-config_read_fn config_read_worker;     // struct worker_spec
-config_read_fn config_read_namespaces; // char *
+config_read_fn config_read_workers;                          // struct worker_spec *, size_t
+config_read_fn config_read_worker;                           // struct worker_spec
+config_read_fn config_read_namespaces;                       // char *
+extern const struct config_field config_worker_namespaces[]; // struct worker_settings, from `namespaces` on
+// The checks of a worker's namespaces.map; completes the map.
+void config_check_namespaces(struct config_reader *reader, struct worker_spec *worker);
+config_read_fn config_read_tenancy; // struct tenancy_options
 
 bool config_read_document(const struct config_value *root); // and the checks of keys against each other
 // placement.rules, after all other keys, which fill in the keys that a rule omits.
 void config_read_rules(const struct config_value *root);
 void config_check_clusters(const struct config_value *root);
 void config_check_adapters(const struct config_value *root);
+void config_check_tenancy(const struct config_value *root);
 
 void config_clear_document(struct config *config);

@@ -81,6 +81,7 @@ struct kind {
 };
 
 struct denial {
+    char *user; // impersonated; NULL: the caller itself
     char *verb, *resource;
     struct denial *next;
 };

@@ -56,6 +56,8 @@ struct world_request {
     const char *path;         // with the query: "/apis/batch/v1/jobs?limit=500"
     const char *content_type; // NULL: none
     const char *accept;       // of forms other than JSON objects: Tables and PartialObjectMetadata; NULL: none
+    const char *user;         // Impersonate-User; NULL: none, so the caller itself
+    const char *group;        // Impersonate-Group; NULL: none
     const char *body;         // NULL: none
     size_t body_len;
 };
@@ -138,6 +140,7 @@ enum world_verb { WORLD_CREATE, WORLD_UPDATE, WORLD_UPDATE_STATUS, WORLD_DELETE,
 struct world_write {
     enum world_verb verb;
     const char *group, *plural, *namespace_, *name;
+    const char *user;       // impersonated; NULL: none
     bool internal;          // by the cluster's own controllers
     bool noop;              // accepted and nothing changed
     int status;             // HTTP status of the answer (200 and 201: accepted)
@@ -164,6 +167,9 @@ void world_set_admission(struct world_cluster *cluster, world_admission admit, v
 // Revokes a permission: `verb` as in RBAC ("create", "patch", "*"), `resource` as "jobs.batch", "jobs.batch/status",
 // "*". Requests get 403, SelfSubjectAccessReviews are denied. world_allow_all restores all permissions.
 void world_deny(struct world_cluster *cluster, const char *verb, const char *resource);
+// The same for requests that impersonate the user, "*": any user. With the verb "impersonate" and the resource "users":
+// nobody may impersonate the user.
+void world_deny_user(struct world_cluster *cluster, const char *user, const char *verb, const char *resource);
 void world_allow_all(struct world_cluster *cluster);
 
 // Drops the watch history of all resources: continuing from an older resourceVersion gets 410.
