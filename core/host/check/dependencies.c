@@ -22,25 +22,28 @@ static void report(const struct check *check, const char *list, const char *sent
 }
 
 // The one meant by "configmap", "ConfigMap" or "task", or by a name that is nearly right.
-static const char *meant(const struct check *check, const char *resource, struct buffer *all) {
+static const char *meant(const struct check *check, const char *resource, struct reference_resource found[KNOWN_MAX],
+                         struct buffer *all) {
     const char *known[KNOWN_MAX];
     size_t count = 0;
-    struct reference_resource at;
-    while (count < KNOWN_MAX && reference_resource_at(check->adapters->kinds, check->adapters->n_kinds, count, &at)) {
-        const char *group = strchr(at.resource, '.');
-        size_t len = group ? (size_t)(group - at.resource) : strlen(at.resource);
-        bool plural = strlen(resource) == len && memcmp(resource, at.resource, len) == 0;
-        if (plural || strcasecmp(resource, at.kind) == 0)
-            return at.resource;
-        buffer_printf(all, "%s%s", count > 0 ? ", " : "", at.resource);
-        known[count++] = at.resource;
+    while (count < KNOWN_MAX &&
+           reference_resource_at(check->adapters->kinds, check->adapters->n_kinds, count, &found[count])) {
+        const struct reference_resource *at = &found[count];
+        const char *group = strchr(at->resource, '.');
+        size_t len = group ? (size_t)(group - at->resource) : strlen(at->resource);
+        bool plural = strlen(resource) == len && memcmp(resource, at->resource, len) == 0;
+        if (plural || strcasecmp(resource, at->kind) == 0)
+            return at->resource;
+        buffer_printf(all, "%s%s", count > 0 ? ", " : "", at->resource);
+        known[count++] = at->resource;
     }
     return suggest(resource, known, count);
 }
 
 static void report_unknown(const struct check *check, const char *list, const char *resource) {
     AUTO_BUFFER(all, NAMES_MAX);
-    const char *suggested = meant(check, resource, &all);
+    struct reference_resource found[KNOWN_MAX];
+    const char *suggested = meant(check, resource, found, &all);
     AUTO_TEXT sentence = suggested ? text_format("found \"%s\", to which no enabled kind refers, did you mean \"%s\"?",
                                                  resource, suggested)
                                    : text_format("found \"%s\", to which no enabled kind refers, expected one of %s",
