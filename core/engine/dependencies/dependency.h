@@ -9,7 +9,6 @@
 
 #define DEPENDENCY_LINGER_NS CLOCK_MINUTE     // a copy outlives the last user by this time
 #define DEPENDENCY_READ_NS CLOCK_SECOND       // between two reads of a source
-#define DEPENDENCY_ID (UINT64_C(1) << 63)     // of the ids of this part's requests
 #define DEPENDENCY_MARK_MAX (STORE_UID_MAX + STORE_VERSION_MAX)
 
 enum presence { PRESENCE_UNKNOWN, PRESENCE_ABSENT, PRESENCE_THERE };
@@ -75,13 +74,13 @@ struct dependency { // a name in the management cluster
     bool labelled; // MARK_COPY
     bool denied;   // by its type: never copied
     uint16_t failures;
-    int64_t read_ns, not_before_ns;
+    int64_t read_ns, not_before_ns; // of the last read; of the next one
     uint64_t mark; // hash of "<uid>/<version>"
     char source[DEPENDENCY_MARK_MAX];
     char *problem;
     // The content, without marks, until the copies are written.
     char *content;
-    uint64_t content_mark;
+    uint64_t content_mark, read_mark; // versions of the content, and of the last read
     size_t size;
     // References to others, of the last version read: names, since those of a cluster-scoped object may be in the
     // namespace of each workload.
@@ -155,14 +154,19 @@ struct dependencies {
     struct map resources; // struct dependency_resource, by name
     struct dependency *due, **due_end;
     struct heap timers;
+    bool wishes_due; // for all objects of the copied resources
     uint32_t epoch; // of the configuration
     struct dependency_request *requests;
-    size_t n_requests, cap_requests, in_flight;
+    size_t n_requests, cap_requests;
     uint32_t free_request;
     size_t *in_cluster; // requests in flight, by cluster
     size_t n_in_cluster;
-    int64_t held_until_ns; // next try of deletions that unknown mirrors delay
-    uint64_t conflicts;
+    struct { // the last answer of needs_hold
+        int64_t at_ns;
+        size_t cluster;
+        bool held;
+        char namespace_[254];
+    } hold;
 };
 
 // Objects (dependency_table.c) ------------------------------------------------------------------------------------
@@ -256,8 +260,7 @@ struct copy_action copy_decide(const struct copy_facts *facts);
 
 // Contents (copy_content.c), pure ---------------------------------------------------------------------------------
 
-enum copy_denial { COPY_MAY, COPY_DENIED };
-enum copy_denial copy_denied(const char *resource, const struct json *source); // by its type
+bool copy_is_denied(const char *resource, const struct json *source); // D9: by its type
 // What a copy has of the source, without name and marks; NULL: out of memory.
 struct json *copy_content(const char *resource, const struct json *source);
 // Adds name and marks.
@@ -274,6 +277,22 @@ struct json *copy_patch(const char *resource, const struct json *content, const 
 
 // Requests (dependency_requests.c) --------------------------------------------------------------------------------
 
-void dependency_work(struct engine *engine); // about all touched objects, as far as requests may go out
+bool dependency_has_room(struct engine *engine, size_t cluster);
+// False: not sent, for lack of memory.
+bool dependency_send(struct engine *engine, struct dependency *object, const struct dependency_request *request,
+                     const char *body, size_t body_len);
 void dependency_on_answer(struct engine *engine, struct engine_event *event);
 void dependency_end_requests(struct engine *engine, size_t cluster); // the worker left
+
+// Work (dependency_work.c) ----------------------------------------------------------------------------------------
+
+void dependency_work(struct engine *engine); // about all touched objects, as far as requests may go out
+int64_t dependency_due_ns(struct engine *engine);
+// The object in the worker was read: compares another writer's, changes a copy.
+void dependency_compare(struct engine *engine, struct dependency *object, struct copy *copy, const struct json *there);
+void dependency_read_copy(struct engine *engine, struct dependency *object, struct copy *copy);
+void dependency_make_namespace(struct engine *engine, struct dependency *object, struct copy *copy);
+void dependency_leave(struct engine *engine, size_t cluster); // the worker left
+void dependency_on_namespace(struct engine *engine, const struct engine_event *event); // in a worker: tries again
+
+void dependencies_count(struct engine *engine); // dependency_view.c
