@@ -15,8 +15,10 @@ static bool find_namespace(const char *text, size_t len, struct span *out) {
 }
 
 char *object_text_in(const char *text, size_t len, const char *namespace_, size_t *out_len) {
-    struct span at = {.value = len, .end = len};
+    struct span at;
     bool found = find_namespace(text, len, &at);
+    if (!found)
+        at.value = at.end = len;
     size_t name_len = found ? strlen(namespace_) + 2 : 0, size = at.value + name_len + (len - at.end);
     char *out = malloc(size + 1);
     if (!out)
