@@ -332,7 +332,7 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
     if (verify_earlier(f, &ask))
         return ask;
     enum namespaces_verdict verdict = namespaces_judge(f->namespaces, &f->namespace_);
-    enum namespaces_verdict there = namespaces_judge(f->workers[w->cluster].namespaces, &f->namespace_);
+    enum namespaces_verdict there = placement_judge(f, w->cluster);
     if (verdict == NAMESPACES_UNDECIDED || there == NAMESPACES_UNDECIDED || f->consent_unknown)
         return action_blocked(WAITING_STARTUP_GRACE, 0);
     if (verdict == NAMESPACES_DENIED)
