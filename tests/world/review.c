@@ -55,10 +55,11 @@ bool world_impersonates(const struct world_cluster *cluster, const struct world_
     if (!request->user || world_allowed(cluster, request->user, "impersonate", "users"))
         return true;
     struct details details = {.name = request->user, .group = "", .kind = "users"};
-    answer_failure(response, 403, "Forbidden", &details,
-                   "users \"%s\" is forbidden: User \"world\" cannot impersonate resource \"users\" in API group \"\" at "
-                   "the cluster scope",
-                   request->user);
+    answer_failure(
+        response, 403, "Forbidden", &details,
+        "users \"%s\" is forbidden: User \"world\" cannot impersonate resource \"users\" in API group \"\" at "
+        "the cluster scope",
+        request->user);
     return false;
 }
 
@@ -80,7 +81,8 @@ void world_review(struct world_cluster *cluster, const struct world_request *req
     struct json *status = json_new_object();
     if (!status || !resource)
         world_oom();
-    world_json_set(status, "allowed", json_new_bool(world_allowed(cluster, request->user, attribute(review, "verb"), resource)));
+    world_json_set(status, "allowed",
+                   json_new_bool(world_allowed(cluster, request->user, attribute(review, "verb"), resource)));
     world_json_set(review, "status", status);
     answer_json(response, 201, review);
 }

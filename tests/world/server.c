@@ -43,9 +43,9 @@ static bool check_allowed(const struct op *op, const char *verb) {
     struct details details = {.name = op->name, .group = op->kind->group, .kind = op->kind->plural};
     answer_failure(op->response, 403, "Forbidden", &details,
                    "%s%s%s%s is forbidden: User \"%s\" cannot %s resource \"%s%s%s\" in API group \"%s\"%s%s%s",
-                   op->kind->resource, *op->name ? " \"" : "", op->name, *op->name ? "\"" : "", op->user ? op->user : "world", verb, op->kind->plural,
-                   *op->subresource ? "/" : "", op->subresource, op->kind->group,
-                   *op->namespace_ ? " in the namespace \"" : " at the cluster scope", op->namespace_,
+                   op->kind->resource, *op->name ? " \"" : "", op->name, *op->name ? "\"" : "",
+                   op->user ? op->user : "world", verb, op->kind->plural, *op->subresource ? "/" : "", op->subresource,
+                   op->kind->group, *op->namespace_ ? " in the namespace \"" : " at the cluster scope", op->namespace_,
                    *op->namespace_ ? "\"" : "");
     if (strcmp(verb, "get") != 0 && strcmp(verb, "list") != 0 && strcmp(verb, "watch") != 0)
         commit_refused(op);

@@ -52,6 +52,20 @@ static void a_status_is_understood_by_its_reason_and_details(void **state) {
         {VERB_CREATE, 400, JSON, STATUS(400, "BadRequest", "no", "{}"), REASON_BAD_REQUEST, "no"},
         {VERB_GET, 401, JSON, STATUS(401, "Unauthorized", "who", "{}"), REASON_UNAUTHORIZED, "who"},
         {VERB_GET, 403, JSON, STATUS(403, "Forbidden", "User u cannot", "{}"), REASON_FORBIDDEN, "User u cannot"},
+        {VERB_CREATE, 403, JSON,
+         STATUS(403, "Forbidden",
+                "users \\\"wharf:a\\\" is forbidden: User \\\"w\\\" cannot impersonate resource \\\"users\\\" in API "
+                "group "
+                "\\\"\\\" at the cluster scope",
+                "{\"name\":\"wharf:a\",\"kind\":\"users\"}"),
+         REASON_NOT_TENANT, "wharf:a"},
+        {VERB_DELETE, 403, JSON,
+         STATUS(403, "Forbidden",
+                "jobs.batch \\\"a\\\" is forbidden: User \\\"w\\\" cannot impersonate-on:user-info:delete resource "
+                "\\\"jobs\\\" in "
+                "API group \\\"batch\\\" in the namespace \\\"n\\\"",
+                "{\"name\":\"a\",\"kind\":\"jobs\"}"),
+         REASON_NOT_TENANT, "impersonate-on"},
         {VERB_CREATE, 403, JSON, STATUS(403, "Forbidden", "jobs a is forbidden: exceeded quota: q", "{}"), REASON_QUOTA,
          "exceeded"},
         {VERB_CREATE, 403, JSON,
