@@ -231,7 +231,8 @@ static void refusals_are_permanent_and_what_passes_by_itself_is_not(void **state
     (void)state;
     static const enum reason permanent[] = {
         REASON_BAD_REQUEST, REASON_UNAUTHORIZED,          REASON_FORBIDDEN,           REASON_QUOTA,
-        REASON_INVALID,     REASON_NAMESPACE_TERMINATING, REASON_NAMESPACE_NOT_FOUND, REASON_KIND_NOT_FOUND};
+        REASON_INVALID,     REASON_NAMESPACE_TERMINATING, REASON_NAMESPACE_NOT_FOUND, REASON_KIND_NOT_FOUND,
+        REASON_NOT_TENANT};
     size_t found = 0;
     for (int reason = REASON_OK; reason <= REASON_GARBAGE; reason++)
         found += reason_is_permanent((enum reason)reason);
