@@ -16,6 +16,7 @@ struct op {
     const char *user;        // impersonated; NULL: none
     enum world_verb verb;
     bool internal; // by a controller of the cluster: not counted with the others
+    bool named;    // about a single object by its name
     bool dry_run;
     bool strict;                     // fieldValidation=Strict
     struct world_response *response; // never NULL

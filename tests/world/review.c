@@ -18,6 +18,11 @@ void world_deny_user(struct world_cluster *cluster, const char *user, const char
     cluster->denials = denial;
 }
 
+void world_deny_unnamed(struct world_cluster *cluster, const char *resource) {
+    world_deny(cluster, "*", resource);
+    cluster->denials->named_pass = true;
+}
+
 void world_allow_all(struct world_cluster *cluster) {
     while (cluster->denials) {
         struct denial *denial = cluster->denials;
@@ -38,9 +43,11 @@ static bool is_of(const struct denial *denial, const char *user) {
     return denial->user ? user && covers(denial->user, user) : !user;
 }
 
-bool world_allowed(const struct world_cluster *cluster, const char *user, const char *verb, const char *resource) {
+bool world_allowed(const struct world_cluster *cluster, const char *user, const char *verb, const char *resource,
+                   bool named) {
     for (const struct denial *denial = cluster->denials; denial; denial = denial->next)
-        if (is_of(denial, user) && covers(denial->verb, verb) && covers(denial->resource, resource))
+        if (is_of(denial, user) && covers(denial->verb, verb) && covers(denial->resource, resource) &&
+            !(named && denial->named_pass))
             return false;
     return true;
 }
@@ -52,7 +59,7 @@ bool world_impersonates(const struct world_cluster *cluster, const struct world_
         answer_failure(response, 400, "BadRequest", NULL, "requested impersonation without impersonating a user");
         return false;
     }
-    if (!request->user || world_allowed(cluster, request->user, "impersonate", "users"))
+    if (!request->user || world_allowed(cluster, request->user, "impersonate", "users", false))
         return true;
     struct details details = {.name = request->user, .group = "", .kind = "users"};
     answer_failure(
@@ -81,8 +88,9 @@ void world_review(struct world_cluster *cluster, const struct world_request *req
     struct json *status = json_new_object();
     if (!status || !resource)
         world_oom();
-    world_json_set(status, "allowed",
-                   json_new_bool(world_allowed(cluster, request->user, attribute(review, "verb"), resource)));
+    bool allowed =
+        world_allowed(cluster, request->user, attribute(review, "verb"), resource, *attribute(review, "name"));
+    world_json_set(status, "allowed", json_new_bool(allowed));
     world_json_set(review, "status", status);
     answer_json(response, 201, review);
 }

@@ -38,7 +38,7 @@ static bool check_allowed(const struct op *op, const char *verb) {
     if (!op->cluster->denials)
         return true;
     AUTO_TEXT resource = text_format("%s%s%s", op->kind->resource, *op->subresource ? "/" : "", op->subresource);
-    if (!resource || world_allowed(op->cluster, op->user, verb, resource))
+    if (!resource || world_allowed(op->cluster, op->user, verb, resource, op->named))
         return true;
     struct details details = {.name = op->name, .group = op->kind->group, .kind = op->kind->plural};
     answer_failure(op->response, 403, "Forbidden", &details,
@@ -59,6 +59,11 @@ static bool group_is_served(const struct world_cluster *cluster, const struct ro
     return false;
 }
 
+static bool is_named(const struct route *route) {
+    const char *fields = route_query(route, "fieldSelector");
+    return *route->name || (fields && text_has_prefix(fields, "metadata.name="));
+}
+
 // Resolves the target of a path. False: an error was returned.
 static bool find_target(struct op *op, const struct route *route) {
     op->kind = route->resource ? world_kind_find(op->cluster, route->group, route->plural) : NULL;
@@ -66,6 +71,7 @@ static bool find_target(struct op *op, const struct route *route) {
     op->namespace_ = route->namespace_;
     op->name = route->name;
     op->subresource = route->subresource;
+    op->named = is_named(route);
     bool known = op->kind && world_kind_serves(op->kind, route->version);
     bool all = !*op->name && !*op->namespace_;
     if (known && op->kind->cluster_scoped ? *op->namespace_ != '\0' : known && !*op->namespace_ && !all)

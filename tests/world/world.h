@@ -44,7 +44,9 @@ struct world_options {
 struct world_cluster;
 
 // Has the namespaces default, kube-system, kube-public and kube-node-lease, and serves jobs and cronjobs (batch/v1),
-// namespaces, pods (v1), events (events.k8s.io/v1) and leases (coordination.k8s.io/v1).
+// namespaces, pods (v1), events (events.k8s.io/v1), leases (coordination.k8s.io/v1), and what pods refer to:
+// configmaps, secrets, serviceaccounts, persistentvolumeclaims (v1), priorityclasses (scheduling.k8s.io/v1) and
+// runtimeclasses (node.k8s.io/v1). Pods of a Job start when what they need is there, see pod_needs.h.
 struct world_cluster *world_new(const struct world_options *options, int64_t now_ns);
 void world_free(struct world_cluster *cluster);
 const char *world_name(const struct world_cluster *cluster);
@@ -170,6 +172,9 @@ void world_deny(struct world_cluster *cluster, const char *verb, const char *res
 // The same for requests that impersonate the user, "*": any user. With the verb "impersonate" and the resource "users":
 // nobody may impersonate the user.
 void world_deny_user(struct world_cluster *cluster, const char *user, const char *verb, const char *resource);
+// As a Role with resourceNames grants: only requests for a single object by its name pass, also lists and watches with
+// such a field selector.
+void world_deny_unnamed(struct world_cluster *cluster, const char *resource);
 void world_allow_all(struct world_cluster *cluster);
 
 // Drops the watch history of all resources: continuing from an older resourceVersion gets 410.
