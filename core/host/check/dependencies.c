@@ -21,34 +21,37 @@ static void report(const struct check *check, const char *list, const char *sent
                  list, sentence);
 }
 
-// The one meant by "configmap", "ConfigMap" or "task", or by a name that is nearly right.
-static const char *meant(const struct check *check, const char *resource, struct reference_resource found[KNOWN_MAX],
-                         struct buffer *all) {
-    const char *known[KNOWN_MAX];
-    size_t count = 0;
-    while (count < KNOWN_MAX &&
-           reference_resource_at(check->adapters->kinds, check->adapters->n_kinds, count, &found[count])) {
-        const struct reference_resource *at = &found[count];
-        const char *group = strchr(at->resource, '.');
-        size_t len = group ? (size_t)(group - at->resource) : strlen(at->resource);
-        bool plural = strlen(resource) == len && memcmp(resource, at->resource, len) == 0;
-        if (plural || strcasecmp(resource, at->kind) == 0)
-            return at->resource;
-        buffer_printf(all, "%s%s", count > 0 ? ", " : "", at->resource);
-        known[count++] = at->resource;
-    }
-    return suggest(resource, known, count);
+static bool is_meant(const char *found, const struct reference_resource *known) {
+    size_t len = strcspn(known->resource, ".");
+    return (strlen(found) == len && memcmp(found, known->resource, len) == 0) || strcasecmp(found, known->kind) == 0;
 }
 
-static void report_unknown(const struct check *check, const char *list, const char *resource) {
-    AUTO_BUFFER(all, NAMES_MAX);
-    struct reference_resource found[KNOWN_MAX];
-    const char *suggested = meant(check, resource, found, &all);
-    AUTO_TEXT sentence = suggested ? text_format("found \"%s\", to which no enabled kind refers, did you mean \"%s\"?",
-                                                 resource, suggested)
-                                   : text_format("found \"%s\", to which no enabled kind refers, expected one of %s",
-                                                 resource, all.data ? all.data : "those of pods");
-    report(check, list, sentence ? sentence : "out of memory");
+// The resource meant by "tasks", "Task" or "configmap"; NULL: unknown.
+static const char *meant(const struct reference_resource *known, size_t count, const char *found) {
+    const char *names[KNOWN_MAX];
+    for (size_t i = 0; i < count; i++) {
+        if (is_meant(found, &known[i]))
+            return known[i].resource;
+        names[i] = known[i].resource;
+    }
+    return suggest(found, names, count);
+}
+
+static void report_unknown(const struct check *check, const char *list, const char *found) {
+    AUTO_BUFFER(text, NAMES_MAX);
+    struct reference_resource *known = calloc(KNOWN_MAX, sizeof *known);
+    size_t count = 0;
+    while (known && count < KNOWN_MAX &&
+           reference_resource_at(check->adapters->kinds, check->adapters->n_kinds, count, &known[count]))
+        count++;
+    buffer_printf(&text, "found \"%s\", to which no enabled kind refers, ", found);
+    const char *suggested = meant(known, count, found);
+    if (suggested)
+        buffer_printf(&text, "did you mean \"%s\"?", suggested);
+    for (size_t i = 0; i < count && !suggested; i++)
+        buffer_printf(&text, "%s%s", i > 0 ? ", " : "expected one of ", known[i].resource);
+    free(known);
+    report(check, list, text.failed ? "out of memory" : text.data);
 }
 
 static void check_resource(const struct check *check, const char *list, const char *resource, bool copied) {
