@@ -288,6 +288,7 @@ static bool fill_mirror(const struct engine *engine, const struct entry *entry, 
     out->version = version ? version : "";
     out->reduced = mirror->reduced;
     out->attempt = mirror->facts.attempt;
+    out->as_tenant = engine->settings.tenancy.impersonate;
     return true;
 }
 

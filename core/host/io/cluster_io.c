@@ -323,6 +323,7 @@ static void note_write(struct in_flight *sent, const struct request *request) {
     sent->written.kind = kind_of(sent->io, &request->resource);
     sent->written.verb = request->verb;
     text_copy(sent->written.namespace_, sizeof sent->written.namespace_, request->namespace_);
+    text_copy(sent->written.tenant, sizeof sent->written.tenant, request->tenant ? request->tenant : "");
 }
 
 // Sends the request, with a copy of `wanted`.

@@ -64,6 +64,7 @@ struct written_object { // of a write that was sent
     size_t kind;
     enum verb verb;
     char namespace_[64];
+    char tenant[64]; // of the request; "": none
 };
 
 // News of a watch, or of the cluster.
