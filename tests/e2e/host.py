@@ -15,8 +15,8 @@ DEFAULTS = {"workerLostTimeout": "10m", "mirrorRetention": "1s", "createNamespac
 
 
 class Host:
-    """One host process. `kubeconfigs` is {cluster name: path}, the management cluster's under "management". `defaults` are
-    the settings of a test that gives none."""
+    """One host process. `kubeconfigs` is {cluster name: path}, the management cluster's under "management"; a worker without a
+    path is told by its `worker_settings` alone. `defaults` are the settings of a test that gives none."""
 
     def __init__(self, wharf, adapters, folder, kubeconfigs, defaults=None, origin="e2e", managed_by="wharf.dev/host"):
         self.origin, self.managed_by = origin, managed_by
@@ -31,12 +31,13 @@ class Host:
 
     def _write_config(self, settings, enabled):
         # Relative paths, as users write them: relative to the folder of the configuration.
-        paths = {name: os.path.relpath(path, self.folder) for name, path in self.kubeconfigs.items()}
+        paths = {name: path and os.path.relpath(path, self.folder) for name, path in self.kubeconfigs.items()}
         lines = ["apiVersion: wharf.dev/v1alpha1", "kind: HostConfiguration",
                  f"controllerName: {self.managed_by}", f"origin: {self.origin}",
                  f"management: {{kubeconfig: {paths.pop('management')}}}", "workers:"]
-        more = {name: f", {text}" for name, text in self.worker_settings.items()}
-        lines += [f"- {{name: {name}, kubeconfig: {path}{more.get(name, '')}}}" for name, path in paths.items()]
+        for name, path in paths.items():
+            told = [f"name: {name}", path and f"kubeconfig: {path}", self.worker_settings.get(name)]
+            lines.append(f"- {{{', '.join(filter(None, told))}}}")
         # JSON is YAML.
         lines += ["adapters:", f"  directory: {self.adapters}", "  enabled:"]
         lines += [f"  - {json.dumps({'name': name, **more})}" for name, more in enabled.items()]

@@ -14,6 +14,7 @@ import time
 import traceback
 
 import kube
+import mounts
 
 RUN, HOLD, FAIL = ("e2e.wharf.dev/" + word for word in ("run", "hold", "fail"))
 _INDEX = "batch.kubernetes.io/job-completion-index"
@@ -58,6 +59,7 @@ class Kubelet(threading.Thread):
         self.first_of_job = {}        # job uid -> uid of its first pod
         self.error = None
         self.full = False             # no pod finds a node
+        self.lacked = {}              # (namespace, pod) -> what was missing when it was to start
         self.ended = threading.Event()
 
     def run(self):
@@ -144,7 +146,7 @@ class Kubelet(threading.Thread):
         if "nodeName" not in pod["spec"]:
             return None if pod["spec"].get("schedulingGates") or self.full else self._bind
         if phase == "Pending":
-            return self._set_running
+            return self._start(pod)
         return self._end if self._is_due(pod) else None
 
     def _bind(self, pod):
@@ -157,6 +159,20 @@ class Kubelet(threading.Thread):
         meta = pod["metadata"]
         self.client.patch_status("pods", meta["namespace"], meta["name"],
                                  {"metadata": {"uid": meta["uid"]}, "status": status})
+
+    def _start(self, pod):
+        """The change with which it starts, once everything is there that it mounts; until then its containers wait."""
+        meta = pod["metadata"]
+        missing = sorted(f"{plural}/{name}" for plural, name in mounts.needed(pod) if not self.client.find(plural, meta["namespace"], name))
+        if not missing:
+            return self._set_running
+        self.lacked.setdefault((meta["namespace"], meta["name"]), missing)
+        return None if pod["status"].get("containerStatuses") else self._set_waiting
+
+    def _set_waiting(self, pod):
+        missing = ", ".join(self.lacked[pod["metadata"]["namespace"], pod["metadata"]["name"]])
+        waiting = {"reason": "CreateContainerConfigError", "message": missing + " not found"}
+        self._patch(pod, {"containerStatuses": _containers(pod, {"waiting": waiting}, False)})
 
     def _set_running(self, pod):
         self._patch(pod, {"phase": "Running", "startTime": _now(), "podIP": "10.1.2.3",

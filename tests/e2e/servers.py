@@ -43,9 +43,10 @@ _AUDIT_POLICY = {
 
 class Cluster:
     """One cluster. start() only starts; ready() says whether it answers, and then starts the controllers. `gates` are
-    feature gates of the API server, as in its flag."""
+    feature gates of the API server, as in its flag. `beside`: a cluster whose etcd this one shares, so that it is cheap."""
 
-    def __init__(self, name, assets, folder, with_controllers=True, audit_policy=None, gates="", more_controllers=()):
+    def __init__(self, name, assets, folder, with_controllers=True, audit_policy=None, gates="", more_controllers=(),
+                 admission_off=_ADMISSION_OFF, beside=None):
         self.name, self.assets, self.folder = name, assets, os.path.join(folder, name)
         self.version, self.gates, self.more_controllers = assets.version(name), gates, more_controllers
         os.makedirs(self.folder, mode=0o700)
@@ -57,7 +58,9 @@ class Cluster:
         self.audit_log = self.path("audit.log")
         self.write("audit-policy.json", json.dumps(audit_policy or _AUDIT_POLICY))
         self.admin_config = self.kubeconfig("admin", certificate=self.admin_certificate)
-        self.etcd, self.api, self.controllers = self._etcd(), None, None
+        self.admission_off, self.etcd_prefix = admission_off, f"/{name}" if beside else "/registry"
+        self.etcd_url = beside.etcd_url if beside else f"http://127.0.0.1:{free_port()}"
+        self.etcd, self.api, self.controllers = None if beside else self._etcd(), None, None
         if with_controllers:
             self.controllers = self._controllers()
         self.api = self._api()
@@ -88,7 +91,7 @@ class Cluster:
         return Process(f"{self.name}/{binary}", argv, self.path(binary + ".log"), cwd=self.folder)
 
     def _etcd(self):
-        self.etcd_url, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
+        peer = f"http://127.0.0.1:{free_port()}"
         return self._program("etcd", {
             "data-dir": self.path("etcd"), "unsafe-no-fsync": "true", "log-level": "warn", "name": "e2e",
             "listen-client-urls": self.etcd_url, "advertise-client-urls": self.etcd_url,
@@ -99,27 +102,30 @@ class Cluster:
         self.token_key, public = self.authority.token_keys()
         return self._program("kube-apiserver", {
             **({"feature-gates": self.gates} if self.gates else {}),
-            "etcd-servers": self.etcd_url, "bind-address": "127.0.0.1", "advertise-address": "127.0.0.1",
+            "etcd-servers": self.etcd_url, "etcd-prefix": self.etcd_prefix, "bind-address": "127.0.0.1", "advertise-address": "127.0.0.1",
             "secure-port": self.port, "cert-dir": self.path("certs"), "tls-cert-file": certificate,
             "tls-private-key-file": key, "client-ca-file": self.authority.certificate,
             "service-account-issuer": "https://kubernetes.default.svc", "service-account-key-file": public,
             "service-account-signing-key-file": self.token_key, "service-cluster-ip-range": "10.0.0.0/24",
-            "authorization-mode": "RBAC", "disable-admission-plugins": _ADMISSION_OFF,
+            "authorization-mode": "RBAC", "disable-admission-plugins": self.admission_off,
             "endpoint-reconciler-type": "none", "profiling": "false",
             "audit-policy-file": self.path("audit-policy.json"), "audit-log-path": self.audit_log})
 
     def _controllers(self):
         return self._program("kube-controller-manager", {
             "kubeconfig": self.admin_config, "leader-elect": "false", "secure-port": "0",
+            "service-account-private-key-file": self.authority.path("sa.key"), "root-ca-file": self.authority.certificate,
             "controllers": ",".join((_CONTROLLERS, *self.more_controllers)), "kube-api-qps": "500", "kube-api-burst": "1000", "profiling": "false"})
 
     def start(self):
-        self.etcd.start()
+        if self.etcd:
+            self.etcd.start()
         self.api.start()
 
     def ready(self):
         """Whether the API server is ready; starts the controllers the first time that it is."""
-        self.etcd.check()
+        if self.etcd:
+            self.etcd.check()
         self.api.check()
         try:
             self.admin.raw("GET", "/readyz", timeout=5)
@@ -194,18 +200,20 @@ class Cluster:
 
 
 class Clusters:
-    """The management cluster and its workers. Use as a context manager: leaving it ends every process."""
+    """The management cluster and its workers. Use as a context manager: leaving it ends every process. `gates` are those of some
+    clusters, by name. `one_etcd`: all share that of the first one. `more` are keywords of Cluster."""
 
-    def __init__(self, assets, folder, workers=("w1", "w2"), audit_policy=None, gates=None, more_controllers=()):
-        self.gates = gates or {}   # of some clusters, by name
-        self.all, self.took, self.more = [], 0.0, {"audit_policy": audit_policy, "more_controllers": more_controllers}
+    def __init__(self, assets, folder, workers=("w1", "w2"), gates=None, one_etcd=False, **more):
+        self.gates, self.one_etcd = gates or {}, one_etcd
+        self.all, self.took, self.more = [], 0.0, more
         self.assets, self.folder, self.names = assets, folder, ("management", *workers)
 
     def __enter__(self):
         began = time.monotonic()
         try:
             for name in self.names:
-                self.all.append(Cluster(name, self.assets, self.folder, gates=self.gates.get(name, ""), **self.more))
+                beside = self.all[0] if self.one_etcd and self.all else None
+                self.all.append(Cluster(name, self.assets, self.folder, gates=self.gates.get(name, ""), beside=beside, **self.more))
                 self.all[-1].start()
             for cluster in self.all:
                 cluster.await_ready()

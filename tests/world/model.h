@@ -88,6 +88,7 @@ struct kind {
 };
 
 struct denial {
+    char *user; // impersonated; NULL: the caller itself
     char *verb, *resource;
     bool named_pass; // but not requests for a single object by its name
     struct denial *next;

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A management cluster and nine workers that share one etcd, so that many workers cost little. Here pods need what they name, as
+in any cluster: admission looks for their ServiceAccount and priority class, the played kubelet for what they mount."""
+import functools
+import json
+import os
+
+import host
+import manifests
+import servers
+from env import Env
+from relay import Relay
+from skip import Skip
+from wait import until
+
+WORKERS = tuple(f"w{number}" for number in range(1, 10))
+_CONTROLLERS = ("serviceaccount-controller", "serviceaccount-token-controller", "root-ca-certificate-publisher-controller",
+                "persistentvolumeclaim-protection-controller")
+_ADMISSION_OFF = "DefaultStorageClass,DefaultIngressClass"
+COPIED = {"copy": ["configmaps", "secrets", "serviceaccounts", "persistentvolumeclaims"], "check": ["priorityclasses"],
+          "secrets": "all"}
+COPIES = ("configmaps", "secrets", "serviceaccounts", "persistentvolumeclaims")
+OF = "wharf.dev/copy-of"   # the label of a copy
+
+
+class Crowd(Env):
+    """The environment of such tests: all that Env has. `chosen` are the workers that the host uses."""
+
+    def __init__(self, outer):
+        folder = os.path.join(outer.folder, "crowd")
+        os.makedirs(folder)
+        self.outer, self.printed, self.chosen, self.stack = outer, {}, (), servers.Clusters(
+            outer.clusters.assets, folder, WORKERS, one_etcd=True, more_controllers=_CONTROLLERS, admission_off=_ADMISSION_OFF)
+        clusters = self.stack.__enter__()
+        try:
+            super().__init__(clusters, folder, outer.host.wharf, outer.host.adapters)
+        except BaseException:
+            self.stack.__exit__()
+            raise
+        self.host.defaults = {**host.DEFAULTS, "dependencies": json.dumps(COPIED), "seal": "{secret: {}}"}
+        self.configs = dict(self.host.kubeconfigs)
+
+    def close(self):
+        super().close()
+        self.stack.__exit__()
+
+    def _apply_rbac(self):
+        for cluster in self.clusters.all:
+            manifests.apply(cluster.admin, "namespace.yaml")
+        for name, text in self.printed.items():
+            for cluster in self.clusters.all:
+                if (cluster is self.clusters.management) == (name == "management"):
+                    manifests.apply_text(cluster.admin, text)
+
+    def _kubeconfigs(self):
+        self.relays = {worker.name: Relay(worker.port) for worker in self.workers}
+        self.relay.cut()
+        self.relay = self.relays[self.workers[0].name]
+        return {cluster.name: cluster.kubeconfig("wharf", certificate=cluster.host_certificate, port=(
+            self.relays[cluster.name].port if cluster.name in self.relays else None)) for cluster in self.clusters.all}
+
+    # The host.
+
+    def use(self, count=len(WORKERS), each=None, enabled=None, **settings):
+        """The host runs with so many workers, with the rights that it prints for these settings; `each` has what else the
+        configuration says of a worker. Returns once all of them get Jobs."""
+        chosen = WORKERS[:count]
+        if (chosen, each or {}) != (self.chosen, self.host.worker_settings):
+            self.chosen, self.host.settings = chosen, None
+            self.host.kubeconfigs = {name: path for name, path in self.configs.items() if name in ("management", *chosen)}
+            self.host.worker_settings = dict(each or {})
+        if self.host.settings is None and self.host.process.running():
+            self.host.stop()
+        self._grant({**self.host.defaults, **settings}, enabled or {"job": {}})
+        self.host.use(enabled, **settings)
+        self.until_all_take_work()
+
+    def until_all_take_work(self):
+        for name in self.chosen:
+            until(lambda name=name: self.host.takes_work(name), f"{name} to get work")
+
+    def _grant(self, settings, enabled):
+        if (settings, enabled) == self.host.settings:
+            return
+        self.host._write_config(settings, enabled)
+        printed = {}
+        for role in ("management", "worker"):
+            code, printed[role], told = self.host.command("rbac", "--for", role, "--user", "wharf")
+            assert code == 0, told
+        if printed != self.printed:
+            self.printed = printed
+            self._apply_rbac()
+
+    # Queries.
+
+    def copies(self, namespace=None, plurals=COPIES):
+        """{(worker, plural, namespace, name)} of all copies that there are."""
+        return {(worker.name, plural, found["metadata"]["namespace"], found["metadata"]["name"]) for worker in self.workers
+                for plural in plurals for found in worker.admin.list(plural, namespace, selector=OF)}
+
+    def end(self, may_be_refused=()):
+        self.nothing_was_lacking()
+        super().end(may_be_refused)
+
+    def nothing_was_lacking(self):
+        """No pod was ever to start without something that it mounts."""
+        lacked = {f"{kubelet.name}: {pod} {missing}" for kubelet in self.kubelets
+                  for (namespace, pod), missing in kubelet.lacked.items() if namespace == self.namespace}
+        assert not lacked, "; ".join(sorted(lacked))
+
+
+def of(env):
+    if not hasattr(env, "crowd"):
+        env.crowd = Crowd(env)
+    return env.crowd
+
+
+def end(env):
+    """For `_after_all` of the last module that uses it."""
+    if hasattr(env, "crowd"):
+        env.crowd.close()
+        del env.crowd
+
+
+def in_crowd(test):
+    """A test that gets this environment instead of its lane's."""
+    @functools.wraps(test)
+    def run(env):
+        crowd = of(env)
+        crowd.begin(env.namespace)
+        try:
+            test(crowd)
+            crowd.end(getattr(test, "may_be_refused", ()))
+        except Skip:
+            raise
+        except Exception:
+            print("\n".join(("--- refused", *crowd.refusals(), "--- objects", crowd.describe(), "--- the end of its host's log",
+                             crowd.host.process.tail(40))))
+            crowd.restore()
+            raise
+    return run
