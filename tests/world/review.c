@@ -59,7 +59,7 @@ bool world_impersonates(const struct world_cluster *cluster, const struct world_
         answer_failure(response, 400, "BadRequest", NULL, "requested impersonation without impersonating a user");
         return false;
     }
-    if (!request->user || world_allowed(cluster, request->user, "impersonate", "users"))
+    if (!request->user || world_allowed(cluster, request->user, "impersonate", "users", false))
         return true;
     struct details details = {.name = request->user, .group = "", .kind = "users"};
     answer_failure(
