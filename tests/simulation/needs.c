@@ -125,64 +125,91 @@ void needs_deny(struct trial *trial, size_t cluster) {
 
 // What Jobs name ---------------------------------------------------------------------------------------------
 
-static void put(struct json *job, const char *pointer, const char *format, const char *name, bool optional) {
-    AUTO_TEXT text = text_format(format, name, optional ? "true" : "false");
-    struct json *value = NULL;
-    if (!text || json_parse(text, strlen(text), &value) || !pointer_set(job, pointer, value))
+static void put(struct json *job, const char *pointer, struct json *value) {
+    if (!value || !pointer_set(job, pointer, value))
         abort();
 }
 
 static void ensure(struct json *job, const char *pointer) {
-    if (!pointer_find(job, pointer) && !pointer_set(job, pointer, json_new_array()))
+    if (!pointer_find(job, pointer))
+        put(job, pointer, json_new_array());
+}
+
+// {key: value}
+static struct json *hold(const char *key, struct json *value) {
+    struct json *object = json_new_object();
+    if (!object || !value || !json_set(object, key, value))
         abort();
+    return object;
+}
+
+static struct json *refer(const char *key, const char *name, bool optional) {
+    struct json *object = hold(key, json_new_string(name));
+    if (optional && !json_set(object, "optional", json_new_bool(true)))
+        abort();
+    return object;
 }
 
 #define POD "/spec/template/spec/"
 #define CONTAINER POD "containers/0/"
 
+static void add_volume(struct json *job, struct json *volume) {
+    ensure(job, POD "volumes");
+    AUTO_TEXT name = text_format("v%zu", json_size(pointer_find(job, POD "volumes")));
+    if (!json_set(volume, "name", json_new_string(name)))
+        abort();
+    put(job, POD "volumes/-", volume);
+}
+
+static struct json *projected(struct json *source) {
+    struct json *sources = json_new_array();
+    if (!sources || !json_append(sources, source))
+        abort();
+    return hold("projected", hold("sources", sources));
+}
+
+static void name_config(struct json *job, const char *name, uint64_t way, bool optional) {
+    ensure(job, CONTAINER "envFrom");
+    if (way == 0)
+        put(job, CONTAINER "envFrom/-", hold("configMapRef", refer("name", name, optional)));
+    else if (way == 1)
+        add_volume(job, projected(hold("configMap", refer("name", name, optional))));
+    else
+        add_volume(job, hold("configMap", refer("name", name, optional)));
+}
+
+static void name_secret(struct json *job, const char *name, uint64_t way, bool optional) {
+    ensure(job, CONTAINER "env");
+    if (way > 0) {
+        add_volume(job, hold("secret", refer("secretName", name, optional)));
+        return;
+    }
+    struct json *key = refer("name", name, optional);
+    struct json *variable = hold("valueFrom", hold("secretKeyRef", key));
+    if (!json_set(key, "key", json_new_string("k")) || !json_set(variable, "name", json_new_string("E")))
+        abort();
+    put(job, CONTAINER "env/-", variable);
+}
+
 static void ask_for(struct trial *trial, struct json *job, const struct thing *thing) {
     struct random *random = &trial->needs->random;
     uint64_t way = random_below(random, 4);
     bool optional = random_below(random, 4) == 0;
-    ensure(job, POD "volumes");
-    switch (thing->resource) {
-    case NEED_CONFIGMAPS:
-        ensure(job, CONTAINER "envFrom");
-        if (way == 0)
-            put(job, CONTAINER "envFrom/-", "{\"configMapRef\":{\"name\":\"%s\",\"optional\":%s}}", thing->name, optional);
-        else if (way == 1)
-            put(job, POD "volumes/-",
-                "{\"name\":\"v\",\"projected\":{\"sources\":[{\"configMap\":{\"name\":\"%s\",\"optional\":%s}}]}}",
-                thing->name, optional);
-        else
-            put(job, POD "volumes/-", "{\"name\":\"v\",\"configMap\":{\"name\":\"%s\",\"optional\":%s}}", thing->name,
-                optional);
-        break;
-    case NEED_SECRETS:
-        ensure(job, CONTAINER "env");
-        if (thing->nature == SECRET_PULL)
-            put(job, POD "imagePullSecrets", "[{\"name\":\"%s\"}]", thing->name, false);
-        else if (way == 0)
-            put(job, CONTAINER "env/-",
-                "{\"name\":\"E\",\"valueFrom\":{\"secretKeyRef\":{\"key\":\"k\",\"name\":\"%s\",\"optional\":%s}}}",
-                thing->name, optional);
-        else
-            put(job, POD "volumes/-", "{\"name\":\"v\",\"secret\":{\"secretName\":\"%s\",\"optional\":%s}}", thing->name,
-                optional);
-        break;
-    case NEED_ACCOUNTS:
-        put(job, POD "serviceAccountName", "\"%s\"", thing->name, false);
-        break;
-    case NEED_CLAIMS:
-        put(job, POD "volumes/-", "{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"%s\"}}", thing->name, false);
-        break;
-    case NEED_PRIORITIES:
-        if (!pointer_find(job, POD "priorityClassName"))
-            put(job, POD "priorityClassName", "\"%s\"", thing->name, false);
-        break;
-    default:
-        put(job, POD "runtimeClassName", "\"%s\"", thing->name, false);
-        break;
+    if (thing->resource == NEED_CONFIGMAPS) {
+        name_config(job, thing->name, way, optional);
+    } else if (thing->resource == NEED_SECRETS && thing->nature == SECRET_PULL) {
+        ensure(job, POD "imagePullSecrets");
+        put(job, POD "imagePullSecrets/-", refer("name", thing->name, false));
+    } else if (thing->resource == NEED_SECRETS) {
+        name_secret(job, thing->name, way, optional);
+    } else if (thing->resource == NEED_CLAIMS) {
+        add_volume(job, hold("persistentVolumeClaim", refer("claimName", thing->name, false)));
+    } else if (thing->resource == NEED_ACCOUNTS) {
+        put(job, POD "serviceAccountName", json_new_string(thing->name));
+    } else if (thing->resource == NEED_RUNTIMES) {
+        put(job, POD "runtimeClassName", json_new_string(thing->name));
+    } else if (!pointer_find(job, POD "priorityClassName")) {
+        put(job, POD "priorityClassName", json_new_string(thing->name));
     }
 }
 
