@@ -31,10 +31,20 @@ enum act {
     ACTS
 };
 
-static const char *const act_names[ACTS] = {"creates",        "rotates",       "deletes",      "replaces",
-                                            "makes immutable", "labels",        "changes the type of", "changes the pull secrets of",
-                                            "has own",         "adjusts own",   "deletes own",  "takes",
-                                            "adds a token to", "takes marks off"};
+static const char *const act_names[ACTS] = {"creates",
+                                            "rotates",
+                                            "deletes",
+                                            "replaces",
+                                            "makes immutable",
+                                            "labels",
+                                            "changes the type of",
+                                            "changes the pull secrets of",
+                                            "has own",
+                                            "adjusts own",
+                                            "deletes own",
+                                            "takes",
+                                            "adds a token to",
+                                            "takes marks off"};
 
 struct act_due {
     int64_t at_ns;
@@ -76,7 +86,8 @@ static char *members_of(const struct thing *thing, unsigned number) {
                                                                : "Opaque",
                            content);
     case NEED_ACCOUNTS:
-        return thing->pulls != odd ? text_format(",\"imagePullSecrets\":[{\"name\":\"pull-0\"}]") : text_format("%s", "");
+        return thing->pulls != odd ? text_format(",\"imagePullSecrets\":[{\"name\":\"pull-0\"}]")
+                                   : text_format("%s", "");
     case NEED_CLAIMS:
         return text_format(",\"spec\":{\"accessModes\":[\"ReadWriteOnce\"],\"resources\":{\"requests\":{\"storage\":"
                            "\"%dGi\"}}}",
@@ -230,9 +241,9 @@ static void plan(struct trial *trial, struct need_acts *acts) {
     for (size_t i = 0; i < acts->n; i++) {
         struct act_due *due = &acts->due[i];
         const struct thing *thing = needs_at(trial, due->thing);
-        due->off = !cuts_has(trial, "%.3f needs, %s: %s %s/%s", (double)(due->at_ns - TRIAL_START_NS) / 1e9,
-                             world_name(trial->worlds[due->cluster]), act_names[due->act], thing->namespace_,
-                             thing->name);
+        due->off =
+            !cuts_has(trial, "%.3f needs, %s: %s %s/%s", (double)(due->at_ns - TRIAL_START_NS) / 1e9,
+                      world_name(trial->worlds[due->cluster]), act_names[due->act], thing->namespace_, thing->name);
     }
 }
 

@@ -16,19 +16,19 @@
 #define ALSO_USED "wharf.dev/also-used-by"
 #define POD "/spec/template/spec"
 
-#define KEPT_NS CLOCK_MINUTE             // after the last user
-#define UNUSED_NS (90 * CLOCK_SECOND)    // until a copy is gone, with nothing wrong
-#define ROTATED_NS (10 * CLOCK_SECOND)   // until a change is everywhere, with nothing wrong
-#define KNOWN_NS (5 * CLOCK_SECOND)      // until the host knows what others have done
-#define CALM_NS CLOCK_MINUTE             // after trouble
+#define KEPT_NS CLOCK_MINUTE           // after the last user
+#define UNUSED_NS (90 * CLOCK_SECOND)  // until a copy is gone, with nothing wrong
+#define ROTATED_NS (10 * CLOCK_SECOND) // until a change is everywhere, with nothing wrong
+#define KNOWN_NS (5 * CLOCK_SECOND)    // until the host knows what others have done
+#define CALM_NS CLOCK_MINUTE           // after trouble
 #define LOOK_NS (500 * CLOCK_MS)
 #define MADE 1024
 
-struct need_state { // of an object in a cluster
-    int64_t others_ns;               // when somebody else than the host last wrote it
-    int64_t used_ns;                 // when a mirror was last there that needs it
-    bool existed;                    // it was there at some time
-    int64_t stale_ns, unused_ns;     // since when the copy differs, or has no user; 0: it does not
+struct need_state {              // of an object in a cluster
+    int64_t others_ns;           // when somebody else than the host last wrote it
+    int64_t used_ns;             // when a mirror was last there that needs it
+    bool existed;                // it was there at some time
+    int64_t stale_ns, unused_ns; // since when the copy differs, or has no user; 0: it does not
 };
 
 struct need_rules {
@@ -90,8 +90,9 @@ static void gather_one(void *ctx, const struct need *need) {
 static void gather_pull_secrets(struct gather *gather, size_t cluster) {
     for (size_t i = 0; i < needs_count(gather->trial); i++) {
         bool named = ((gather->needed | gather->optional) >> i & 1) != 0;
-        const struct json *account =
-            named && needs_at(gather->trial, i)->resource == NEED_ACCOUNTS ? needs_object(gather->trial, cluster, i) : NULL;
+        const struct json *account = named && needs_at(gather->trial, i)->resource == NEED_ACCOUNTS
+                                         ? needs_object(gather->trial, cluster, i)
+                                         : NULL;
         for (const struct json *s = json_first(json_get(account, "imagePullSecrets")); s; s = json_next(s)) {
             const char *name = json_string_or(json_get(s, "name"), "");
             size_t secret = needs_find(gather->trial, "", "secrets", gather->namespace_, name);
@@ -171,8 +172,8 @@ static void check_need(struct trial *trial, size_t cluster, size_t index, const 
     if (is_copy(trial, there))
         trial_fail(trial, "rule D2: the mirror of %s is created in %s, whose copy of %s is old", mirror, worker, name);
     else
-        trial_fail(trial, "rule D4: the mirror of %s is created in %s, where another writer has other %s", mirror, worker,
-                   name);
+        trial_fail(trial, "rule D4: the mirror of %s is created in %s, where another writer has other %s", mirror,
+                   worker, name);
 }
 
 void need_rules_create(struct trial *trial, size_t cluster, size_t kind, const struct json *mirror) {
@@ -280,9 +281,8 @@ void need_rules_text(struct trial *trial, const char *text) {
 static unsigned content_of(const struct trial *trial, size_t index, const struct json *object) {
     const struct thing *thing = needs_at(trial, index);
     AUTO_BUFFER(decoded, 1 << 16);
-    const char *text = json_string_or(pointer_find(object, thing->nature == SECRET_PULL ? "/data/.dockerconfigjson"
-                                                                                       : "/data/k"),
-                                      "");
+    const char *text =
+        json_string_or(pointer_find(object, thing->nature == SECRET_PULL ? "/data/.dockerconfigjson" : "/data/k"), "");
     if (thing->resource == NEED_SECRETS) {
         error_free(text_base64_decode(text, &decoded));
         text = decoded.data ? decoded.data : "";
@@ -428,7 +428,8 @@ bool need_rules_hook(struct trial *trial, size_t cluster, const struct world_wri
     if (!known || write->status >= 300)
         return host;
     struct need_state *state = state_of(trial, cluster, i);
-    state->existed |= write->now != NULL;
+    if (write->now)
+        state->existed = true;
     if (!host)
         state->others_ns = trial->now_ns;
     if (cluster == ENGINE_MANAGEMENT)

@@ -4,6 +4,7 @@
 #include "core/json/pointer.h"
 #include "tests/simulation/cuts.h"
 #include "tests/simulation/need_acts.h"
+#include "tests/simulation/need_rules.h"
 #include "tests/simulation/rules.h"
 
 #include <stdio.h>
@@ -57,7 +58,10 @@ static void add_all(struct needs *needs, const char *namespace_, unsigned many) 
 
 struct needs *needs_new(struct trial *trial) {
     struct needs *needs = calloc(1, sizeof *needs);
-    if (!needs || !trial->plan.needs)
+    trial->need_rules = need_rules_new();
+    if (!needs || !trial->need_rules)
+        abort();
+    if (!trial->plan.needs)
         return needs;
     trial->needs = needs;
     needs->random.state = trial->seed * 73 + 41;
@@ -66,17 +70,18 @@ struct needs *needs_new(struct trial *trial) {
     needs->labelled_only = random_below(&needs->random, 2);
     add_all(needs, "default", 4);
     add_all(needs, "team", 2);
-    add(needs, NEED_SECRETS, "default", "token-", 0, SECRET_TOKEN + (enum secret_nature)random_below(&needs->random, 3));
+    add(needs, NEED_SECRETS, "default", "token-", 0,
+        SECRET_TOKEN + (enum secret_nature)random_below(&needs->random, 3));
     add(needs, NEED_PRIORITIES, "", "high-", 0, SECRET_PLAIN);
     add(needs, NEED_RUNTIMES, "", "runtime-", 0, SECRET_PLAIN);
     needs->acts = need_acts_new(trial);
     return needs;
 }
 
-void needs_free(struct needs *needs) {
-    if (needs)
-        free(needs->acts);
-    free(needs);
+void needs_free(struct trial *trial) {
+    free(trial->needs->acts);
+    free(trial->needs);
+    free(trial->need_rules);
 }
 
 int64_t needs_due(const struct trial *trial) {
@@ -103,8 +108,8 @@ struct dependency_options needs_options(const struct trial *trial) {
         return (struct dependency_options){0};
     bool claims = trial->needs->claims_copied;
     return (struct dependency_options){
-        .copy = claims ? "configmaps,secrets,serviceaccounts,persistentvolumeclaims"
-                       : "configmaps,secrets,serviceaccounts",
+        .copy =
+            claims ? "configmaps,secrets,serviceaccounts,persistentvolumeclaims" : "configmaps,secrets,serviceaccounts",
         .check = claims ? "priorityclasses.scheduling.k8s.io,runtimeclasses.node.k8s.io"
                         : "persistentvolumeclaims,priorityclasses.scheduling.k8s.io,runtimeclasses.node.k8s.io",
         .secrets = trial->needs->labelled_only ? SECRETS_LABELLED : SECRETS_ALL,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // dependencies of the configuration, in some trials: most Jobs name ConfigMaps, Secrets, ServiceAccounts, claims and
 // classes. Users create, change, delete and replace these sources; strangers have objects of the same names in workers,
-// with the same content or another; tokens are written, copies taken, checked objects come and go. need_rules.h has what
-// must hold meanwhile.
+// with the same content or another; tokens are written, copies taken, checked objects come and go. need_rules.h has
+// what must hold meanwhile.
 #pragma once
 
 #include "core/config/engine_settings.h"
@@ -47,9 +47,9 @@ struct thing {
 };
 
 struct needs;
-void needs_free(struct needs *needs);
-void needs_choose(struct trial *trial);     // plan.needs
-struct needs *needs_new(struct trial *trial);
+void needs_choose(struct trial *trial);       // plan.needs
+struct needs *needs_new(struct trial *trial); // and trial->need_rules
+void needs_free(struct trial *trial);
 int64_t needs_due(const struct trial *trial);
 void needs_act(struct trial *trial);
 // Everything that a workload needs can be had from now on.

@@ -177,10 +177,10 @@ static bool names_cluster(const struct trial *trial, const char *text) {
 void promises_event(struct trial *trial, const struct workload_event *event) {
     // About the workload itself, any cluster, or one that is not in the configuration.
     static const char *const general[] = {
-        "NotDelegated",    "OwnedByKueue",        "HadFinished",     "StatusRewritten",  "AnotherHost",
-        "Waiting",         "AlsoRunHere",         "Unschedulable",   "NotCarried",       "AlreadyStarted",
-        "ClusterSelector", "TooManyAttempts",     "Refused",         "FieldsDropped",    "TooLarge",
-        "UnknownCluster",  "AnnotationsTooLarge", "NamespaceDenied", "TooManyWorkloads", "AdapterFailed",
+        "NotDelegated",     "OwnedByKueue",        "HadFinished",     "StatusRewritten",  "AnotherHost",
+        "Waiting",          "AlsoRunHere",         "Unschedulable",   "NotCarried",       "AlreadyStarted",
+        "ClusterSelector",  "TooManyAttempts",     "Refused",         "FieldsDropped",    "TooLarge",
+        "UnknownCluster",   "AnnotationsTooLarge", "NamespaceDenied", "TooManyWorkloads", "AdapterFailed",
         "MissingDependency"};
     trial_trace(trial, "host: Event %s on %s: %s", event->reason, event->name, event->text);
     struct tracked_workload *told = rules_workload(trial, event->uid);

@@ -378,7 +378,6 @@ struct trial *trial_new(uint64_t seed, bool replicas, bool tracing, bool telling
     trial->rules = rules_new(trial);
     trial->status = status_rules_new();
     trial->promises = promises_new();
-    trial->need_rules = need_rules_new();
     trial->seals = forgery_keys(seed);
     choose_kinds(trial);
     make_plan(trial);
@@ -407,7 +406,7 @@ struct trial *trial_new(uint64_t seed, bool replicas, bool tracing, bool telling
     trial->crew = crew_new(trial);
     if (!trial->rules || !trial->status || !trial->promises || !trial->crds || !trial->users || !trial->pests ||
         !trial->steady || !trial->leases || !trial->guards || !trial->faults || !trial->breaks || !trial->queues ||
-        !trial->rooms || !trial->spaces || !trial->intake || !trial->fields || !trial->crew || !trial->needs || !trial->need_rules ||
+        !trial->rooms || !trial->spaces || !trial->intake || !trial->fields || !trial->crew || !trial->needs ||
         (tracing && !trial->lines) || (!trial->plan.elects && !instance_start(trial)))
         abort();
     return trial;
@@ -433,8 +432,7 @@ void trial_free(struct trial *trial) {
     free(trial->spaces);
     free(trial->intake);
     free(trial->fields);
-    needs_free(trial->needs);
-    free(trial->need_rules);
+    needs_free(trial);
     faults_free(trial->faults);
     breaks_free(trial->breaks);
     free(trial->pests);
@@ -530,8 +528,6 @@ static bool settle(struct trial *trial) {
         missing = crew_missing(trial);
         if (!missing)
             missing = outcome_missing(trial);
-        if (!missing)
-            missing = need_rules_missing(trial);
     } while (missing && !trial->failure && trial->now_ns < end_ns);
     if (missing)
         trial_fail(trial, "after all faults were over: %s", missing);

@@ -39,11 +39,12 @@ static const struct lack lacks[] = {
 
 static void make_needy_job(struct fixture *f, const struct lack *lack) {
     bool container = *lack->members == '@';
-    AUTO_TEXT body = text_format("{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s\"},\"spec\":{"
-                                 "\"template\":{\"spec\":{\"restartPolicy\":\"Never\",%s%s\"containers\":[{\"name\":\"m\","
-                                 "\"image\":\"i\"%s%s}]}}}}",
-                                 lack->name, container ? "" : lack->members, container ? "" : ",",
-                                 container ? "," : "", container ? lack->members + 1 : "");
+    AUTO_TEXT body =
+        text_format("{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s\"},\"spec\":{"
+                    "\"template\":{\"spec\":{\"restartPolicy\":\"Never\",%s%s\"containers\":[{\"name\":\"m\","
+                    "\"image\":\"i\"%s%s}]}}}}",
+                    lack->name, container ? "" : lack->members, container ? "" : ",", container ? "," : "",
+                    container ? lack->members + 1 : "");
     assert_int_equal(ask(f, "POST", JOBS, body, NULL), 201);
 }
 
@@ -112,8 +113,8 @@ static void a_denial_lets_requests_by_name_pass(void **state) {
     assert_null(world_watch(f.cluster, CORE "secrets?watch=true", f.now_ns, NULL, NULL, &refused));
     assert_int_equal(refused.status, 403);
     world_response_clear(&refused);
-    struct world_watch *watch = world_watch(
-        f.cluster, CORE "secrets?watch=true&fieldSelector=metadata.name%3Dx", f.now_ns, NULL, NULL, &refused);
+    struct world_watch *watch = world_watch(f.cluster, CORE "secrets?watch=true&fieldSelector=metadata.name%3Dx",
+                                            f.now_ns, NULL, NULL, &refused);
     assert_non_null(watch);
     world_watch_close(watch);
     end(&f);
