@@ -339,6 +339,12 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
         return action_blocked(WAITING_NAMESPACE, 0);
     if (there == NAMESPACES_DENIED || f->no_consent)
         return leave_worker(f, m, CLOCK_NEVER);
+    if (f->needs != NEEDS_MET)
+        return action_blocked(WAITING_DEPENDENCY, 0);
+    if (f->needs_there == NEEDS_LACKED)
+        return leave_worker(f, m, CLOCK_NEVER);
+    if (f->needs_there != NEEDS_MET)
+        return action_blocked(WAITING_DEPENDENCY, w->cluster);
     struct action create = {.type = ACTION_CREATE, .cluster = w->cluster, .attempt = w->attempt, .why = "placed"};
     return f->own_record ? create : create_unproven(f, m, create);
 }
