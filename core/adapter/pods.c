@@ -4,7 +4,7 @@
 #include "core/base/memory.h"
 #include "core/json/pointer.h"
 
-#define POINTER_MAX 65536
+#define POINTER_MAX (SIZE_MAX / 4)
 
 struct pod_list {
     const wharf_pods *pods;
@@ -12,27 +12,11 @@ struct pod_list {
     struct json *sets;
 };
 
-// Replaces the stars of `count` by the segments in `found`, a pointer that matched a pattern equal to `count` up to the
-// last star.
-static bool concrete(const char *count, const char *found, struct buffer *out) {
-    size_t taken = 0; // bytes of `found` that `count` has consumed
-    while (*count) {
-        size_t len = 1 + strcspn(count + 1, "/");
-        size_t here = found[taken] ? 1 + strcspn(found + taken + 1, "/") : 0;
-        bool star = len == 2 && count[1] == '*';
-        if (!buffer_append(out, star ? found + taken : count, star ? here : len))
-            return false;
-        count += len;
-        taken += here;
-    }
-    return true;
-}
-
 static bool count_of(const struct pod_list *listing, const char *found, int64_t *count) {
     *count = 1;
     for (const char *const *factors = listing->pods->counts; factors && *factors; factors++) {
         AUTO_BUFFER(pointer, POINTER_MAX);
-        if (!concrete(*factors, found, &pointer))
+        if (!pointer_pair(*factors, found, &pointer))
             return false;
         int64_t factor = json_int64(pointer.data ? pointer_find(listing->workload, pointer.data) : NULL, 1);
         factor = int64_plus(factor, factors[1] ? 0 : listing->pods->offset);
@@ -65,7 +49,7 @@ static bool add_set(void *ctx, const char *pointer, struct json *found) {
 static bool add_fallback(void *ctx, const char *pointer, struct json *found) {
     const struct pod_list *listing = ctx;
     AUTO_BUFFER(own, POINTER_MAX);
-    if (!concrete(listing->pods->templates, pointer, &own))
+    if (!pointer_pair(listing->pods->templates, pointer, &own))
         return false;
     return json_is(pointer_find(listing->workload, own.data), JSON_OBJECT) || add_set(ctx, pointer, found);
 }

@@ -15,9 +15,10 @@ struct reference {          // the texts first, see struct_copy_with_texts; one 
     const char *resource;   // "configmaps", "tasks.tekton.dev"
     const char *version;    // "v1"
     const char *kind;       // "ConfigMap", "Task"
-    const char *namespace_; // "": cluster-scoped
+    const char *namespace_; // "": cluster-scoped; in references of a cluster-scoped object also the workload's own
     const char *name;
-    const char *where; // the pointer to the first place that names the object
+    const char *where; // the pointer to the first place that names the object; "pods/0/template/...": in a pod set of
+                       // the adapter's function; "": named by the adapter
     bool cluster_scoped;
     bool optional; // at all places
     bool is_made;  // by the kind's controller: neither copied nor checked
@@ -35,13 +36,15 @@ void references_clear(struct references *references); // also for __attribute__(
 wharf_result references_of(struct adapter_call *call, const struct json *workload, struct references *out);
 
 // Of an object that a workload of the kind refers to, `resource` as above: the secrets of a ServiceAccount, the Tasks
-// of a Pipeline. False: out of memory, *out is empty.
+// of a Pipeline. Of more than REFERENCES_MAX, that number and one more. False: out of memory, *out is empty.
 bool references_of_object(const struct kind *kind, const char *resource, const struct json *object,
                           struct references *out);
 
 // A resource that workloads can refer to. The built-in ones (of pods), and those of the kinds' data.
+#define REFERENCE_RESOURCE_MAX 320 // with the NUL: a label, a dot, an API group
 struct reference_resource {
-    const char *resource, *version, *kind; // "tasks.tekton.dev", "v1", "Task"
+    char resource[REFERENCE_RESOURCE_MAX]; // "tasks.tekton.dev"
+    const char *version, *kind;            // "v1", "Task"; they live as long as the kinds
     bool cluster_scoped;
 };
 // False: there is none (or no more) with this number. Duplicates are left out.

@@ -2,6 +2,7 @@
 #include "core/cmd/setup.h"
 
 #include "core/base/text.h"
+#include "core/host/check/dependencies.h"
 #include "core/host/check/rights.h"
 
 #include <dirent.h>
@@ -151,10 +152,14 @@ struct error *setup_config(const char *path, const char *adapter_directory, stru
 }
 
 struct error *setup_adapters(struct config *config, bool patient, struct problems *problems, struct adapters **out) {
+    size_t known = problems->count;
     setup_find_adapters(config, problems);
     struct adapters_options options = config_adapters_of(config, config->controller_name);
     options.patient = patient;
-    return adapters_load(&options, problems, out);
+    TRY(adapters_load(&options, problems, out));
+    if (patient && problems->count == known)
+        dependencies_check(config, *out, problems);
+    return NULL;
 }
 
 void setup_free(struct setup *setup) {

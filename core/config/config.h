@@ -90,6 +90,7 @@ struct config {
     struct config_workers_from workers_from;
     enum removal removal; // default finish
     struct engine_settings engine;
+    size_t dependencies_line;
     char *adapter_directory; // absolute; default that of the installation (PREFIX), or of the build tree
     enum config_directory adapter_directory_from;
     size_t adapter_directory_line;        // of the key, or of `adapters` where there is none

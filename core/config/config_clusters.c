@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The management cluster and the workers, in the file and from other sources; and namespaces: {allow, deny, selector},
-// of the host and of each worker, as the text that core/engine/decide/decide.h describes.
+// The management cluster and the workers, in the file and from other sources.
 #include "core/base/selector.h"
 #include "core/config/config_reader.h"
 
@@ -8,69 +7,6 @@
 
 #define ACTIVE_MAX 1000000
 #define KINDS_MAX ((size_t)16 << 10)
-#define RULE_MAX ((size_t)256 << 10)
-#define PATTERN_MAX 63 // of a namespace (RFC 1123 label)
-
-// namespaces ------------------------------------------------------------------------------------------------------
-
-static bool is_pattern(const char *text) {
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-*";
-    size_t len = strlen(text);
-    return len > 0 && len <= PATTERN_MAX && strspn(text, allowed) == len;
-}
-
-// Appends the patterns to the rule, each on a separate line behind the field's sign.
-static bool read_patterns(const struct config_value *value) {
-    AUTO_BUFFER(text, RULE_MAX);
-    size_t i = 0;
-    const char *rule = *(char **)value->target;
-    if (!json_is(value->json, JSON_ARRAY))
-        return config_wrong(value, "a list of namespaces and patterns, such as [kube-*]");
-    buffer_text(&text, rule ? rule : "");
-    for (const struct json *item = json_first(value->json); item; item = json_next(item)) {
-        struct config_value at = config_child(value, item, i++);
-        const char *pattern = json_string(item);
-        if (!pattern || !is_pattern(pattern))
-            config_wrong(&at, "a namespace, or a pattern such as team-*");
-        else
-            buffer_printf(&text, "%s%s\n", value->field->characters, pattern);
-    }
-    if (text.failed && text.len >= RULE_MAX)
-        config_problem(value, "found more than %zu bytes of patterns, expected fewer", RULE_MAX);
-    return text.len == 0 && !text.failed ? true : config_take(value, buffer_take(&text, NULL));
-}
-
-static bool read_namespace_selector(const struct config_value *value) {
-    AUTO_TEXT selector = NULL;
-    struct config_value at = *value;
-    const char *rule = *(char **)value->target;
-    at.target = &selector;
-    return config_read_selector(&at) && *selector &&
-           config_take(value, text_format("%s=%s\n", rule ? rule : "", selector));
-}
-
-// A list of denied namespaces replaces the default.
-bool config_read_namespaces(const struct config_value *value) {
-    static const struct config_field fields[] = {
-        {"allow", read_patterns, 0, .help = "Default: all. Only these namespaces, or patterns with '*'.",
-         .characters = "+"},
-        {"deny", read_patterns, 0, .help = "Default [kube-*]. Never these; goes before allow.", .characters = "-"},
-        {"selector", read_namespace_selector, 0,
-         .help = "Default: all. In addition, the labels of the namespace must match."},
-        {.key = NULL},
-    };
-    if (json_get(value->json, "deny"))
-        config_take(value, strdup(""));
-    return config_mapping(value, fields, value->target);
-}
-
-static const struct config_field worker_namespaces[] = {
-    {"allow", read_patterns, 0, .help = "Default: all that the host's rule permits.", .characters = "+"},
-    {"deny", read_patterns, 0, .help = "Default: none but those that the host's rule denies.", .characters = "-"},
-    {"selector", read_namespace_selector, 0,
-     .help = "Default: all. Of the labels of the namespace in the management cluster."},
-    {.key = NULL},
-};
 
 // maxActive -------------------------------------------------------------------------------------------------------
 
@@ -196,9 +132,11 @@ static const struct config_field worker_fields[] = {
     {"name", config_read_text, AT(settings.name),
      .help = "Recorded in annotations of workloads: a renamed cluster is a different cluster.", .required = true,
      .check = check_name, CONFIG_LABEL},
-    {"kubeconfig", config_read_paths, AT(kubeconfig_path), .help = "Several are merged, as in KUBECONFIG.",
-     .required = true, .line_at = AT(kubeconfig_line)},
+    {"kubeconfig", config_read_paths, AT(kubeconfig_path),
+     .help = "Several are merged, as in KUBECONFIG. Required without self.", .line_at = AT(kubeconfig_line)},
     {"context", read_context, AT(context), .help = "Default \"\"."},
+    {"self", config_read_bool, AT(settings.is_self),
+     .help = "Default false. Whether the worker is the management cluster; needs namespaces.map (docs/workers.md)."},
     {"labels", read_labels, 0, .help = "Labels of the worker."},
     {"cordoned", config_read_bool, AT(cordoned), .help = "Default false. Whether to place nothing new there."},
     {"drain", config_read_word, AT(drain),
@@ -212,9 +150,20 @@ static const struct config_field worker_fields[] = {
     {"rateLimit", config_read_section, 0, .help = "Instead of the host's.", .fields = rate_limit,
      .check = check_rate_limit},
     {"namespaces", config_read_section, AT(settings.namespaces),
-     .help = "Namespaces with workloads to place there, besides the host's rule.", .fields = worker_namespaces},
+     .help = "Namespaces with workloads to place there, besides the host's rule; and their names there.",
+     .fields = config_worker_namespaces},
     {.key = NULL},
 };
+
+static bool check_connection(const struct config_value *value) {
+    const struct worker_spec *worker = value->target;
+    if (worker->settings.is_self && (worker->kubeconfig_path || *worker->context))
+        return config_problem(value, "found self with a kubeconfig or context, expected one of them: the management "
+                                     "cluster has its own");
+    if (!worker->settings.is_self && !config_has(value, "kubeconfig"))
+        config_problem(value, "kubeconfig: found nothing, expected a value: it is required without self");
+    return worker->settings.is_self || worker->kubeconfig_path;
+}
 
 // Drops an invalid worker (not a mapping, no kubeconfig).
 bool config_read_worker(const struct config_value *value) {
@@ -229,7 +178,7 @@ bool config_read_worker(const struct config_value *value) {
         worker->settings.name = text_format("workers[%zu]", value->index);
     bool complete = worker->origin_text && worker->settings.name && worker->context;
     value->reader->no_memory |= !complete;
-    if (complete && worker->kubeconfig_path)
+    if (complete && !value->reader->describe && json_is(value->json, JSON_OBJECT) && check_connection(value))
         return true;
     worker_spec_clear(worker);
     return false;
@@ -242,18 +191,21 @@ bool config_read_workers(const struct config_value *value) {
 }
 
 static bool is_same_cluster(const struct worker_spec *a, const struct worker_spec *b) {
+    if (a->settings.is_self || b->settings.is_self)
+        return a->settings.is_self && b->settings.is_self;
     return a->kubeconfig_path && b->kubeconfig_path && strcmp(a->kubeconfig_path, b->kubeconfig_path) == 0 &&
            strcmp(a->context, b->context) == 0;
 }
 
 static void check_worker(struct config_reader *reader, size_t index) {
     const struct config *config = reader->config;
-    const struct worker_spec *worker = &config->workers[index];
+    struct worker_spec *worker = &config->workers[index];
     if (is_same_cluster(&config->management, worker))
         problems_add(reader->problems,
                      "%s:%zu: worker %s: found the kubeconfig and context of the management cluster, expected a "
-                     "different cluster: mirrors would collide with their workloads",
+                     "different cluster, or self: true: mirrors would collide with their workloads",
                      reader->file, worker->line, worker->settings.name);
+    config_check_namespaces(reader, worker);
     for (size_t i = 0; i < index; i++) {
         const struct worker_spec *other = &config->workers[i];
         if (strcmp(worker->settings.name, other->settings.name) == 0)
@@ -261,13 +213,28 @@ static void check_worker(struct config_reader *reader, size_t index) {
                          worker->line, worker->settings.name, other->line);
         if (is_same_cluster(worker, other))
             problems_add(reader->problems,
-                         "%s:%zu: worker %s: found the kubeconfig and context of worker %s (line %zu), expected a "
-                         "different cluster",
-                         reader->file, worker->line, worker->settings.name, other->settings.name, other->line);
+                         "%s:%zu: worker %s: found the %s of worker %s (line %zu), expected a different cluster",
+                         reader->file, worker->line, worker->settings.name,
+                         worker->settings.is_self ? "self" : "kubeconfig and context", other->settings.name,
+                         other->line);
+    }
+}
+
+// The management cluster as a worker has the management cluster's connection.
+static void connect_self(struct config_reader *reader) {
+    const struct worker_spec *management = &reader->config->management;
+    for (size_t i = 0; i < reader->config->n_workers; i++) {
+        struct worker_spec *worker = &reader->config->workers[i];
+        if (!worker->settings.is_self)
+            continue;
+        worker->kubeconfig_line = management->kubeconfig_line;
+        reader->no_memory |= !text_set(&worker->kubeconfig_path, management->kubeconfig_path) ||
+                             !text_set(&worker->context, management->context);
     }
 }
 
 void config_check_clusters(const struct config_value *root) {
+    connect_self(root->reader);
     for (size_t i = 0; i < root->reader->config->n_workers; i++)
         check_worker(root->reader, i);
 }

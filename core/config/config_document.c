@@ -266,6 +266,10 @@ static const struct config_field document[] = {
      .help = "Default 0. With drain: move, how long running workloads may continue before the move."},
     {"placement", config_read_section, AT(engine.placement),
      .help = "The choice of a worker for each workload (docs/placement.md).", .fields = config_placement},
+    {"dependencies", config_read_section, AT(engine.dependencies),
+     .help = "Objects that a workload refers to, such as ConfigMaps (docs/dependencies.md). Without this section the "
+             "host does not look at them.",
+     .line_at = AT(dependencies_line), .fields = config_dependencies, .check = config_check_dependencies},
     {"onWorkerLost", config_read_switch, AT(engine.placement.otherwise.wait_when_lost),
      .help = "Default redispatch. After workerLostTimeout: start another attempt elsewhere, or wait for the worker.",
      CONFIG_WORDS({"redispatch", false}, {"wait", true})},
@@ -284,6 +288,8 @@ static const struct config_field document[] = {
      .help = "Namespaces with workloads to place (docs/guards.md). The host follows placed workloads to their end."},
     {"createNamespaces", config_read_bool, AT(engine.create_namespaces),
      .help = "Default false. Whether to create missing namespaces in workers."},
+    {"tenancy", config_read_tenancy, AT(engine.tenancy),
+     .help = "Default none. As whom the host writes in workers (docs/tenancy.md). The mode alone, or a mapping."},
     {"kueue", config_read_switch, AT(engine.kueue_carried),
      .help = "Default strip. Whether Kueue's labels on a workload that the management cluster's Kueue has admitted are "
              "copied to its mirror (docs/kueue.md).",
@@ -414,6 +420,7 @@ bool config_read_document(const struct config_value *root) {
     if (config->workers_from.line == 0 && !config_has(root, "workers"))
         config_problem(root, "workers: found nothing, expected a value: it is required where there is no workersFrom");
     config_check_adapters(root);
+    config_check_tenancy(root);
     check_adoption(root);
     check_election(root);
     check_fencing(root);

@@ -105,7 +105,7 @@ char *config_absolute(const char *directory, const char *path);
 config_read_fn config_read_text;     // char *
 config_read_fn config_read_path;     // char *, made absolute
 config_read_fn config_read_paths;    // char *, one or several as in KUBECONFIG, made absolute
-config_read_fn config_read_words;    // char *, a list joined by commas
+config_read_fn config_read_words;    // char *, a list joined by commas; NULL if it may be empty and is
 config_read_fn config_read_selector; // char *, a metav1.LabelSelector as the text of a selector (core/base/selector.h)
 config_read_fn config_read_object;   // struct json *, a copy of a mapping
 config_read_fn config_read_bool;     // bool
@@ -126,16 +126,23 @@ extern const struct config_field config_management[];   // struct worker_spec
 extern const struct config_field config_workers_from[]; // struct config_workers_from
 extern const struct config_field config_adapters[];     // struct config
 extern const struct config_field config_placement[];    // struct placement_options
+extern const struct config_field config_dependencies[]; // struct dependency_options
 config_read_fn config_check_management;
 config_read_fn config_check_workers_from;
-config_read_fn config_read_workers;    // struct worker_spec *, size_t
-config_read_fn config_read_worker;     // struct worker_spec
-config_read_fn config_read_namespaces; // char *
+config_read_fn config_check_dependencies;
+config_read_fn config_read_workers;                          // struct worker_spec *, size_t
+config_read_fn config_read_worker;                           // struct worker_spec
+config_read_fn config_read_namespaces;                       // char *
+extern const struct config_field config_worker_namespaces[]; // struct worker_settings, from `namespaces` on
+// The checks of a worker's namespaces.map; completes the map.
+void config_check_namespaces(struct config_reader *reader, struct worker_spec *worker);
+config_read_fn config_read_tenancy; // struct tenancy_options
 
 bool config_read_document(const struct config_value *root); // and the checks of keys against each other
 // placement.rules, after all other keys, which fill in the keys that a rule omits.
 void config_read_rules(const struct config_value *root);
 void config_check_clusters(const struct config_value *root);
 void config_check_adapters(const struct config_value *root);
+void config_check_tenancy(const struct config_value *root);
 
 void config_clear_document(struct config *config);

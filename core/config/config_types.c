@@ -79,8 +79,11 @@ bool config_read_paths(const struct config_value *value) {
 
 bool config_read_words(const struct config_value *value) {
     AUTO_BUFFER(text, SELECTOR_MAX);
-    if (!json_is(value->json, JSON_ARRAY) || json_size(value->json) == 0)
+    bool is_list = json_is(value->json, JSON_ARRAY), empty = json_size(value->json) == 0;
+    if (!is_list || (empty && !value->field->may_be_empty))
         return config_wrong(value, value->field->item);
+    if (empty)
+        return true;
     size_t i = 0;
     for (const struct json *item = json_first(value->json); item; item = json_next(item)) {
         const char *word = json_string_or(item, "");

@@ -1,24 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/engine.h"
 
+#include "core/config/dependencies.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/placement/placing.h"
 #include "core/engine/report/report.h"
 
-static struct error *copy_settings(struct engine *engine, const struct engine_settings *settings) {
-    char *namespaces = strdup(settings->namespaces ? settings->namespaces : "");
-    struct error *error = namespaces ? placement_set_rules(engine, &settings->placement) : error_no_memory();
+static void clear_settings(struct engine_settings *settings) {
+    free((char *)settings->namespaces);
+    dependency_options_clear(&settings->dependencies);
+}
+
+// The former settings keep their texts; placement's rules are those of placement_set_rules.
+static struct error *use_settings(struct engine *engine, const struct engine_settings *settings,
+                                  struct engine_settings *former) {
+    struct engine_settings used = *settings;
+    used.namespaces = strdup(settings->namespaces ? settings->namespaces : "");
+    used.dependencies = (struct dependency_options){.copy = NULL};
+    used.placement.rules = NULL;
+    used.placement.n_rules = 0;
+    used.placement.otherwise = (struct placement_rule){.kinds = NULL};
+    bool copied = used.namespaces && dependency_options_set(&used.dependencies, &settings->dependencies);
+    struct error *error = copied ? placement_set_rules(engine, &settings->placement) : error_no_memory();
     if (error) {
-        free(namespaces);
+        clear_settings(&used);
         return error;
     }
-    free((char *)engine->settings.namespaces);
-    engine->settings = *settings;
-    engine->settings.namespaces = namespaces;
-    engine->settings.placement.rules = NULL; // see placement_set_rules
-    engine->settings.placement.n_rules = 0;
-    engine->settings.placement.otherwise = (struct placement_rule){.kinds = NULL};
+    *former = engine->settings;
+    engine->settings = used;
     return NULL;
 }
 
@@ -30,8 +40,9 @@ static struct error *begin(struct engine *engine, const struct engine_options *o
         return error_no_memory();
     engine->clock->ticks = options->ticks;
     struct error *error = store_init(&engine->store, options->n_kinds, ENGINE_TREES, options->seed);
+    struct engine_settings none;
     if (!error)
-        error = copy_settings(engine, &options->settings);
+        error = use_settings(engine, &options->settings, &none);
     EACH_PART(part, begin) if (!error) error = part->begin(engine, options);
     return error;
 }
@@ -64,7 +75,7 @@ void engine_free(struct engine *engine) {
     if (engine->calls)
         EACH_PART(part, end) part->end(engine);
     free(engine->calls);
-    free((char *)engine->settings.namespaces);
+    clear_settings(&engine->settings);
     free(engine->clock);
     free(engine->origin);
     free(engine->stats.kinds);
@@ -146,11 +157,12 @@ void engine_step(struct engine *engine, struct engine_event *event, struct updat
 }
 
 struct error *engine_configure(struct engine *engine, const struct engine_settings *settings) {
-    const struct engine_settings former = engine->settings;
-    struct error *error = copy_settings(engine, settings);
+    struct engine_settings former;
+    struct error *error = use_settings(engine, settings, &former);
     if (error)
         return error;
     EACH_PART(part, configure) part->configure(engine, &former);
+    clear_settings(&former);
     cluster_changed(engine, ENGINE_MANAGEMENT); // all entries
     return NULL;
 }

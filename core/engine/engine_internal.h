@@ -39,6 +39,13 @@ struct identity { // of one cluster, see identity.c
     char recorded[STORE_UID_MAX];                  // see engine_event.worker; "": none
 };
 
+struct tenants { // of one cluster, see tenancy/
+    struct map map; // struct tenant, by namespace
+    bool listed;
+    bool lost; // the watch
+    char problem[160];
+};
+
 struct engine_cluster {              // one number
     char *name;                      // [0] "management"; NULL: vacant
     struct worker_settings settings; // owned
@@ -56,6 +63,7 @@ struct engine_cluster {              // one number
         struct identity identity;
     } membership;
     struct fence fence;
+    struct tenants tenancy;
     struct orphan_count {    // see orphans.c
         size_t names, bytes; // number and text size, also before the lists are complete
         uint32_t waiting;    // not released yet
@@ -198,6 +206,10 @@ struct engine {
     struct {
         struct throttle other_hosts; // writes by another host with the same origin
     } status;
+    struct {                        // see tenancy/
+        int64_t due_ns, passed_ns;  // of the next pass over entries, CLOCK_NEVER: none; of the last pass
+        bool all;                   // the pass decides on all entries anew
+    } tenancy;
 };
 
 // Parts ---------------------------------------------------------------------------------------------------------

@@ -36,7 +36,8 @@ enum event_type {
     EVENT_FIELD,      // of a kind of the management cluster: whether the API has the field managedBy
     EVENT_FENCE,      // of a worker: state of the guard
     EVENT_DENIED,     // of a kind in a worker: a missing permission
-    EVENT_DEPENDENCY  // of objects that workloads refer to, in any cluster
+    EVENT_DEPENDENCY, // of objects that workloads refer to, in any cluster
+    EVENT_TENANT      // of a namespace in any cluster: its uid, or its consent
 };
 
 enum namespace_news {
@@ -45,6 +46,16 @@ enum namespace_news {
     NAMESPACE_SEEN,
     NAMESPACE_GONE,
     NAMESPACES_UNKNOWN // the watch has ended
+};
+
+enum tenant_news {
+    TENANTS_LISTING, // a list begins: namespaces not seen before LISTED are gone
+    TENANTS_LISTED,  // complete
+    TENANT_SEEN,
+    TENANT_GONE,
+    TENANTS_LOST, // the watch: consents may change unseen
+    TENANTS_OPEN, // again, and nothing was missed
+    TENANTS_OFF   // the watch ends
 };
 
 enum dependency_news {
@@ -135,6 +146,12 @@ struct engine_event {
             const char *problem;     // LOST, REFUSED
             struct object *metadata; // SEEN, GONE: taken by the engine
         } dependency;                // DEPENDENCY
+        struct {
+            enum tenant_news news;
+            const char *name;    // SEEN, GONE: of the namespace
+            const char *uid;     // SEEN: of the namespace; of a worker: the annotation MARK_TENANT, or NULL
+            const char *problem; // LOST, or NULL
+        } tenant;                // TENANT
     };
 };
 

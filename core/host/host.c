@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/base/thread.h"
+#include "core/config/dependencies.h"
 #include "core/engine/fence/fence.h"
 #include "core/host/host_internal.h"
 
@@ -40,6 +41,7 @@ static struct thread_settings thread_settings_of(const struct config *config) {
     return (struct thread_settings){.io = {.pod_events = config->pod_events,
                                            .capacity = config->engine.placement.capacity,
                                            .namespaces = config_needs_namespaces(config),
+                                           .tenants = config->engine.tenancy.impersonate,
                                            .fencing = fencing},
                                     .memory_per_cluster = config->memory_per_cluster,
                                     .max_object_size = config->max_object_size,
@@ -47,12 +49,20 @@ static struct thread_settings thread_settings_of(const struct config *config) {
                                     .max_status_size = config->max_status_size};
 }
 
+// The caller holds the mutex, or is the only thread. Out of memory: the former dependencies stay.
+static void publish_features(struct host *host, const struct config *config) {
+    struct rights_features *published = &host->snapshot.features, features = rights_features_of(config);
+    (void)dependency_options_set(&published->dependencies, &features.dependencies);
+    features.dependencies = published->dependencies;
+    *published = features;
+}
+
 static void init_settings(struct host *host) {
     host->current = config_share(host->config);
     host->thread_settings = thread_settings_of(host->config);
     host->thread_settings.io.kinds = host->first->kinds;
     host->thread_settings.io.n_kinds = host->first->n_kinds;
-    host->snapshot.features = rights_features_of(host->config);
+    publish_features(host, host->config);
     host->all_configured = true;
     host->configure_at_ns = CLOCK_NEVER;
 }
@@ -61,7 +71,7 @@ void host_configure(struct host *host, const struct config *config) {
     config_free(atomic_exchange(&host->next, config_share(config)));
     inbox_poke(host->inbox);
     AUTO_LOCK(&host->snapshot_mutex);
-    host->snapshot.features = rights_features_of(config);
+    publish_features(host, config);
 }
 
 void settings_receive(struct host *host) {

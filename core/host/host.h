@@ -98,7 +98,7 @@ struct cluster_reading {
 struct host_snapshot {
     struct stats stats;               // owned
     struct cluster_reading *readings; // of the clusters of `stats`, owned
-    struct rights_features features;  // of the configuration in use
+    struct rights_features features;  // of the configuration in use; its texts are owned
     struct histogram steps;           // of the engine, first bound TURN_STEP_NS
     char *waits_for;                  // owned; not running: why the engine has not started; NULL: not known yet
     const char **names;               // owned by stats.clusters; [0] "management"

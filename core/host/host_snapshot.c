@@ -3,6 +3,7 @@
 #include "core/base/log.h"
 #include "core/base/text.h"
 #include "core/base/thread.h"
+#include "core/config/dependencies.h"
 #include "core/host/host_internal.h"
 #include "core/host/sources/sources.h"
 
@@ -119,6 +120,9 @@ static struct error *copy_snapshot(struct host *host, struct host_snapshot *out)
     *out = host->snapshot;
     out->stats = (struct stats){0};
     out->notes = (struct reload_notes){.sources = NULL};
+    out->features.dependencies = (struct dependency_options){.copy = NULL};
+    if (!dependency_options_set(&out->features.dependencies, &host->snapshot.features.dependencies))
+        return error_no_memory();
     TRY(stats_copy(&host->snapshot.stats, &out->stats));
     TRY(reload_notes_copy(&host->snapshot.notes, &out->notes));
     return read_clusters(host, out);
@@ -148,6 +152,7 @@ void host_snapshot_free(struct host_snapshot *snapshot) {
     free(snapshot->readings);
     free(snapshot->names);
     free(snapshot->waits_for);
+    dependency_options_clear(&snapshot->features.dependencies);
     reload_notes_free(&snapshot->notes);
 }
 

@@ -260,6 +260,18 @@ bool pointer_matches(const char *pattern, const char *pointer) {
     return *pattern == *pointer;
 }
 
+bool pointer_pair(const char *pattern, const char *found, struct buffer *out) {
+    while (*pattern) {
+        struct segment segment = take_segment(&pattern), there = {.text = found, .len = 0};
+        if (*found)
+            there = take_segment(&found);
+        const struct segment *taken = is_star(&segment) ? &there : &segment;
+        buffer_char(out, '/');
+        buffer_append(out, taken->text, taken->len);
+    }
+    return !out->failed;
+}
+
 bool pointer_has_star(const char *pattern) {
     bool star = false;
     while (*pattern && !star) {

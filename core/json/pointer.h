@@ -34,6 +34,10 @@ const char *pointer_step(const char *pattern, const char *key);
 // True if `pointer`, in the form of pointer_each, matches the pattern.
 bool pointer_matches(const char *pattern, const char *pointer);
 
+// Appends `pattern` with each "*" replaced by the segment at this place of `found`, a pointer in the form of
+// pointer_each. False: out of memory, or over the buffer's maximum.
+bool pointer_pair(const char *pattern, const char *found, struct buffer *out);
+
 // Appends "/" and the key, escaped.
 bool pointer_append(struct buffer *out, const char *key);
 

@@ -331,6 +331,35 @@ typedef struct wharf_pods {
 // PodTemplateSpec. A host refuses an adapter with unknown bits.
 #define WHARF_PODS_ARE_SPECS UINT32_C(1)
 
+// Since 1.2. Other objects that an object needs: ConfigMaps, a runtime, a Pipeline. The host can copy them into the
+// worker of a mirror, or check that they are there. Those of a PodSpec (volumes, environment, ServiceAccount, classes,
+// claims), of a ServiceAccount and of a claim are built into the host: `pods` is sufficient.
+typedef struct wharf_reference {
+    // A pattern; each match is a string, the name of an object. NULL ends the list. The host ignores a text that is no
+    // name of an object, for example a variable.
+    const char *name WHARF_0;
+    // The resource of the objects in which all patterns apply, "pipelines.tekton.dev" ("configmaps" in the core group);
+    // it is built in, or in this list. NULL: the workload, and its mirror.
+    const char *of WHARF_0;
+    const char *group WHARF_0, *version WHARF_0; // of the named object: "tekton.dev", "v1"; "" for the core group
+    const char *resource WHARF_0, *kind WHARF_0; // "tasks", "Task"
+    // In the following patterns, a "*" is the same item as at this place of `name`.
+    const char *kind_at WHARF_0; // of a string: only where it is `kind`, the name is one of this resource. NULL: always
+    const char *namespace_ WHARF_0; // of a string, the namespace; NULL, or absent: that of the workload
+    const char *optional WHARF_0;   // of a boolean: true means that the object may be missing. NULL: see `flags`
+    uint32_t flags WHARF_0;         // WHARF_REFERENCE_...
+} wharf_reference;
+
+// Bits of wharf_reference.flags. A host refuses an adapter with unknown bits.
+#define WHARF_REFERENCE_CLUSTER_SCOPED UINT32_C(1) // the named object has no namespace
+#define WHARF_REFERENCE_MADE UINT32_C(2) // the kind's controller makes it: the host neither copies nor checks it
+#define WHARF_REFERENCE_KIND_DEFAULT UINT32_C(4) // an absent string at `kind_at` means `kind`
+#define WHARF_REFERENCE_OPTIONAL UINT32_C(8)     // the object may always be missing
+// Each match of `name` is a PodTemplateSpec, or a PodSpec: the objects are those of such pods. Only `name` and `of` are
+// used.
+#define WHARF_REFERENCE_PODS UINT32_C(16)
+#define WHARF_REFERENCE_POD_SPECS UINT32_C(32)
+
 // The action of a status change. The members `name` and `value` of struct wharf_status_change depend on it:
 //
 //   change                `name`                        `value`                        `when`
@@ -507,6 +536,15 @@ typedef struct wharf_kind {
     // WHARF_ABSENT: the type of the value that the object has; if it has none, boolean or number if suspend_value is
     // the text of one, else string. A label or annotation is a string.
     wharf_type suspend_type WHARF_0;
+    // Since 1.2. The objects that a workload needs besides those of its pods, set with WHARF_REFERENCES.
+    uint32_t reference_size WHARF_0;
+    const wharf_reference *references WHARF_0;
+    // Since 1.2. Changes the list of the needed objects where `references` is not sufficient. `list` is an array with
+    // what the workload itself refers to, each item {"resource": "tasks.tekton.dev", "namespace": "team", "name":
+    // "build", "where": "/spec/taskRef/name", "optional": true, "made": true}. Of an added item, "resource" and "name"
+    // are required, and the resource is built in or one of `references`; "namespace" is by default the workload's.
+    // Names only: the function never sees the objects. Called for workloads and for mirrors. NULL: nothing to change.
+    wharf_result (*dependencies)(const wharf_call *call, const wharf_value *workload, wharf_value *list) WHARF_0;
 } wharf_kind;
 
 // The first initializer of a wharf_kind.
@@ -514,6 +552,9 @@ typedef struct wharf_kind {
     .size = sizeof(wharf_kind), .carried_size = (uint32_t)sizeof(wharf_carried),                                       \
     .pods_size = (uint32_t)sizeof(wharf_pods), .phase_rule_size = (uint32_t)sizeof(wharf_phase_rule),                  \
     .status_change_size = (uint32_t)sizeof(wharf_status_change)
+
+// Sets the references of a kind; `list` is an array that ends with an element whose `name` is NULL.
+#define WHARF_REFERENCES(list) .reference_size = (uint32_t)sizeof(wharf_reference), .references = (list)
 
 // The module ----------------------------------------------------------------------------------------------------------
 
@@ -588,8 +629,10 @@ WHARF_EXPORT extern const wharf_module wharf_module_v1; // the one symbol
 
 // For C++17, which has no designated initializers: a kind with its sizes, and a module with its versions.
 inline constexpr wharf_kind wharf_new_kind() {
-    return {sizeof(wharf_kind), sizeof(wharf_carried), sizeof(wharf_pods), sizeof(wharf_phase_rule),
-            sizeof(wharf_status_change)};
+    wharf_kind kind = {sizeof(wharf_kind), sizeof(wharf_carried), sizeof(wharf_pods), sizeof(wharf_phase_rule),
+                       sizeof(wharf_status_change)};
+    kind.reference_size = sizeof(wharf_reference);
+    return kind;
 }
 inline constexpr wharf_module wharf_new_module() {
     return {sizeof(wharf_module), WHARF_ABI_MAJOR, WHARF_NEEDS_MINOR};

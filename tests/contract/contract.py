@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Puts the requests of table.py to an API server and compares the answers: to the world model, or to a real
+"""Puts the requests of table.py and referenced.py to an API server and compares the answers: to the world model, or to a real
 kube-apiserver without controllers. Exit 1 if one differs."""
 import argparse
 import http.client
@@ -14,7 +14,8 @@ import urllib.parse
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from table import CASES  # noqa: E402
+import referenced  # noqa: E402
+import table  # noqa: E402
 
 
 class Difference(Exception):
@@ -170,7 +171,7 @@ def main():
     server = Server(arguments.server, arguments.ca, arguments.cert, arguments.key, arguments.token)
     run = os.urandom(3).hex()
     passed, failed = 0, 0
-    for number, (name, steps) in enumerate(CASES):
+    for number, (name, steps) in enumerate(table.CASES + referenced.CASES):
         if arguments.only and not re.search(arguments.only, name):
             continue
         problem = run_case(server, name, steps, f"contract-{run}-{number}")

@@ -7,7 +7,7 @@ import sys
 
 ENGINE = "core/engine/"
 PURE = ("core/engine/", "core/adapter/", "core/json/", "core/base/", "core/kube/",   # where it may lead to: folders,
-        "core/config/worker_settings.o")   # and single objects of plain values
+        "core/config/worker_settings.o", "core/config/dependencies.o")   # and single objects of plain values
 
 # Objects that do I/O as well: only these symbols of them are used, and what they pull in themselves does not count.
 MIXED = {

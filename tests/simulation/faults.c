@@ -342,6 +342,7 @@ static void begin(struct trial *trial, struct episode *e) {
         trial->user_acts = true;
         trial_add_namespace(trial, e->cluster); // it is set up again
         trial->user_acts = false;
+        fields_set_up(trial, e->cluster);
         guards_wiped(trial, e->cluster);
         sim_cut_streams(trial->net, cluster);
         break;

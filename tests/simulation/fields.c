@@ -27,6 +27,17 @@ struct fields {
     int64_t since_ns[RULES_MIRRORS]; // since when it could have been deleted; 0: it has not been without
 };
 
+void fields_set_up(struct trial *trial, size_t cluster) {
+    static const char text[] = "{\"metadata\":{\"name\":\"high\"},\"value\":1000}";
+    AUTO_JSON class = NULL;
+    if (!trial->plan.fields)
+        return;
+    error_free(json_parse(text, sizeof text - 1, &class));
+    trial->user_acts = true;
+    world_apply(trial->worlds[cluster], "scheduling.k8s.io", "priorityclasses", class, trial->now_ns);
+    trial->user_acts = false;
+}
+
 struct fields *fields_new(struct trial *trial) {
     static const char *const words[] = {"", "drops a field", "drops a field at times"};
     struct fields *fields = calloc(1, sizeof *fields);
@@ -34,6 +45,8 @@ struct fields *fields_new(struct trial *trial) {
         return fields;
     fields->random.state = trial->seed * 61 + 31;
     (void)random_next(&fields->random);
+    for (size_t c = 1; c < trial->plan.n_clusters; c++)
+        fields_set_up(trial, c);
     for (size_t c = 2; c < trial->plan.n_clusters; c++) { // the first one has it
         fields->drops[c] = (enum drops)random_below(&fields->random, 3);
         if (fields->drops[c] && !cuts_has(trial, "w%zu %s", c, words[fields->drops[c]]))

@@ -7,6 +7,8 @@
 
 struct tracked_mirror;
 struct fields *fields_new(struct trial *trial);
+// A worker gets the PriorityClass that Jobs name.
+void fields_set_up(struct trial *trial, size_t cluster);
 void fields_ask(struct trial *trial, struct json *job);                      // a new Job, of a user's
 void fields_admit(struct trial *trial, size_t cluster, struct json *object); // a Job that the host creates, or would
 void fields_created(struct trial *trial, size_t cluster, const struct json *mirror);

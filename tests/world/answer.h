@@ -13,8 +13,10 @@ struct op {
     const char *name;        // "" if none yet
     const char *subresource; // "" or "status"
     const char *manager;     // fieldManager; NULL: not given
+    const char *user;        // impersonated; NULL: none
     enum world_verb verb;
     bool internal; // by a controller of the cluster: not counted with the others
+    bool named;    // about a single object by its name
     bool dry_run;
     bool strict;                     // fieldValidation=Strict
     struct world_response *response; // never NULL

@@ -45,8 +45,9 @@ static const struct json *printer_columns(const struct kind *kind, const char *v
 size_t columns_of(const struct kind *kind, const char *version, struct column *columns) {
     const struct json *given = printer_columns(kind, version);
     if (!given) {
-        memcpy(columns, sets[kind->special].columns, sets[kind->special].count * sizeof *columns);
-        return sets[kind->special].count;
+        size_t set = kind->special < sizeof sets / sizeof *sets ? kind->special : SPECIAL_NONE;
+        memcpy(columns, sets[set].columns, sets[set].count * sizeof *columns);
+        return sets[set].count;
     }
     size_t count = 0;
     columns[count++] = of_any[0];

@@ -13,7 +13,8 @@
 
 static bool is_ours(const struct stored *object) {
     const struct kind *kind = object->kind;
-    bool any = kind->special == SPECIAL_JOB || kind->special == SPECIAL_CRONJOB || kind->player;
+    bool any = kind->special == SPECIAL_JOB || kind->special == SPECIAL_CRONJOB ||
+               kind->special == SPECIAL_CLAIM || kind->player;
     return any && !kind->cluster->options.no_controllers;
 }
 
@@ -23,11 +24,13 @@ void world_controllers_at(struct stored *object, int64_t at_ns) {
 }
 
 void world_controllers_changed(struct stored *object) {
-    if (!is_ours(object))
-        return;
-    const struct world_cluster *cluster = object->kind->cluster;
+    struct world_cluster *cluster = object->kind->cluster;
     int64_t delay = cluster->options.controller_delay_ns ? cluster->options.controller_delay_ns : DELAY;
     int64_t at = cluster->now_ns + delay;
+    if (object->kind->special >= SPECIAL_CONFIGMAP)
+        world_jobs_wake(cluster, at);
+    if (!is_ours(object))
+        return;
     if (object->timer.place == HEAP_NOT_IN || object->timer.at_ns > at)
         world_controllers_at(object, at);
 }
@@ -48,6 +51,8 @@ void world_controllers_step(struct world_cluster *cluster) {
             world_jobs_sync(object);
         else if (object->kind->player)
             player_sync(object);
+        else if (object->kind->special == SPECIAL_CLAIM)
+            world_claims_sync(object);
         else
             world_cronjobs_sync(object);
     }

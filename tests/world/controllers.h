@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Job controller (with the TTL controller) and the CronJob controller: called by the store when an object of theirs
+// The Job controller (with the TTL controller), the CronJob controller and those of claims: called by the store when an object of theirs
 // changes, and by the cluster's clock.
 #pragma once
 
@@ -13,8 +13,14 @@ void world_controllers_step(struct world_cluster *cluster);
 void world_jobs_sync(struct stored *job);
 void world_jobs_forget(struct stored *job);
 
+// The pods of Jobs that lack something may start, since there is a new object.
+void world_jobs_wake(struct world_cluster *cluster, int64_t at_ns);
+
 // cronjobs.c
 void world_cronjobs_sync(struct stored *cronjob);
+
+// claims.c
+void world_claims_sync(struct stored *claim);
 
 // Schedules a sync of the object.
 void world_controllers_at(struct stored *object, int64_t at_ns);

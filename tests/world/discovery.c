@@ -111,7 +111,11 @@ static void add_names(struct json *entry, const struct kind *kind) {
                  {SPECIAL_POD, "po", "all"},
                  {SPECIAL_JOB, NULL, "all"},
                  {SPECIAL_CRONJOB, "cj", "all"},
-                 {SPECIAL_EVENT, "ev", NULL}};
+                 {SPECIAL_EVENT, "ev", NULL},
+                 {SPECIAL_CONFIGMAP, "cm", NULL},
+                 {SPECIAL_SERVICEACCOUNT, "sa", NULL},
+                 {SPECIAL_CLAIM, "pvc", NULL},
+                 {SPECIAL_PRIORITYCLASS, "pc", NULL}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (kind->special == known[i].special) {
             add_list_of_one(entry, "shortNames", known[i].short_name);

@@ -317,14 +317,19 @@ static enum MHD_Result answer_fault(struct incoming *incoming, enum front_fault 
     return send_text(incoming->connection, 200, "text/html", "<html><body>Please log in</body></html>", NULL);
 }
 
+static const char *header(const struct incoming *incoming, const char *name) {
+    return MHD_lookup_connection_value(incoming->connection, MHD_HEADER_KIND, name);
+}
+
 static enum MHD_Result answer(struct incoming *incoming, const char *method) {
     struct front *front = incoming->front;
-    const char *type = MHD_lookup_connection_value(incoming->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_TYPE);
-    const char *accept = MHD_lookup_connection_value(incoming->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+    const char *accept = header(incoming, MHD_HTTP_HEADER_ACCEPT);
     struct world_request request = {.method = method,
                                     .path = incoming->uri,
-                                    .content_type = type,
+                                    .content_type = header(incoming, MHD_HTTP_HEADER_CONTENT_TYPE),
                                     .accept = accept,
+                                    .user = header(incoming, "Impersonate-User"),
+                                    .group = header(incoming, "Impersonate-Group"),
                                     .body = incoming->body.data,
                                     .body_len = incoming->body.len};
     struct world_response response;

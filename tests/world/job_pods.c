@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "tests/world/indexes.h"
 #include "tests/world/job_run.h"
+#include "tests/world/pod_needs.h"
 #include "tests/world/scheduler.h"
 #include "tests/world/server.h"
 
@@ -148,7 +149,7 @@ static void make_pod_object(const struct stored *job, struct pod *pod) {
     text_copy(pod->uid, sizeof pod->uid, stored ? stored->uid : "");
 }
 
-static void set_pod_phase(const struct stored *job, const struct pod *pod, const char *phase) {
+static void set_pod_status(const struct stored *job, const struct pod *pod, const char *phase, const char *waiting) {
     struct stored *object = *pod->uid ? map_get(&job->kind->cluster->by_uid, pod->uid) : NULL;
     if (!object)
         return;
@@ -156,16 +157,33 @@ static void set_pod_phase(const struct stored *job, const struct pod *pod, const
     if (!status)
         world_oom();
     world_set_text(status, "phase", phase);
+    if (waiting) {
+        struct json *list = json_new_array(), *container = json_new_object();
+        if (!list || !json_append(list, container))
+            world_oom();
+        world_set_text(world_json_child(world_json_child(container, "state"), "waiting"), "reason", waiting);
+        world_json_set(status, "containerStatuses", list);
+    }
     world_write_status(object, status);
 }
 
-// Waits for a node until then.
+static enum need_effect missing_for(const struct stored *job) {
+    return pod_needs_missing(job->kind->cluster, job->namespace_,
+                             json_path(job->value, "spec", "template", "spec", NULL));
+}
+
+// Waits for a node, and for what it names, until then.
 static void bind_pod(const struct stored *job, const struct job_run *run, struct pod *pod) {
     const struct world_cluster *cluster = job->kind->cluster;
     struct stored *object = *pod->uid ? map_get(&cluster->by_uid, pod->uid) : NULL;
+    bool lacked = pod->lacking;
+    pod->lacking = missing_for(job) != NEED_NONE;
     pod->unbound = object && !scheduler_bind(object);
-    pod->ready_ns = pod->unbound ? CLOCK_NEVER : cluster->now_ns + run->start_ns;
-    pod->end_ns = pod->unbound || run->held ? CLOCK_NEVER : pod->ready_ns + run->duration_ns;
+    if (pod->lacking && !lacked)
+        set_pod_status(job, pod, "Pending", "CreateContainerConfigError");
+    bool starts = !pod->unbound && !pod->lacking;
+    pod->ready_ns = starts ? cluster->now_ns + run->start_ns : CLOCK_NEVER;
+    pod->end_ns = starts && !run->held ? pod->ready_ns + run->duration_ns : CLOCK_NEVER;
 }
 
 static void add_pod(struct stored *job, struct job_run *run, int64_t index) {
@@ -202,7 +220,7 @@ static void end_pod(struct stored *job, struct job_run *run, const struct pod *p
             world_remove_stored(object, "Background", true);
         return;
     }
-    set_pod_phase(job, pod, pod->fails ? "Failed" : "Succeeded");
+    set_pod_status(job, pod, pod->fails ? "Failed" : "Succeeded", NULL);
     if (pod->fails) {
         note_failure(job, run, pod);
         return;
@@ -216,7 +234,7 @@ static void end_pod(struct stored *job, struct job_run *run, const struct pod *p
 
 static void let_end(struct job_run *run) {
     for (size_t i = 0; i < run->pod_count; i++)
-        if (run->pods[i].end_ns == CLOCK_NEVER && !run->pods[i].unbound)
+        if (run->pods[i].end_ns == CLOCK_NEVER && !run->pods[i].unbound && !run->pods[i].lacking)
             run->pods[i].end_ns = run->pods[i].ready_ns + run->duration_ns;
 }
 
@@ -226,7 +244,7 @@ void job_pods_advance(struct stored *job, struct job_run *run, const struct job_
     size_t kept = 0;
     int64_t now = job->kind->cluster->now_ns;
     for (size_t i = 0; i < run->pod_count; i++)
-        if (run->pods[i].unbound && !run->pods[i].stopping)
+        if ((run->pods[i].unbound || run->pods[i].lacking) && !run->pods[i].stopping)
             bind_pod(job, run, &run->pods[i]);
     for (size_t i = 0; i < run->pod_count; i++)
         if (run->pods[i].end_ns <= now)
@@ -294,7 +312,8 @@ void job_pods_fill(struct stored *job, struct job_run *run, const struct job_spe
     job_pods_count(run, now, &active, &ready, &terminating);
     if (active > spec->parallelism)
         job_pods_stop(job, run, spec->parallelism);
-    if (run->backoff_until_ns > now)
+    run->lacks = missing_for(job) != NEED_NONE;
+    if (run->backoff_until_ns > now || missing_for(job) == NEED_REFUSED)
         return;
     if (spec->indexed) {
         fill_indexed(job, run, spec, active);

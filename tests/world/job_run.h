@@ -9,6 +9,7 @@ struct pod {
     int64_t end_ns;                // when it ends by itself, or after it was stopped
     int64_t index;                 // of an Indexed Job; -1
     bool fails, stopping, unbound; // unbound: the scheduler has no node for it yet
+    bool lacking;                  // an object that it names is missing
     char uid[37];                  // of its Pod object; "" if there is none
     char name[80];
 };
@@ -17,7 +18,8 @@ struct job_run {
     struct pod *pods;
     size_t pod_count, pod_capacity;
     int64_t duration_ns, start_ns;
-    bool held; // world.test/hold
+    bool held;  // world.test/hold
+    bool lacks; // pods of it wait for an object that they name, or cannot be created without it
     bool fail_all;
     int64_t fail_left;        // pods that are still to fail
     const char *fail_indexes; // "1,3" in the annotation's copy below

@@ -16,6 +16,14 @@ void world_jobs_forget(struct stored *job) {
     job->run = NULL;
 }
 
+void world_jobs_wake(struct world_cluster *cluster, int64_t at_ns) {
+    for (struct stored *job = cluster->jobs->head.next[0]; job; job = job->next[0]) {
+        const struct job_run *run = job->run;
+        if (run && run->lacks && (job->timer.place == HEAP_NOT_IN || job->timer.at_ns > at_ns))
+            world_controllers_at(job, at_ns);
+    }
+}
+
 static bool is_ours(const struct json *job) {
     const char *manager = json_string(json_path(job, "spec", "managedBy", NULL));
     return !manager || strcmp(manager, "kubernetes.io/job-controller") == 0;

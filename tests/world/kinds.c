@@ -40,7 +40,8 @@ struct kind *world_kind_add(struct world_cluster *cluster, const struct world_ki
         kind->versions[kind->version_count++] = world_strdup(from->versions[i]);
     kind->cluster_scoped = from->cluster_scoped;
     kind->has_status = !from->no_status;
-    kind->has_generation = special != SPECIAL_EVENT && special != SPECIAL_LEASE && special != SPECIAL_NAMESPACE;
+    kind->has_generation = special < SPECIAL_CONFIGMAP && special != SPECIAL_EVENT && special != SPECIAL_LEASE &&
+                           special != SPECIAL_NAMESPACE;
     kind->special = special;
     kind->definition = from->definition;
     kind->ring_size = cluster->options.history ? cluster->options.history : HISTORY;

@@ -56,7 +56,14 @@ enum special {
     SPECIAL_NAMESPACE,
     SPECIAL_POD,
     SPECIAL_EVENT,
-    SPECIAL_LEASE
+    SPECIAL_LEASE,
+    // What pods refer to; SPECIAL_CONFIGMAP is the first.
+    SPECIAL_CONFIGMAP,
+    SPECIAL_SECRET,
+    SPECIAL_SERVICEACCOUNT,
+    SPECIAL_CLAIM, // PersistentVolumeClaim
+    SPECIAL_PRIORITYCLASS,
+    SPECIAL_RUNTIMECLASS
 };
 
 struct kind {
@@ -81,7 +88,9 @@ struct kind {
 };
 
 struct denial {
+    char *user; // impersonated; NULL: the caller itself
     char *verb, *resource;
+    bool named_pass; // but not requests for a single object by its name
     struct denial *next;
 };
 

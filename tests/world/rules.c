@@ -128,7 +128,8 @@ bool rules_decode(const struct kind *kind, struct json *value, char message[256]
         return decode_micro_times(value, event_times, message);
     if (kind->special == SPECIAL_LEASE)
         return decode_micro_times(json_get(value, "spec"), lease_times, message);
-    return true;
+    return kind->special < SPECIAL_CONFIGMAP || kind->special > SPECIAL_SERVICEACCOUNT ||
+           config_decode(kind, value, message);
 }
 
 static void cronjob_check(const struct json *value, struct field_problems *problems) {
@@ -193,6 +194,16 @@ void rules_create(struct op *op, struct json *value, struct field_problems *prob
         break;
     case SPECIAL_LEASE:
         break;
+    case SPECIAL_CONFIGMAP:
+    case SPECIAL_SECRET:
+    case SPECIAL_SERVICEACCOUNT:
+        config_check(op->kind, value, NULL, problems);
+        break;
+    case SPECIAL_CLAIM:
+    case SPECIAL_PRIORITYCLASS:
+    case SPECIAL_RUNTIMECLASS:
+        claim_create(op->kind, value, problems);
+        break;
     }
 }
 
@@ -220,6 +231,16 @@ void rules_update(struct op *op, struct json *value, const struct json *old, str
     case SPECIAL_NAMESPACE:
     case SPECIAL_POD:
     case SPECIAL_LEASE:
+        break;
+    case SPECIAL_CONFIGMAP:
+    case SPECIAL_SECRET:
+    case SPECIAL_SERVICEACCOUNT:
+        config_check(op->kind, value, old, problems);
+        break;
+    case SPECIAL_CLAIM:
+    case SPECIAL_PRIORITYCLASS:
+    case SPECIAL_RUNTIMECLASS:
+        claim_update(op->kind, value, old, problems);
         break;
     }
 }

@@ -31,3 +31,11 @@ bool job_indexed(const struct json *job);
 // event_rules.c: events.k8s.io/v1 (pkg/apis/core/validation/events.go).
 void event_check(const struct json *event, struct field_problems *problems);
 void event_check_update(const struct json *event, const struct json *old, struct field_problems *problems);
+
+// config_rules.c: ConfigMap, Secret and ServiceAccount (pkg/apis/core/validation/validation.go).
+bool config_decode(const struct kind *kind, struct json *value, char message[256]);
+void config_check(const struct kind *kind, struct json *value, const struct json *old, struct field_problems *problems);
+
+// claim_rules.c: PersistentVolumeClaim, PriorityClass and RuntimeClass (pkg/apis/core, scheduling and node).
+void claim_create(const struct kind *kind, struct json *value, struct field_problems *problems);
+void claim_update(const struct kind *kind, struct json *value, const struct json *old, struct field_problems *problems);

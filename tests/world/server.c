@@ -38,14 +38,14 @@ static bool check_allowed(const struct op *op, const char *verb) {
     if (!op->cluster->denials)
         return true;
     AUTO_TEXT resource = text_format("%s%s%s", op->kind->resource, *op->subresource ? "/" : "", op->subresource);
-    if (!resource || world_allowed(op->cluster, verb, resource))
+    if (!resource || world_allowed(op->cluster, op->user, verb, resource, op->named))
         return true;
     struct details details = {.name = op->name, .group = op->kind->group, .kind = op->kind->plural};
     answer_failure(op->response, 403, "Forbidden", &details,
-                   "%s%s%s%s is forbidden: User \"world\" cannot %s resource \"%s%s%s\" in API group \"%s\"%s%s%s",
-                   op->kind->resource, *op->name ? " \"" : "", op->name, *op->name ? "\"" : "", verb, op->kind->plural,
-                   *op->subresource ? "/" : "", op->subresource, op->kind->group,
-                   *op->namespace_ ? " in the namespace \"" : " at the cluster scope", op->namespace_,
+                   "%s%s%s%s is forbidden: User \"%s\" cannot %s resource \"%s%s%s\" in API group \"%s\"%s%s%s",
+                   op->kind->resource, *op->name ? " \"" : "", op->name, *op->name ? "\"" : "",
+                   op->user ? op->user : "world", verb, op->kind->plural, *op->subresource ? "/" : "", op->subresource,
+                   op->kind->group, *op->namespace_ ? " in the namespace \"" : " at the cluster scope", op->namespace_,
                    *op->namespace_ ? "\"" : "");
     if (strcmp(verb, "get") != 0 && strcmp(verb, "list") != 0 && strcmp(verb, "watch") != 0)
         commit_refused(op);
@@ -59,6 +59,11 @@ static bool group_is_served(const struct world_cluster *cluster, const struct ro
     return false;
 }
 
+static bool is_named(const struct route *route) {
+    const char *fields = route_query(route, "fieldSelector");
+    return *route->name || (fields && text_has_prefix(fields, "metadata.name="));
+}
+
 // Resolves the target of a path. False: an error was returned.
 static bool find_target(struct op *op, const struct route *route) {
     op->kind = route->resource ? world_kind_find(op->cluster, route->group, route->plural) : NULL;
@@ -66,6 +71,7 @@ static bool find_target(struct op *op, const struct route *route) {
     op->namespace_ = route->namespace_;
     op->name = route->name;
     op->subresource = route->subresource;
+    op->named = is_named(route);
     bool known = op->kind && world_kind_serves(op->kind, route->version);
     bool all = !*op->name && !*op->namespace_;
     if (known && op->kind->cluster_scoped ? *op->namespace_ != '\0' : known && !*op->namespace_ && !all)
@@ -310,10 +316,12 @@ static bool as_json(const struct world_request *request, struct world_request *o
 static void answer(struct world_cluster *cluster, const struct world_request *request,
                    struct world_response *response) {
     struct route route;
-    struct op op = {.cluster = cluster, .response = response};
+    struct op op = {.cluster = cluster, .user = request->user, .response = response};
     bool readable = route_read(&route, request->path), core_event = readable && view_redirect(&route);
     if (!readable)
         answer_bad_request(response, "the path cannot be read");
+    else if (!world_impersonates(cluster, request, response))
+        ;
     else if (is_review(request, &route))
         world_review(cluster, request, response);
     else if (method_is(request, "GET") &&

@@ -17,7 +17,11 @@ bool world_discover(struct world_cluster *cluster, const struct route *route, st
 bool world_openapi(const struct world_cluster *cluster, const struct route *route, struct world_response *response);
 
 // review.c
-bool world_allowed(const struct world_cluster *cluster, const char *verb, const char *resource);
+bool world_allowed(const struct world_cluster *cluster, const char *user, const char *verb, const char *resource,
+                   bool named);
+// False: answered, since the caller may not impersonate the user of the request.
+bool world_impersonates(const struct world_cluster *cluster, const struct world_request *request,
+                        struct world_response *response);
 void world_review(struct world_cluster *cluster, const struct world_request *request, struct world_response *response);
 
 // write.c: take `body`.

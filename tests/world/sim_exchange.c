@@ -39,6 +39,7 @@ void exchange_drop(struct exchange *exchange) {
     free(exchange->path);
     free(exchange->content_type);
     free(exchange->accept);
+    free(exchange->user);
     free(exchange->body);
     free(exchange);
 }
@@ -233,6 +234,8 @@ static struct world_request request_of(const struct exchange *exchange) {
                                   .path = exchange->path,
                                   .content_type = exchange->content_type,
                                   .accept = exchange->accept,
+                                  .user = exchange->user,
+                                  .group = exchange->user ? TENANT_GROUP : NULL,
                                   .body = exchange->body,
                                   .body_len = exchange->body_len};
 }

@@ -63,7 +63,7 @@ struct exchange {
     enum stage stage;
     enum fate fate;
     const char *method;
-    char *path, *content_type, *accept, *body;
+    char *path, *content_type, *accept, *user, *body;
     size_t body_len, max_body;
     bool wants_stream, busy, cancelled;
     bool opened; // the client knows that its stream is open

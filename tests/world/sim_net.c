@@ -212,6 +212,11 @@ static uint64_t submit(struct transport *base, const struct http_request *reques
         exchange->content_type = copy_text(request->content_type, strlen(request->content_type));
     if (request->accept)
         exchange->accept = copy_text(request->accept, strlen(request->accept));
+    if (request->tenant) {
+        exchange->user = text_format(TENANT_USER_PREFIX "%s", request->tenant);
+        if (!exchange->user)
+            world_oom();
+    }
     exchange->deadline_ns = request->timeout_ns > 0 ? net->now_ns + request->timeout_ns : WORLD_NEVER;
     timer_init(&exchange->timer);
     if (net->all)

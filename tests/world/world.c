@@ -21,10 +21,22 @@ static struct kind *add_builtin(struct world_cluster *cluster, const char *group
                               .plural = plural,
                               .kind = kind_name,
                               .cluster_scoped = cluster_scoped,
-                              .no_status = special == SPECIAL_EVENT || special == SPECIAL_LEASE};
+                              .no_status = special >= SPECIAL_EVENT && special != SPECIAL_CLAIM};
     struct kind *kind = world_kind_add(cluster, &from, special);
     kind->builtin = true;
     return kind;
+}
+
+// The random numbers of a cluster are the same without them.
+static void add_referenced(struct world_cluster *cluster) {
+    struct random kept = cluster->random;
+    add_builtin(cluster, "", "configmaps", "ConfigMap", false, SPECIAL_CONFIGMAP);
+    add_builtin(cluster, "", "secrets", "Secret", false, SPECIAL_SECRET);
+    add_builtin(cluster, "", "serviceaccounts", "ServiceAccount", false, SPECIAL_SERVICEACCOUNT);
+    add_builtin(cluster, "", "persistentvolumeclaims", "PersistentVolumeClaim", false, SPECIAL_CLAIM);
+    add_builtin(cluster, "scheduling.k8s.io", "priorityclasses", "PriorityClass", true, SPECIAL_PRIORITYCLASS);
+    add_builtin(cluster, "node.k8s.io", "runtimeclasses", "RuntimeClass", true, SPECIAL_RUNTIMECLASS);
+    cluster->random = kept;
 }
 
 static void add_namespace(struct world_cluster *cluster, const char *name) {
@@ -62,6 +74,7 @@ struct world_cluster *world_new(const struct world_options *options, int64_t now
     add_builtin(cluster, "batch", "cronjobs", "CronJob", false, SPECIAL_CRONJOB);
     add_builtin(cluster, "events.k8s.io", "events", "Event", false, SPECIAL_EVENT);
     add_builtin(cluster, "coordination.k8s.io", "leases", "Lease", false, SPECIAL_LEASE);
+    add_referenced(cluster);
     world_add_namespaces(cluster);
     cluster->counts = (struct world_counts){0};
     return cluster;

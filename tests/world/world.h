@@ -44,7 +44,9 @@ struct world_options {
 struct world_cluster;
 
 // Has the namespaces default, kube-system, kube-public and kube-node-lease, and serves jobs and cronjobs (batch/v1),
-// namespaces, pods (v1), events (events.k8s.io/v1) and leases (coordination.k8s.io/v1).
+// namespaces, pods (v1), events (events.k8s.io/v1), leases (coordination.k8s.io/v1), and what pods refer to:
+// configmaps, secrets, serviceaccounts, persistentvolumeclaims (v1), priorityclasses (scheduling.k8s.io/v1) and
+// runtimeclasses (node.k8s.io/v1). Pods of a Job start when what they need is there, see pod_needs.h.
 struct world_cluster *world_new(const struct world_options *options, int64_t now_ns);
 void world_free(struct world_cluster *cluster);
 const char *world_name(const struct world_cluster *cluster);
@@ -56,6 +58,8 @@ struct world_request {
     const char *path;         // with the query: "/apis/batch/v1/jobs?limit=500"
     const char *content_type; // NULL: none
     const char *accept;       // of forms other than JSON objects: Tables and PartialObjectMetadata; NULL: none
+    const char *user;         // Impersonate-User; NULL: none, so the caller itself
+    const char *group;        // Impersonate-Group; NULL: none
     const char *body;         // NULL: none
     size_t body_len;
 };
@@ -138,6 +142,7 @@ enum world_verb { WORLD_CREATE, WORLD_UPDATE, WORLD_UPDATE_STATUS, WORLD_DELETE,
 struct world_write {
     enum world_verb verb;
     const char *group, *plural, *namespace_, *name;
+    const char *user;       // impersonated; NULL: none
     bool internal;          // by the cluster's own controllers
     bool noop;              // accepted and nothing changed
     int status;             // HTTP status of the answer (200 and 201: accepted)
@@ -164,6 +169,12 @@ void world_set_admission(struct world_cluster *cluster, world_admission admit, v
 // Revokes a permission: `verb` as in RBAC ("create", "patch", "*"), `resource` as "jobs.batch", "jobs.batch/status",
 // "*". Requests get 403, SelfSubjectAccessReviews are denied. world_allow_all restores all permissions.
 void world_deny(struct world_cluster *cluster, const char *verb, const char *resource);
+// The same for requests that impersonate the user, "*": any user. With the verb "impersonate" and the resource "users":
+// nobody may impersonate the user.
+void world_deny_user(struct world_cluster *cluster, const char *user, const char *verb, const char *resource);
+// As a Role with resourceNames grants: only requests for a single object by its name pass, also lists and watches with
+// such a field selector.
+void world_deny_unnamed(struct world_cluster *cluster, const char *resource);
 void world_allow_all(struct world_cluster *cluster);
 
 // Drops the watch history of all resources: continuing from an older resourceVersion gets 410.

@@ -42,11 +42,23 @@ static const struct kind_field change_fields[] = {ROW(wharf_status_change, FIELD
                                                   ROW(wharf_status_change, FIELD_TEXT, reason),
                                                   ROW(wharf_status_change, FIELD_TEXT, message),
                                                   END};
+static const struct kind_field reference_fields[] = {ROW(wharf_reference, FIELD_TEXT, name),
+                                                     ROW(wharf_reference, FIELD_TEXT, of),
+                                                     ROW(wharf_reference, FIELD_TEXT, group),
+                                                     ROW(wharf_reference, FIELD_TEXT, version),
+                                                     ROW(wharf_reference, FIELD_TEXT, resource),
+                                                     ROW(wharf_reference, FIELD_TEXT, kind),
+                                                     ROW(wharf_reference, FIELD_TEXT, kind_at),
+                                                     ROW(wharf_reference, FIELD_TEXT, namespace_),
+                                                     ROW(wharf_reference, FIELD_TEXT, optional),
+                                                     ROW(wharf_reference, FIELD_U32, flags),
+                                                     END};
 
 static const struct kind_list carried_list = ELEMENTS(carried_fields, wharf_carried, when, pointer, carried_size);
 static const struct kind_list pods_list = ELEMENTS(pods_fields, wharf_pods, counts, templates, pods_size);
 static const struct kind_list rules = ELEMENTS(rule_fields, wharf_phase_rule, flags, pointer, phase_rule_size);
 static const struct kind_list changes = ELEMENTS(change_fields, wharf_status_change, message, name, status_change_size);
+static const struct kind_list references = ELEMENTS(reference_fields, wharf_reference, flags, name, reference_size);
 
 const struct kind_field kind_fields[] = {
     TEXT(group),
@@ -80,6 +92,8 @@ const struct kind_field kind_fields[] = {
     TEXTS(suspend_values),
     TEXT(refused),
     U32(suspend_type),
+    LIST(references, references),
+    FUNCTION(dependencies),
     END,
 };
 

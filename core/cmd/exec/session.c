@@ -319,7 +319,7 @@ static struct error *run_exec(struct call *call) {
     if (!headers || !whole)
         return error_no_memory();
     __attribute__((cleanup(tunnel_answer_clear))) struct tunnel_answer answer = {.status = 0};
-    TRY(tunnel_open(remote->host.connection.transport, whole, headers, &never, &session.tunnel, &answer));
+    TRY(tunnel_open(remote->host.connection.transport, whole, NULL, headers, &never, &session.tunnel, &answer));
     if (!session.tunnel)
         return refusal(remote, &answer);
     struct error *error = check_answer(&answer, key, &session);

@@ -34,6 +34,7 @@ static const struct flag flags[] = {
     FLAG_ADAPTERS,
     FLAG_ENABLED_NAMES,
     FLAG("namespaced", 0, "A,B", "the host may write, and read logs, only in these namespaces of the worker"),
+    FLAG_OBJECTS,
     SWITCH("without-logs", 0, "without the rights for wharf logs"),
     SWITCH("exec", 0, "with the rights for wharf exec: the host may run commands in pods of the worker"),
     SWITCH("reduce-rights", 0, "take away rights in the worker that the host no longer needs"),
@@ -221,6 +222,7 @@ static struct error *read_options(struct join *join) {
     if (namespaces)
         TRY(rbac_read_namespaces(namespaces, &join->rights));
     TRY(setup_enabled(call, &join->setup));
+    TRY(rbac_read_objects(call, &join->setup, &join->rights));
     join->namespace_ = join->rights.namespace_ = setup_namespace(&join->setup, call);
     return NULL;
 }

@@ -39,7 +39,7 @@ static bool is_dangerous(const struct right *right, const char *account) {
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (strcmp(right->group, groups[i]) == 0)
             return true;
-    bool own_token = strcmp(right->resources, "serviceaccounts/token") == 0 && text_equal(right->name, account);
+    bool own_token = strcmp(right->resources, "serviceaccounts/token") == 0 && text_equal(right->names, account);
     return *right->group == '\0' && !own_token &&
            (strstr(right->resources, "secrets") || strstr(right->resources, "serviceaccounts"));
 }
@@ -48,17 +48,18 @@ static struct error *read_right(struct json *item, const char *account, struct r
     struct right *right = array_next(&rights->list, rights->count, sizeof *right);
     if (!right)
         return error_no_memory();
-    const char *resources = words(item, "resources");
+    const char *resources = words(item, "resources"), *name = json_string(json_get(item, "name"));
     *right = (struct right){.group = json_string_or(json_get(item, "group"), ""),
                             .resources = resources ? strdup(resources) : NULL,
                             .verbs = words(item, "verbs"),
-                            .name = json_string(json_get(item, "name"))};
-    if (right->resources && right->verbs && is_plain(right->group) && (!right->name || is_plain(right->name)) &&
+                            .names = name ? strdup(name) : NULL};
+    if (right->resources && right->verbs && is_plain(right->group) && (!name || (right->names && is_plain(name))) &&
         right_scope_read(json_string_or(json_get(item, "scope"), ""), &right->scope) && !is_dangerous(right, account)) {
         rights->count++;
         return NULL;
     }
     free(right->resources);
+    free(right->names);
     return error_new(ERROR_INVALID, "its /api/v1/rights has a right that no host needs: %.40s of %.80s",
                      right->verbs ? right->verbs : "?", resources ? resources : "?");
 }
@@ -109,17 +110,15 @@ static bool is_granted(const struct rights *rights, const char *group, const cha
     for (size_t i = 0; i < rights->count; i++) {
         const struct right *right = &rights->list[i];
         if (strcmp(right->group, group) == 0 && has_word(right->resources, resource) && has_word(right->verbs, verb) &&
-            (!right->name || (name && strcmp(right->name, name) == 0)))
+            (!right->names || (name && has_word(right->names, name))))
             return true;
     }
     return false;
 }
 
-// "; list, watch of nodes": the verbs of a rule on one resource that are no longer granted.
-static void put_lost(const struct json *rule, const char *group, const char *resource, const struct rights *rights,
-                     struct buffer *out) {
-    const struct json *names = json_get(rule, "resourceNames");
-    const char *name = json_string(json_first(names));
+// "; list, watch of nodes": the verbs of a rule on one resource, or one object, that are no longer granted.
+static void put_lost(const struct json *rule, const char *group, const char *resource, const char *name,
+                     const struct rights *rights, struct buffer *out) {
     size_t lost = 0;
     for (const struct json *v = json_first(json_get(rule, "verbs")); v; v = json_next(v)) {
         const char *verb = json_string_or(v, "");
@@ -135,8 +134,12 @@ static void put_lost(const struct json *rule, const char *group, const char *res
 static void put_lost_of_role(const struct json *role, const struct rights *rights, struct buffer *out) {
     for (const struct json *rule = json_first(json_get(role, "rules")); rule; rule = json_next(rule))
         for (const struct json *g = json_first(json_get(rule, "apiGroups")); g; g = json_next(g))
-            for (const struct json *r = json_first(json_get(rule, "resources")); r; r = json_next(r))
-                put_lost(rule, json_string_or(g, ""), json_string_or(r, ""), rights, out);
+            for (const struct json *r = json_first(json_get(rule, "resources")); r; r = json_next(r)) {
+                const struct json *name = json_first(json_get(rule, "resourceNames"));
+                do
+                    put_lost(rule, json_string_or(g, ""), json_string_or(r, ""), json_string(name), rights, out);
+                while ((name = json_next(name)));
+            }
 }
 
 // The user has asked for the limits of --namespaced and --without-logs.

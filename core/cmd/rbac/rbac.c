@@ -2,6 +2,7 @@
 // `wharf rbac`: the permissions that the enabled adapters need, to be applied with kubectl.
 #include "core/cmd/rbac/rbac.h"
 
+#include "core/config/dependencies.h"
 #include "core/host/startup/seal_source.h"
 #include "core/json/yaml.h"
 
@@ -28,6 +29,33 @@ struct error *rbac_read_namespaces(const char *text, struct rbac_options *option
     return NULL;
 }
 
+static struct error *check_object(const struct dependency_options *dependencies, const char *object) {
+    const char *slash = strchr(object, '/');
+    AUTO_TEXT resource = slash ? strndup(object, (size_t)(slash - object)) : NULL;
+    if (slash && !resource)
+        return error_no_memory();
+    if (!slash || !text_is_dns_subdomain(slash + 1))
+        return error_new(ERROR_USAGE, "--objects: found \"%s\", expected a resource and a name like secrets/registry",
+                         object);
+    if (dependency_use_of(dependencies, resource) == DEPENDENCY_IGNORED)
+        return error_new(ERROR_USAGE, "--objects: found %s, expected a resource of dependencies.copy or check", object);
+    return NULL;
+}
+
+struct error *rbac_read_objects(const struct call *call, const struct setup *enabled, struct rbac_options *options) {
+    const struct dependency_options *dependencies = &enabled->config->engine.dependencies;
+    size_t len = 0;
+    options->objects = flags_value(call, "objects");
+    if (options->objects && !dependencies->by_name)
+        return error_new(ERROR_USAGE, "--objects: found without dependencies.watch: names in the configuration, "
+                                      "expected both: the watch of all objects needs the right to all");
+    for (const char *rest = options->objects ? options->objects : "", *at; document_next_word(&rest, ',', &at, &len);) {
+        AUTO_TEXT object = strndup(at, len);
+        TRY(object ? check_object(dependencies, object) : error_no_memory());
+    }
+    return NULL;
+}
+
 struct error *rbac_rights(const struct rbac_options *options, const struct setup *enabled, struct rights *out) {
     const struct config *config = enabled->config;
     if (options->given)
@@ -46,6 +74,7 @@ struct error *rbac_rights(const struct rbac_options *options, const struct setup
         .logs = options->with_logs,
         .exec = options->with_exec,
         .features = rights_features_of(config),
+        .objects = options->objects,
     };
     if (options->guard)
         return rights_make(RIGHTS_OF_GUARD, &wanted, out);
@@ -82,13 +111,26 @@ static void print_head(struct buffer *out, const char *kind, const char *name, c
     print_first(out, kind, name, namespace_);
 }
 
+// "a, b"; NULL: none.
+static void print_names(struct buffer *out, const char *names) {
+    size_t len = 0;
+    bool first = true;
+    for (const char *rest = names ? names : "", *at; document_next_word(&rest, ',', &at, &len); first = false) {
+        AUTO_TEXT name = strndup(at, len);
+        out->failed |= !name;
+        if (name)
+            print_name(out, first ? "  resourceNames: [" : ", ", name, "");
+    }
+    if (!first)
+        buffer_text(out, "]\n");
+}
+
 static void print_right(struct buffer *out, const struct right *right) {
     if (right->comment)
         buffer_printf(out, "# %s\n", right->comment);
     buffer_printf(out, "- apiGroups: [%s]\n  resources: [%s]\n", *right->group != '\0' ? right->group : "\"\"",
                   right->resources);
-    if (right->name)
-        print_name(out, "  resourceNames: [", right->name, "]\n");
+    print_names(out, right->names);
     buffer_printf(out, "  verbs: [%s]\n", right->verbs);
 }
 
@@ -182,6 +224,7 @@ static const struct flag flags[] = {
     FLAG_HOST_NAMESPACE,
     FLAG_ACCOUNT,
     FLAG("namespaced", 0, "A,B", "the host may write, and read logs, only in these namespaces"),
+    FLAG_OBJECTS,
     FLAG("user", 0, "NAME", "grant the rights to this user as well", .check = text_is_dns_subdomain,
          .expected = "a name like wharf"),
     SWITCH("without-logs", 0, "worker: without the rights for wharf logs"),
@@ -214,6 +257,7 @@ static struct error *run_rbac(struct call *call) {
     if (flags_value(call, "namespaced"))
         TRY(rbac_read_namespaces(flags_value(call, "namespaced"), &options));
     TRY(setup_enabled(call, &setup));
+    TRY(rbac_read_objects(call, &setup, &options));
     options.namespace_ = setup_namespace(&setup, call);
     TRY(rbac_print(&options, &setup, &text));
     if (flags_word(call, "o") > 0)

@@ -8,6 +8,10 @@
 
 #define RBAC_TEXT_MAX ((size_t)1 << 20)
 #define RBAC_NAMESPACES_MAX 256
+#define FLAG_OBJECTS                                                                                                   \
+    FLAG("objects", 0, "RESOURCE/NAME,..",                                                                             \
+         "with dependencies.watch: names: of these resources only these objects, as in\n"                              \
+         "secrets/registry,configmaps/train")
 
 struct rbac_options {
     bool management;        // else a worker
@@ -21,6 +25,7 @@ struct rbac_options {
     // limit.
     char *namespaces[RBAC_NAMESPACES_MAX];
     size_t n_namespaces;
+    const char *objects;        // of `dependencies`, see rights_wanted; NULL: no limit
     const struct rights *given; // of a worker, instead of the configured ones; not owned; or NULL
 };
 
@@ -29,6 +34,9 @@ struct error *rbac_read_namespaces(const char *text, struct rbac_options *option
 void rbac_options_clear(struct rbac_options *options); // also for __attribute__((cleanup))
 
 #define RBAC_NAME_MAX 320
+// --objects of the call, if any, into options->objects.
+struct error *rbac_read_objects(const struct call *call, const struct setup *enabled, struct rbac_options *options);
+
 // The name of the role with the rights of a scope.
 void rbac_role_name(const struct rbac_options *options, enum right_scope scope, char out[RBAC_NAME_MAX]);
 

@@ -2,6 +2,7 @@
 #include "core/base/log.h"
 #include "core/cmd/run/run.h"
 #include "core/cmd/setup.h"
+#include "core/host/check/dependencies.h"
 #include "core/host/folder_watcher.h"
 #include "core/host/host.h"
 #include "core/host/io/cluster_connection.h"
@@ -15,7 +16,7 @@ static const char *const live_keys[] = {
     "workers",   "workersFrom",       "removal",           "namespace",       "log",          "createNamespaces",
     "kueue",     "mirrorFinalizer",   "workerLostTimeout", "mirrorRetention", "massDeletion", "orphanGrace",
     "rateLimit", "credentialPlugins", "podEvents",         "memory",          "namespaces",   "maxWorkloads",
-    "placement", "onWorkerLost",      "drainTimeout",
+    "placement", "onWorkerLost",      "drainTimeout",      "dependencies",    "tenancy",
     "fencing",  // except its namespace
     "adapters", // where adapters_extend says nothing else
 };
@@ -209,6 +210,10 @@ static struct error *read_config(struct reload *reload, struct problems *problem
         options.patient = false;
         struct adapter_reports reports = {problems, &good->refused, &good->later};
         error = adapters_extend(former, &options, &reports, &good->adapters);
+        if (!error && are_none(problems))
+            dependencies_check(config, good->adapters ? good->adapters : former, problems);
+        if (!are_none(problems))
+            adapters_free_newer(TAKE(good->adapters), former);
     }
     if (!error && are_none(problems))
         good->config = TAKE(config);

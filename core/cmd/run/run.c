@@ -5,6 +5,7 @@
 #include "core/base/log.h"
 #include "core/base/trust.h"
 #include "core/cmd/setup.h"
+#include "core/host/check/dependencies.h"
 #include "core/kube/transport/curl_transport.h"
 #include "core/serve/http/http.h"
 
@@ -39,11 +40,22 @@ static struct error *load_config(struct program *program, const char *path, cons
     return error;
 }
 
+// Without some adapters, nothing is known about the resources that their kinds refer to.
+static struct error *check_dependencies(const struct program *program) {
+    struct problems problems = {0};
+    dependencies_check(program->config, program->adapters, &problems);
+    size_t count = main_print_problems("wharf: ", &problems);
+    problems_free(&problems);
+    return count == 0 ? NULL : error_new(ERROR_INVALID, "%s cannot be used", program->config->path);
+}
+
 static struct error *load_adapters(struct program *program) {
     struct problems problems = {0};
     struct error *error = setup_adapters(program->config, false, &problems, &program->adapters);
     for (size_t i = 0; i < problems.count; i++)
         log_fields(LOG_WARN, "adapter or kind not loaded", {"problem", problems.list[i]});
+    if (!error && problems.count == 0)
+        error = check_dependencies(program);
     problems_free(&problems);
     if (!error && program->adapters->n_kinds == 0)
         error = error_new(ERROR_INVALID, "no adapter provides a kind: there is nothing to do");

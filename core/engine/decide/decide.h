@@ -184,6 +184,9 @@ struct decide_facts {
     const struct placement_view *view;    // NULL: all workers are candidates, with the default policy
     bool *asks;                           // output: a choice between workers was made, so a view matters; may be NULL
     bool own_record;                      // this process wrote the annotations, see status.h
+    bool consent_unknown;                 // of the worker of the placement (tenancy/): whether it may get anything new
+    bool no_consent;                      // it may not
+    bool leaves;                          // nor keep the mirror
     bool adapter_waits;                   // the last call of the adapter has no result yet, see aside.h
     const struct unstarted_facts *unstarted; // NULL: no unstarted mirror, no rejection by a worker
 };

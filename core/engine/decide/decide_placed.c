@@ -187,6 +187,21 @@ static struct action drain(const struct decide_facts *f, const struct mirror_fac
     return copy;
 }
 
+// The namespace in the worker no longer consents, and its mirrors leave, also without another worker. Rule 2: the host
+// deletes the mirror first, as for a drained worker.
+static struct action leave_namespace(const struct decide_facts *f, const struct mirror_facts *m) {
+    struct action copy = with_mirror(f, m);
+    if (m->finished || m->busy || m->being_deleted || m->unsure || f->busy || !f->placing || !f->management_connected)
+        return copy;
+    if (decide_request_at_ns(m) <= f->now_ns)
+        return action_on_mirror(ACTION_DELETE, m, "the namespace in the worker no longer consents");
+    if (copy.type != ACTION_NONE && copy.type != ACTION_WAIT)
+        return copy;
+    copy.at_ns = clock_earlier(copy.type == ACTION_WAIT ? copy.at_ns : CLOCK_NEVER, decide_request_at_ns(m));
+    copy.type = ACTION_WAIT;
+    return copy;
+}
+
 struct action decide_final_status(const struct decide_facts *f) {
     if (f->busy)
         return action_in_flight("a write to the workload is in flight");
@@ -290,7 +305,8 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
     if (w->suspended)
         return decide_queued(f, decide_status(f, "suspended"));
     if (w->gone_attempt == w->attempt)
-        return placement_move(f, w->drained_attempt == w->attempt ? "the worker is drained"
+        return placement_move(f, w->drained_attempt == w->attempt && f->no_consent ? "the namespace there has no consent"
+                                 : w->drained_attempt == w->attempt ? "the worker is drained"
                                  : is_withdrawn(f)                ? "the mirror did not start in time"
                                                                   : "the mirror was deleted");
     if (m && m->excluded_until_ns > f->now_ns)
@@ -317,11 +333,11 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
         return ask;
     enum namespaces_verdict verdict = namespaces_judge(f->namespaces, &f->namespace_);
     enum namespaces_verdict there = namespaces_judge(f->workers[w->cluster].namespaces, &f->namespace_);
-    if (verdict == NAMESPACES_UNDECIDED || there == NAMESPACES_UNDECIDED)
+    if (verdict == NAMESPACES_UNDECIDED || there == NAMESPACES_UNDECIDED || f->consent_unknown)
         return action_blocked(WAITING_STARTUP_GRACE, 0);
     if (verdict == NAMESPACES_DENIED)
         return action_blocked(WAITING_NAMESPACE, 0);
-    if (there == NAMESPACES_DENIED)
+    if (there == NAMESPACES_DENIED || f->no_consent)
         return leave_worker(f, m, CLOCK_NEVER);
     struct action create = {.type = ACTION_CREATE, .cluster = w->cluster, .attempt = w->attempt, .why = "placed"};
     return f->own_record ? create : create_unproven(f, m, create);
@@ -353,6 +369,8 @@ struct action decide_for_placed(const struct decide_facts *f, size_t stale_pendi
                                       worker->refused ? WAITING_IDENTITY : WAITING_WORKER);
     if (worker->frozen)
         return frozen(f, current);
+    if (current && f->leaves)
+        return leave_namespace(f, current);
     if (current)
         return worker->moves ? drain(f, current) : wait_for_start(f, current, with_mirror(f, current));
     return without_mirror(f, decide_mirror_in(f, w->cluster), stale_pending);

@@ -10,6 +10,7 @@
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
 #include "core/engine/status/status.h"
+#include "core/engine/tenancy/tenancy.h"
 #include "core/engine/unstarted/unstarted.h"
 
 #define CHANGED_MAX 3 // tries to delete a finished mirror as it was seen
@@ -255,6 +256,8 @@ static void report_deletion(struct engine *engine, struct entry *entry, const st
                      "two mirrors exist: the host deletes that of attempt %u in cluster %s and keeps that of attempt "
                      "%u in cluster %s",
                      mirror->facts.attempt, cluster, w->attempt, engine->clusters[w->cluster].name);
+    else if (tenancy_is_withdrawn(engine, entry) && is_drained(entry, mirror))
+        report_mirror(engine, LOG_INFO, entry, mirror, "deleting the mirror of attempt %u: no consent", w->attempt);
     else if (is_drained(entry, mirror))
         report_event(engine, entry, false, "Drained", "DeleteMirror",
                      "cluster %s is drained: the host deletes the mirror of attempt %u there, and %s", cluster,

@@ -20,6 +20,7 @@
 #define MARK_RELEASE "wharf.dev/release"  // annotation of a mirror, "true": an operator releases the mirror
 #define MARK_FINALIZER "wharf.dev/status" // finalizer of a mirror: the final status is not written yet
 #define MARK_FENCED "wharf.dev/fenced"    // annotation of a mirror: when the worker's guard suspended the mirror
+#define MARK_TENANT "wharf.dev/tenant"    // annotation of a worker's namespace: the uid of that of the tenant
 #define MARK_SEAL "wharf.dev/seal"        // annotation of a mirror: a host with the key wrote the other marks
 #define MIRROR_ATTEMPT_MAX INT32_MAX
 

@@ -27,7 +27,8 @@ enum worker_obstacle {
     OBSTACLE_TRIED,      // the mirror did not start there in time
     OBSTACLE_UNDECIDED,  // the rule needs the labels of the namespace, and the host has none
     OBSTACLE_FENCED,     // the guard would stop new mirrors
-    OBSTACLE_CREDENTIALS // the worker rejects the credentials
+    OBSTACLE_CREDENTIALS, // the worker rejects the credentials
+    OBSTACLE_TENANT       // no consent of the namespace there, or no impersonation
 };
 
 struct placement_option { // one worker

@@ -4,6 +4,7 @@
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/placement/placing.h"
 #include "core/engine/shard/shard.h"
+#include "core/engine/tenancy/tenancy.h"
 
 #include <stdio.h>
 
@@ -134,7 +135,7 @@ void placement_worker_refresh(const struct engine *engine, size_t cluster, size_
 
 bool placement_is_limited(const struct engine *engine, const struct entry *entry) {
     return entry->workload->placement.has_placement_annotations || capacity_is_used(engine) ||
-           engine->placement.workers_are_limited || engine->placement.rules->limited || scoring_is_used(engine, entry);
+           engine->placement.workers_are_limited || engine->settings.tenancy.impersonate || engine->placement.rules->limited || scoring_is_used(engine, entry);
 }
 
 static void exclude_all(struct placement_view *view, enum worker_obstacle obstacle) {
@@ -213,6 +214,14 @@ static void exclude_full(const struct engine *engine, const struct entry *entry,
     }
 }
 
+static void exclude_without_consent(const struct engine *engine, const struct entry *entry,
+                                    struct placement_view *view) {
+    int64_t until_ns = CLOCK_NEVER;
+    for (size_t c = 1; engine->settings.tenancy.impersonate && c < view->n_clusters; c++)
+        if (!cluster_is_vacant(engine, c) && !tenancy_permits(engine, entry, c, &until_ns))
+            placement_exclude(view, c, OBSTACLE_TENANT, until_ns);
+}
+
 static void exclude_without_capacity(struct engine *engine, struct entry *entry, struct placement_view *view) {
     uint32_t shard = shard_of(engine, entry);
     for (size_t c = 1; capacity_is_used(engine) && c < view->n_clusters; c++) {
@@ -258,6 +267,7 @@ bool placement_view_make(struct engine *engine, struct entry *entry, struct plac
     if (entry->workload->placement.has_placement_annotations)
         read_annotations(engine, entry, out);
     exclude_unmatched(engine, workers, out);
+    exclude_without_consent(engine, entry, out);
     exclude_full(engine, entry, out);
     exclude_without_capacity(engine, entry, out);
     return true;

@@ -6,6 +6,7 @@
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/placement/placing.h"
 #include "core/engine/shard/shard.h"
+#include "core/engine/tenancy/tenancy.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -63,6 +64,7 @@ static const char *brief_of(const char *reason) {
         {"QuotaExceeded", "quota exceeded"},
         {"NamespaceNotFound", "namespace missing"},
         {"Forbidden", "forbidden"},
+        {"NotTenant", "host may not act as the tenant"},
         {"NamespaceTerminating", "namespace is being deleted"},
         {"KindNotFound", "kind not served"},
         {"Invalid", "invalid there"},
@@ -162,6 +164,12 @@ static void fill_full(const struct engine *engine, const struct entry *entry, si
              engine->kinds[kind]->plural_group);
 }
 
+static void fill_tenant(const struct engine *engine, const struct entry *entry, size_t cluster,
+                        struct worker_reason *out) {
+    tenancy_explain(engine, entry, cluster, out->brief, out->text);
+    out->obstacle = OBSTACLE_TENANT;
+}
+
 // The obstacle that the view has.
 static void find_in_view(const struct engine *engine, const struct entry *entry, const struct placement_view *view,
                          size_t cluster, struct worker_reason *out) {
@@ -172,6 +180,8 @@ static void find_in_view(const struct engine *engine, const struct entry *entry,
         fill(out, OBSTACLE_PINNED, "not among its cluster-names", "is not in annotation " MARK_CLUSTER_NAMES);
     else if (option->obstacle == OBSTACLE_FULL)
         fill_full(engine, entry, cluster, out);
+    else if (option->obstacle == OBSTACLE_TENANT)
+        fill_tenant(engine, entry, cluster, out);
     else if (option->obstacle == OBSTACLE_UNDECIDED)
         fill(out, OBSTACLE_UNDECIDED, "not decided yet",
              "is not decided on: a rule of placement selects by the labels of the namespace, which are unknown");

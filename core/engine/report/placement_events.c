@@ -119,7 +119,7 @@ static void write_cause(const struct engine *engine, const struct entry *entry, 
         write_duration(engine->now.mono_ns - engine->workers[entry->kind][cluster].lost_since_ns, lost);
         snprintf(out, 256, "%s unreachable for %s", name, lost);
     } else if (w->drained_attempt && w->drained_attempt == w->attempt)
-        snprintf(out, 256, "%s is drained", name);
+        snprintf(out, 256, engine->workers[entry->kind][cluster].moves ? "%s is drained" : "%s has no consent", name);
     else if (unstarted && unstarted->withdrawn_attempt == w->attempt)
         snprintf(out, 256, "the mirror did not start in %s", name);
     else if (w->gone_attempt == w->attempt)

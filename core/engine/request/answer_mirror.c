@@ -131,6 +131,9 @@ static void not_created(struct engine *engine, struct entry *entry, struct mirro
             mirror->facts.not_before_ns = again_ns;
     } else if (response->reason == REASON_NAMESPACE_NOT_FOUND && engine->settings.create_namespaces) {
         create_namespace(engine, entry, mirror);
+    } else if (response->reason == REASON_NOT_TENANT) { // of the worker, see tenancy/
+        if (mirror->facts.cluster == entry->workload->facts.cluster)
+            attempt_history_failed(engine, entry, OUTCOME_REJECTED, reason_text(response->reason), response->message);
     } else if (reason_is_permanent(response->reason)) {
         exclude(engine, entry, mirror, reason_text(response->reason), "%s", response->message);
     } else {

@@ -7,6 +7,7 @@
 #include "core/engine/report/report.h"
 #include "core/engine/shard/shard.h"
 #include "core/engine/status/status.h"
+#include "core/engine/tenancy/tenancy.h"
 
 static const enum verb verbs[] = {
     [REQUEST_PLACE] = VERB_MERGE_PATCH,   [REQUEST_CREATE] = VERB_CREATE,    [REQUEST_UPDATE] = VERB_MERGE_PATCH,
@@ -45,14 +46,16 @@ static bool fill_command(struct command *command, const struct engine *engine, c
     char *at = command->memory = malloc(size);
     if (!at)
         return false;
+    const char *own_space = update_string(&at, in, strlen(in));
     command->request = (struct request){
         .verb = whole ? VERB_MERGE_PATCH : verbs[request->type],
         .resource = {.group = update_string(&at, group, strlen(group)),
                      .version = update_string(&at, version, strlen(version)),
                      .plural = update_string(&at, plural, strlen(plural)),
                      .cluster_scoped = *in == '\0'},
-        .namespace_ = update_string(&at, in, strlen(in)),
+        .namespace_ = own_space,
         .name = update_string(&at, name, strlen(name)),
+        .tenant = tenancy_of(engine, request->cluster, own_space, verbs[request->type]),
         .body = request->body ? update_string(&at, request->body, request->body_len) : NULL,
         .body_len = request->body_len,
         .metadata = request->type == REQUEST_WRITER && request->source == WRITER_OWNED,

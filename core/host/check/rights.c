@@ -3,7 +3,9 @@
 
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/config/dependencies.h"
 #include "core/engine/kueue/kueue.h"
+#include "core/host/check/rights_internal.h"
 
 #define RESOURCE_LIST_MAX 65536
 
@@ -24,7 +26,10 @@ enum {
     PODS_OF_EVENTS = 1 << 12, // pod Events, and neither logs nor exec
     FENCING = 1 << 13,
     ELECTION = 1 << 14,
-    ORIGIN = 1 << 15
+    ORIGIN = 1 << 15,
+    DEPENDENCIES = 1 << 16,
+    WATCHES_ALL = 1 << 17, // dependencies.watch
+    WATCHES_NAMES = 1 << 18
 };
 
 enum subject {
@@ -32,8 +37,10 @@ enum subject {
     KINDS,
     KINDS_AND_STATUS,
     OWNERS,
-    OWNED
-}; // of a rule: its own resources, or the resources of the enabled kinds
+    OWNED,
+    REFERRED, // dependencies.copy and dependencies.check
+    COPIED    // dependencies.copy
+};            // of a rule: its own resources, those of the enabled kinds, or those of the configuration
 enum named { ANY, KUBE_SYSTEM, SEAL_SECRET, WORKERS_MAP, ACCOUNT };
 
 struct rule {
@@ -45,12 +52,6 @@ struct rule {
     enum subject subject;
     const char *checked; // the verbs that `wharf check` asks for; NULL: none
     unsigned check_when; // as `when`, in addition
-};
-
-struct rights_table { // under construction
-    struct rights *rights;
-    const struct rights_wanted *wanted;
-    bool no_memory;
 };
 
 #define CORE ""
@@ -72,6 +73,11 @@ static const struct rule rules[] = {
     {MANAGEMENT, 0, RIGHT_WORK, OF_KINDS, "list",
      "Objects that a controller here makes for delegated workloads (ownedObjects).", ANY, OWNED, "list", 0},
     {WORKER, 0, RIGHT_WORK, OF_KINDS, "create, patch, delete", "The mirrors.", ANY, KINDS, "create, patch, delete", 0},
+    {MANAGEMENT | WORKER, DEPENDENCIES, RIGHT_CLUSTER, OF_KINDS, "get, list, watch",
+     "Objects that workloads refer to (dependencies).", ANY, REFERRED, "get, list, watch", WATCHES_ALL},
+    {WORKER, DEPENDENCIES, RIGHT_WORK, OF_KINDS, "create, patch, delete", "Copies of such objects.", ANY, COPIED,
+     "create, patch, delete", WATCHES_ALL},
+    {WORKER, DEPENDENCIES, RIGHT_WORK, OF_KINDS, NULL, NULL, ANY, COPIED, "create", WATCHES_NAMES},
     {RIGHTS_OF_GUARD, 0, RIGHT_WORK, OF_KINDS, "patch, delete",
      "Mirrors that are suspended or deleted when their host is lost.", ANY, KINDS, UNCHECKED},
     {RIGHTS_OF_VIEWER, 0, RIGHT_CLUSTER, OF_KINDS, "get, list", NULL, ANY, KINDS, UNCHECKED},
@@ -152,26 +158,29 @@ struct rights_features rights_features_of(const struct config *config) {
     return (struct rights_features){.pod_events = config->pod_events != POD_EVENTS_NONE,
                                     .capacity = config_wants_any_capacity(config),
                                     .create_namespaces = config->engine.create_namespaces,
-                                    .fencing = config->engine.fencing.enabled};
+                                    .fencing = config->engine.fencing.enabled,
+                                    .dependencies = config->engine.dependencies};
 }
 
 void rights_free(struct rights *rights) {
-    for (size_t i = 0; i < rights->count; i++)
+    for (size_t i = 0; i < rights->count; i++) {
         free(rights->list[i].resources);
+        free(rights->list[i].names);
+    }
     free(rights->list);
     *rights = (struct rights){0};
 }
 
-static void add_right(struct rights_table *table, const struct right *right, const char *resources) {
+void rights_add(struct rights_table *table, const struct right *right, const char *resources) {
     struct right *added = array_next(&table->rights->list, table->rights->count, sizeof(*added));
-    char *copy = strdup(resources);
-    if (!added || !copy) {
-        free(copy);
+    if (!added) {
         table->no_memory = true;
         return;
     }
     *added = *right;
-    added->resources = copy;
+    added->resources = strdup(resources);
+    added->names = right->names ? strdup(right->names) : NULL;
+    table->no_memory |= !added->resources || (right->names && !added->names);
     table->rights->count++;
 }
 
@@ -202,7 +211,7 @@ static void add_group(struct rights_table *table, const char *group, struct righ
     if (names.failed)
         table->no_memory = true;
     else
-        add_right(table, &right, names.data);
+        rights_add(table, &right, names.data);
 }
 
 // A right for each API group of the kinds.
@@ -254,7 +263,7 @@ static void add_owners(struct rights_table *table, const char *verbs) {
     for (size_t i = 0; i < N_BETWEEN; i++) {
         if (!is_needed(table->wanted, i))
             continue;
-        add_right(
+        rights_add(
             table,
             &(struct right){.scope = RIGHT_CLUSTER, .comment = comment, .group = between[i].group, .verbs = verbs},
             between[i].resource);
@@ -272,7 +281,7 @@ static void add_owned(struct rights_table *table, struct right right) {
                     text_equal(wanted->kinds[k]->owned.group, owned->group);
         right.group = owned->group;
         if (!known)
-            add_right(table, &right, owned->plural);
+            rights_add(table, &right, owned->plural);
     }
 }
 
@@ -294,7 +303,9 @@ static unsigned conditions_of(const struct rights_wanted *wanted) {
            (features->create_namespaces ? CREATES : 0) | (features->pod_events ? POD_EVENTS : 0) |
            (features->capacity ? CAPACITY : 0) | (wanted->logs ? LOGS : 0) | (wanted->exec ? EXEC : 0) |
            (called ? LOGS_OR_EXEC : 0) | (features->pod_events && !called ? PODS_OF_EVENTS : 0) |
-           (features->fencing ? FENCING : 0) | (wanted->election ? ELECTION : 0) | (wanted->origin ? ORIGIN : 0);
+           (dependency_options_any(&features->dependencies) ? DEPENDENCIES : 0) |
+           (features->dependencies.by_name ? WATCHES_NAMES : WATCHES_ALL) | (features->fencing ? FENCING : 0) |
+           (wanted->election ? ELECTION : 0) | (wanted->origin ? ORIGIN : 0);
 }
 
 static void add_rule(struct rights_table *table, const struct rule *rule, const char *verbs) {
@@ -307,13 +318,15 @@ static void add_rule(struct rights_table *table, const struct rule *rule, const 
                                 .comment = rule->comment,
                                 .group = rule->group,
                                 .verbs = verbs,
-                                .name = names[rule->name]};
-    if (rule->subject == OWNERS)
+                                .names = (char *)names[rule->name]}; // rights_add copies it
+    if (rule->subject == REFERRED || rule->subject == COPIED)
+        rights_add_dependencies(table, &right, rule->subject == COPIED);
+    else if (rule->subject == OWNERS)
         add_owners(table, verbs);
     else if (rule->subject == OWNED)
         add_owned(table, right);
     else if (rule->subject == FIXED)
-        add_right(table, &right, rule->resources);
+        rights_add(table, &right, rule->resources);
     else
         add_kinds(table, right, rule->subject == KINDS_AND_STATUS);
 }
@@ -329,7 +342,7 @@ struct error *rights_copy(const struct rights *from, struct rights *to) {
     *to = (struct rights){0};
     struct rights_table table = {.rights = to};
     for (size_t i = 0; i < from->count; i++)
-        add_right(&table, &from->list[i], from->list[i].resources);
+        rights_add(&table, &from->list[i], from->list[i].resources);
     return finish_table(&table);
 }
 
@@ -347,17 +360,40 @@ struct error *rights_make(enum rights_role role, const struct rights_wanted *wan
     return finish_table(&table);
 }
 
+// The next of "a, b" from *at on; false at the end.
+static bool next_word(const char **at, char **word) {
+    *word = NULL;
+    if (**at == '\0')
+        return false;
+    size_t len = strcspn(*at, ",");
+    *word = strndup(*at, len);
+    *at += len;
+    *at += strspn(*at, ", ");
+    return true;
+}
+
+static struct error *each_name(const struct right *right, struct access_review question, right_visit visit, void *ctx) {
+    if (!right->names)
+        return visit(ctx, &question);
+    char *name;
+    struct error *error = NULL;
+    for (const char *names = right->names; !error && next_word(&names, &name); free(name)) {
+        question.name = name;
+        error = name ? visit(ctx, &question) : error_no_memory();
+    }
+    return error;
+}
+
 struct error *right_each(const struct right *right, const char *namespace_, right_visit visit, void *ctx) {
     struct error *error = NULL;
-    for (const char *at = right->resources; *at && !error; at += strcspn(at, ","), at += strspn(at, ", ")) {
-        AUTO_TEXT resource = strndup(at, strcspn(at, ","));
+    char *resource, *verb;
+    for (const char *resources = right->resources; !error && next_word(&resources, &resource); free(resource)) {
         char *slash = resource ? strchr(resource, '/') : NULL;
         if (slash)
             *slash++ = '\0';
-        for (const char *word = right->verbs; *word && !error; word += strcspn(word, ","), word += strspn(word, ", ")) {
-            AUTO_TEXT verb = strndup(word, strcspn(word, ","));
-            const struct access_review question = {right->group, resource, slash, verb, right->name, namespace_};
-            error = resource && verb ? visit(ctx, &question) : error_no_memory();
+        for (const char *verbs = right->verbs; !error && next_word(&verbs, &verb); free(verb)) {
+            const struct access_review question = {right->group, resource, slash, verb, NULL, namespace_};
+            error = resource && verb ? each_name(right, question, visit, ctx) : error_no_memory();
         }
     }
     return error;

@@ -26,18 +26,19 @@ struct right {
     const char *group;   // "" for core
     char *resources;     // "jobs, cronjobs", "jobs/status"; owned
     const char *verbs;   // "get, list"
-    const char *name;    // of the only object; NULL: all
+    char *names;         // "a, b", of the only objects; NULL: all; owned
 };
 
 const char *right_scope_name(enum right_scope scope); // "cluster"
 bool right_scope_read(const char *name, enum right_scope *out);
 
-// Features of the configuration that need rights in workers beyond those of the kinds.
+// Features of the configuration that need rights beyond those of the kinds.
 struct rights_features {
-    bool pod_events;        // reports Events of pods
-    bool capacity;          // tracks free capacity of nodes
-    bool create_namespaces; // missing ones are made
-    bool fencing;           // the Leases of the guard
+    bool pod_events;                        // reports Events of pods
+    bool capacity;                          // tracks free capacity of nodes
+    bool create_namespaces;                 // missing ones are made
+    bool fencing;                           // the Leases of the guard
+    struct dependency_options dependencies; // the texts are those of the configuration
 };
 struct rights_features rights_features_of(const struct config *config);
 
@@ -57,6 +58,8 @@ struct rights_wanted {
     struct rights_features features; // worker
     const char *seal_name;           // of the Secret
     const char *account;             // the host's ServiceAccount
+    const char *objects;             // "secrets/a,configmaps/b": of the resources in this list of dependencies only
+                                     // these objects; NULL: no limit
 };
 
 struct rights {
@@ -72,9 +75,9 @@ enum rights_role {
 };
 struct error *rights_make(enum rights_role role, const struct rights_wanted *wanted, struct rights *out);
 
-// Calls `visit` for each verb on each resource of the right, until the first error.
+// Calls `visit` for each verb on each resource (and object) of the right, until the first error.
 typedef struct error *(*right_visit)(void *ctx, const struct access_review *question);
 struct error *right_each(const struct right *right, const char *namespace_, right_visit visit, void *ctx);
 
-struct error *rights_copy(const struct rights *from, struct rights *to); // shares all texts but the resources
+struct error *rights_copy(const struct rights *from, struct rights *to); // shares the texts that are not owned
 void rights_free(struct rights *rights); // also for __attribute__((cleanup)); zeroed is fine

@@ -4,6 +4,7 @@
 #include "core/base/memory.h"
 #include "core/base/selector.h"
 #include "core/base/text.h"
+#include "core/config/namespace_map.h"
 #include "core/json/json.h"
 #include "core/json/yaml.h"
 #include "core/kube/object/object.h"
@@ -47,17 +48,34 @@ static struct error *read_max_active(const char *text, struct worker_spec *out) 
     return NULL;
 }
 
-enum { WEIGHT, ORDER, MAX_ACTIVE, PLACEMENTS };
+enum { WEIGHT, ORDER, MAX_ACTIVE, NAMESPACE_MAP, PLACEMENTS };
 static const struct {
     const char *annotation, *key; // of a Secret or ClusterProfile, and in the extension of a kubeconfig
 } placements[PLACEMENTS] = {[WEIGHT] = {"wharf.dev/weight", "weight"},
                             [ORDER] = {"wharf.dev/order", "order"},
-                            [MAX_ACTIVE] = {"wharf.dev/max-active", "maxActive"}};
+                            [MAX_ACTIVE] = {"wharf.dev/max-active", "maxActive"},
+                            [NAMESPACE_MAP] = {"wharf.dev/namespace-map", "namespaceMap"}};
+
+// "team-*={origin}-{namespace},a=b": the rules of namespaces.map.
+static struct error *read_namespace_map(const char *text, struct worker_spec *out) {
+    AUTO_BUFFER(problem, KINDS_MAX);
+    AUTO_TEXT map = strdup(text);
+    if (!map)
+        return error_no_memory();
+    for (char *at = map; *at; at++)
+        *at = *at == ',' ? '\n' : *at;
+    if (namespace_map_problem(map, NULL, false, &problem) || namespace_map_collision(map, "x", &problem))
+        return error_new(ERROR_INVALID, "%s", problem.data ? problem.data : "too long");
+    out->settings.namespace_map = *map ? TAKE(map) : NULL;
+    return NULL;
+}
 
 static struct error *set_placement(struct worker_spec *out, size_t which, const char *text) {
     int64_t number = 0;
     if (which == MAX_ACTIVE)
         return read_max_active(text, out);
+    if (which == NAMESPACE_MAP)
+        return read_namespace_map(text, out);
     TRY(read_number(text, &number));
     *(which == WEIGHT ? &out->settings.weight : &out->settings.order) = (uint32_t)number;
     return NULL;
@@ -93,7 +111,8 @@ static struct error *read_member(const struct json *member, struct worker_spec *
     for (size_t i = 0; i < PLACEMENTS; i++)
         if (strcmp(key, placements[i].key) == 0)
             return error_wrap(set_placement(out, i, text), "%s", key);
-    return error_new(ERROR_INVALID, "%.40s: found an unknown key, expected labels, weight, order or maxActive", key);
+    return error_new(ERROR_INVALID,
+                     "%.40s: found an unknown key, expected labels, weight, order, maxActive or namespaceMap", key);
 }
 
 struct error *worker_placement_of_kubeconfig(const char *text, size_t len, struct worker_spec *out) {

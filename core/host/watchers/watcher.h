@@ -24,6 +24,7 @@ struct cluster_io_settings {
     enum pod_events_level pod_events; // of a worker
     bool capacity;                    // of a worker: track free capacity
     bool namespaces;                  // of the management cluster: watch the namespaces' labels
+    bool tenants;                     // watch namespaces for their uids, and in workers for their consent
     struct fencing_settings fencing;
 };
 
@@ -157,8 +158,8 @@ struct watcher {
 };
 
 extern const struct watcher capacity_watcher, pod_events_watcher, field_check_watcher, kueue_watcher,
-    worker_namespaces_watcher, namespaces_watcher, guard_lease_watcher, denied_rights_watcher;
-#define WATCHERS 8
+    worker_namespaces_watcher, namespaces_watcher, guard_lease_watcher, denied_rights_watcher, tenants_watcher;
+#define WATCHERS 9
 
 // The watchers that run, in the order of the table.
 struct watcher_set {        // zero-initialised

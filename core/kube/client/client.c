@@ -37,6 +37,7 @@ struct queued_request {
     uint64_t id, exchange;  // exchange 0: waits to be sent
     struct request request; // without its texts
     char *path, *body;
+    char *tenant; // or NULL
     bool resent;
     bool unknown; // may have taken effect
     response_handler handler;
@@ -59,6 +60,7 @@ static void queued_free(struct queued_request *queued) {
     request_log_free(&queued->log);
     free(queued->path);
     free(queued->body);
+    free(queued->tenant);
     free(queued);
 }
 
@@ -170,7 +172,10 @@ static struct error *queued_fill(struct queued_request *queued, const struct req
     TRY(request_path(request, &path));
     queued->path = buffer_take(&path, NULL);
     queued->body = request->body ? malloc(request->body_len + 1) : NULL;
-    if (!queued->path || (request->body && !queued->body))
+    if (request->tenant && !text_is_dns_label(request->tenant)) // anything else would change the headers
+        return error_new(ERROR_INVALID, "tenant \"%s\" is not the name of a namespace", request->tenant);
+    queued->tenant = request->tenant ? strdup(request->tenant) : NULL;
+    if (!queued->path || (request->body && !queued->body) || (request->tenant && !queued->tenant))
         return error_no_memory();
     if (request->body)
         memcpy(queued->body, request->body, request->body_len);
@@ -270,6 +275,7 @@ static uint64_t submit(struct queued_request *queued) {
                                    .path = queued->path,
                                    .content_type = queued->body ? verbs[verb].content_type : NULL,
                                    .accept = queued->request.metadata ? ACCEPT_METADATA_LIST : "application/json",
+                                   .tenant = queued->tenant,
                                    .body = queued->body,
                                    .body_len = queued->body ? queued->request.body_len : 0,
                                    .max_body = budget_or_default(options->budget)->max_answer,

@@ -22,6 +22,7 @@ static const struct {
     [REASON_FORBIDDEN] = {"Forbidden", true},
     [REASON_QUOTA] = {"QuotaExceeded", true},
     [REASON_NAMESPACE_TERMINATING] = {"NamespaceTerminating", true},
+    [REASON_NOT_TENANT] = {"NotTenant", true},
     [REASON_NOT_FOUND] = {"NotFound", false},
     [REASON_NAMESPACE_NOT_FOUND] = {"NamespaceNotFound", true},
     [REASON_KIND_NOT_FOUND] = {"KindNotFound", true},
@@ -140,7 +141,11 @@ static enum reason not_found_reason(const struct json *status, enum verb verb) {
     return name[0] != '\0' ? REASON_NOT_FOUND : REASON_KIND_NOT_FOUND;
 }
 
+// Since 1.36 an API server tries several rights to impersonate, and names the first denied one or the last granted one
+// (apiserver's endpoints/filters/impersonation): "cannot impersonate resource", "cannot impersonate-on:user-info:create".
 static enum reason forbidden_reason(const struct json *status, const char *message) {
+    if (strstr(message, "\" cannot impersonate"))
+        return REASON_NOT_TENANT;
     if (has_cause(status, "NamespaceTerminating", "is being terminated") ||
         strstr(message, "because it is being terminated"))
         return REASON_NAMESPACE_TERMINATING;

@@ -33,6 +33,7 @@ enum reason {
     REASON_FORBIDDEN,             // 403: RBAC, admission
     REASON_QUOTA,                 // 403 with "exceeded quota"
     REASON_NAMESPACE_TERMINATING, // 403 with that cause
+    REASON_NOT_TENANT,            // 403: the host may not impersonate the tenant
     REASON_NOT_FOUND,             // 404 of the object
     REASON_NAMESPACE_NOT_FOUND,   // 404 of the namespace (create)
     REASON_KIND_NOT_FOUND,        // 404 of the resource

@@ -33,6 +33,7 @@ struct exchange {
     struct curl_slist *headers;
     struct timer stall;
     int64_t last_byte_ns;
+    bool has_tenant;
     bool sent;      // the request may have been sent
     bool headed;    // the headers of the response are complete
     bool too_large; // the body was over max_body, or all bodies over the budget

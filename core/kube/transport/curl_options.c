@@ -197,6 +197,13 @@ static bool add_line(struct curl_slist **list, const char *line) {
     return empty && add_header(list, *empty ? empty : line);
 }
 
+static bool add_tenant(struct exchange *exchange, const char *tenant) {
+    exchange->has_tenant = true;
+    AUTO_TEXT user = text_is_dns_label(tenant) ? text_format(TENANT_USER_PREFIX "%s", tenant) : NULL;
+    return user && add_named_header(&exchange->headers, "Impersonate-User", user) &&
+           add_named_header(&exchange->headers, "Impersonate-Group", TENANT_GROUP);
+}
+
 // libcurl copies the texts. Without a Content-Type, and for Expect, an empty header replaces libcurl's own.
 bool options_of_request(struct exchange *exchange, const struct http_request *request) {
     CURL *easy = exchange->easy;
@@ -213,7 +220,7 @@ bool options_of_request(struct exchange *exchange, const struct http_request *re
            SET(easy, CURLOPT_CUSTOMREQUEST, get ? NULL : http_method_name(request->method)) &&
            add_named_header(list, "Accept", request->accept ? request->accept : "application/json") &&
            add_named_header(list, "Content-Type", request->content_type ? request->content_type : "") &&
-           add_header(list, "Expect:");
+           add_header(list, "Expect:") && (!request->tenant || add_tenant(exchange, request->tenant));
 }
 
 bool options_of_credentials(struct exchange *exchange) {
@@ -224,7 +231,8 @@ bool options_of_credentials(struct exchange *exchange) {
     bool ok = true;
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
         ok = ok && (!own[i] || add_header(list, own[i]));
-    char *const *impersonation = credentials->endpoint->impersonation;
+    // An API server takes one user from a request: the tenant replaces the user of the kubeconfig.
+    char *const *impersonation = exchange->has_tenant ? NULL : credentials->endpoint->impersonation;
     for (; ok && impersonation && *impersonation; impersonation++)
         ok = add_line(list, *impersonation);
     exchange->generation = credentials->exec.generation;

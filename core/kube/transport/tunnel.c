@@ -121,8 +121,8 @@ static struct error *connect_to(struct curl_transport *transport, struct tunnel 
                      tunnel->detail[0] ? tunnel->detail : curl_easy_strerror(code));
 }
 
-static struct error *put_head(const struct curl_transport *transport, const char *path, const char *headers,
-                              struct buffer *out) {
+static struct error *put_head(const struct curl_transport *transport, const char *path, const char *tenant,
+                              const char *headers, struct buffer *out) {
     const struct credentials *credentials = &transport->credentials;
     AUTO_TEXT authority = server_url_authority(&transport->url, transport->url.has_port);
     if (!authority)
@@ -131,7 +131,9 @@ static struct error *put_head(const struct curl_transport *transport, const char
                   transport->user_agent);
     if (credentials->authorization)
         buffer_printf(out, "%s\r\n", credentials->authorization);
-    for (char *const *line = credentials->endpoint->impersonation; line && *line; line++)
+    if (tenant)
+        buffer_printf(out, "Impersonate-User: " TENANT_USER_PREFIX "%s\r\nImpersonate-Group: " TENANT_GROUP "\r\n", tenant);
+    for (char *const *line = credentials->endpoint->impersonation; !tenant && line && *line; line++)
         buffer_printf(out, "%s\r\n", *line);
     buffer_printf(out, "%s%s%s\r\n", transport->header ? transport->header : "", transport->header ? "\r\n" : "",
                   headers);
@@ -194,8 +196,8 @@ static struct error *read_answer(struct tunnel *tunnel, struct tunnel_answer *an
     return NULL;
 }
 
-struct error *tunnel_open(struct transport *transport, const char *path, const char *headers, const atomic_bool *stop,
-                          struct tunnel **out, struct tunnel_answer *answer) {
+struct error *tunnel_open(struct transport *transport, const char *path, const char *tenant, const char *headers,
+                          const atomic_bool *stop, struct tunnel **out, struct tunnel_answer *answer) {
     struct curl_transport *curl = (struct curl_transport *)transport;
     struct tunnel *tunnel = calloc(1, sizeof *tunnel);
     *answer = (struct tunnel_answer){.body = {.max = BODY_MAX}};
@@ -206,7 +208,7 @@ struct error *tunnel_open(struct transport *transport, const char *path, const c
     AUTO_BUFFER(head, HEAD_MAX);
     struct error *error = connect_to(curl, tunnel);
     if (!error)
-        error = put_head(curl, path, headers, &head);
+        error = put_head(curl, path, tenant, headers, &head);
     int64_t until_ns = clock_now().mono_ns + ANSWER_NS;
     if (!error && !send_all(tunnel, &head, until_ns))
         error = error_new(ERROR_IO, "the connection to %s broke", curl->base_url);

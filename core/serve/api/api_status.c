@@ -228,7 +228,7 @@ static void put_right(const struct right *right, struct writer *out) {
     api_put(out, "scope=%s group=%s", right_scope_name(right->scope), right->group);
     put_words("resources", right->resources, out);
     put_words("verbs", right->verbs, out);
-    writer_string(out, "name", right->name);
+    writer_string(out, "name", right->names);
     writer_end(out, '}');
 }
 
@@ -245,8 +245,9 @@ struct error *api_rights(struct api_call *call) {
                                    .exec = text_equal(api_parameter(call, "exec"), "true"),
                                    .features = snapshot.features,
                                    .account = account ? account : RIGHTS_ACCOUNT};
+    struct error *error = rights_make(RIGHTS_OF_WORKER, &wanted, &rights);
     source->free_snapshot(&snapshot);
-    TRY(rights_make(RIGHTS_OF_WORKER, &wanted, &rights));
+    TRY(error);
     writer_array(&call->out, "items");
     for (size_t i = 0; i < rights.count; i++)
         put_right(&rights.list[i], &call->out);

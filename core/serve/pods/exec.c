@@ -227,7 +227,7 @@ static struct error *connect_worker(struct exec_session *session, struct tunnel_
     if (!headers)
         return error_no_memory();
     log_session(session, pod, container);
-    struct error *error = tunnel_open(session->target.worker.connection.transport, path.data, headers,
+    struct error *error = tunnel_open(session->target.worker.connection.transport, path.data, NULL, headers,
                                       session->target.stop, &session->tunnel, answer);
     if (!error && !session->tunnel)
         error = refusal(session, answer);

@@ -2,6 +2,7 @@
 // Options that change while the engine runs.
 
 #include "core/engine/engine.h"
+#include "core/engine/engine_internal.h"
 #include "event_play.h"
 
 #define HOST "wharf.dev/host"
@@ -114,12 +115,33 @@ static void more_orphans_that_are_kept_have_the_ignored_ones_listed(void **state
     play_end(&play);
 }
 
+// The configuration that they came from may end first.
+static void the_engine_has_lists_of_dependencies_of_its_own(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play, 0, 0);
+    struct engine_settings settings = play.options.settings;
+    for (int i = 0; i < 2; i++) {
+        AUTO_TEXT copy = text_format("configmaps,r%d", i);
+        AUTO_TEXT expected = strdup(copy);
+        settings.dependencies = (struct dependency_options){.copy = copy, .by_name = i > 0};
+        assert_null(engine_configure(play.engine, &settings));
+        memset(copy, 'x', strlen(copy));
+        const struct dependency_options *used = &play.engine->settings.dependencies;
+        assert_string_equal(used->copy, expected);
+        assert_null(used->check);
+        assert_int_equal(used->by_name, i > 0);
+    }
+    play_end(&play);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(another_rate_limit_applies_to_what_waits),
         cmocka_unit_test(a_worker_keeps_its_own_rate_limit_and_may_get_another),
         cmocka_unit_test(more_orphans_that_are_kept_have_the_ignored_ones_listed),
         cmocka_unit_test(a_shorter_retention_ends_that_of_mirrors_that_wait),
+        cmocka_unit_test(the_engine_has_lists_of_dependencies_of_its_own),
     };
     return cmocka_run_group_tests(tests, play_load, play_unload);
 }

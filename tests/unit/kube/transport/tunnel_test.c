@@ -49,7 +49,7 @@ static int start(void **state) {
 
 static struct error *open_tunnel(struct world *world, const char *path, struct tunnel **out,
                                  struct tunnel_answer *answer) {
-    return tunnel_open(world->transport, path, "Upgrade: x\r\nConnection: Upgrade\r\n", &never, out, answer);
+    return tunnel_open(world->transport, path, NULL, "Upgrade: x\r\nConnection: Upgrade\r\n", &never, out, answer);
 }
 
 static void bytes_pass_after_an_upgrade_also_those_that_came_with_it(void **state) {
@@ -114,7 +114,7 @@ static void a_server_of_another_authority_is_not_trusted(void **state) {
     struct tunnel_answer answer;
     seen[0] = '\0';
     assert_null(curl_transport_new(&endpoint, "test", &transport));
-    struct error *error = tunnel_open(transport, "/up", "", &never, &tunnel, &answer);
+    struct error *error = tunnel_open(transport, "/up", NULL, "", &never, &tunnel, &answer);
     assert_non_null(error);
     assert_non_null(strstr(error->message, "cannot connect to https://127.0.0.1"));
     assert_string_equal(seen, "");
@@ -127,7 +127,7 @@ static void a_stop_ends_the_wait_for_an_answer(void **state) {
     struct world *world = *state;
     struct tunnel *tunnel = NULL;
     struct tunnel_answer answer;
-    struct error *error = tunnel_open(world->transport, "/silent", "", &now, &tunnel, &answer);
+    struct error *error = tunnel_open(world->transport, "/silent", NULL, "", &now, &tunnel, &answer);
     assert_non_null(error);
     assert_null(tunnel);
     error_free(error);

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/adapter/references.h"
+
+#include "core/adapter/pods.h"
+#include "core/adapter/references_built_in.h"
+#include "core/adapter/services/services_memory.h"
+#include "core/base/memory.h"
+#include "core/base/text.h"
+#include "core/json/pointer.h"
+
+#define NAME_LONGEST 253 // apimachinery validation.DNS1123SubdomainMaxLength
+#define POINTER_MAX (SIZE_MAX / 4)
+
+// What goes wrong while references are collected.
+enum trouble { FINE, NO_MEMORY, TOO_MANY };
+
+struct collector {
+    struct references *out;
+    const char *namespace_; // of references without one
+    size_t most;
+    enum trouble trouble;
+};
+
+// One row of a table in one value.
+struct row {
+    struct collector *collector;
+    const wharf_reference *is;
+    const struct json *root; // in which the patterns of the row apply
+    const char *prefix;      // the pointer to `root`
+};
+
+void references_clear(struct references *references) {
+    for (size_t i = 0; i < references->count; i++)
+        free(references->list[i]);
+    free(references->list);
+    *references = (struct references){.list = NULL};
+}
+
+// "tasks.tekton.dev", "configmaps"
+static void write_resource(const wharf_reference *row, char out[REFERENCE_RESOURCE_MAX]) {
+    snprintf(out, REFERENCE_RESOURCE_MAX, "%s%s%s", row->resource, row->group[0] ? "." : "", row->group);
+}
+
+// Whether an object can have this name: a variable cannot, nor anything that means something else in a path. Some kinds
+// have names with colons (ClusterRole, ClusterTrustBundle).
+static bool is_object_name(const char *name) {
+    static const char ends[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+    size_t len = name ? strlen(name) : 0;
+    return len > 0 && len <= NAME_LONGEST && strchr(ends, name[0]) && strchr(ends, name[len - 1]) &&
+           name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-.:")] == '\0';
+}
+
+static bool is_everywhere(const struct reference *reference) {
+    const struct everywhere *one = references_everywhere;
+    while (one->resource &&
+           (strcmp(one->resource, reference->resource) != 0 || strcmp(one->name, reference->name) != 0))
+        one++;
+    return one->resource;
+}
+
+static int compare(const struct reference *a, const struct reference *b) {
+    int order = strcmp(a->resource, b->resource);
+    order = order != 0 ? order : strcmp(a->namespace_, b->namespace_);
+    return order != 0 ? order : strcmp(a->name, b->name);
+}
+
+// The place of the reference in the list; *found: it has one already.
+static size_t place_of(const struct references *references, const struct reference *reference, bool *found) {
+    size_t low = 0, high = references->count;
+    *found = false;
+    while (low < high && !*found) {
+        size_t middle = low + (high - low) / 2;
+        int order = compare(references->list[middle], reference);
+        *found = order == 0;
+        low = order < 0 ? middle + 1 : low;
+        high = order < 0 ? high : middle;
+    }
+    return high;
+}
+
+static bool fails(struct collector *collector, enum trouble trouble) {
+    collector->trouble = trouble;
+    return false;
+}
+
+// Adds a copy, or merges it with the same object's reference of another place.
+static bool add(struct collector *collector, const struct reference *reference) {
+    struct references *out = collector->out;
+    bool found = false;
+    size_t at = place_of(out, reference, &found);
+    if (found) {
+        out->list[at]->optional &= reference->optional;
+        out->list[at]->is_made |= reference->is_made;
+        return true;
+    }
+    if (is_everywhere(reference))
+        return true;
+    if (out->count == collector->most)
+        return fails(collector, TOO_MANY);
+    struct reference *copy = struct_copy_with_texts(reference, sizeof *copy, REFERENCE_TEXTS);
+    if (!copy || !array_next(&out->list, out->count, sizeof(struct reference *))) {
+        free(copy);
+        return fails(collector, NO_MEMORY);
+    }
+    memmove(out->list + at + 1, out->list + at, (out->count++ - at) * sizeof(struct reference *));
+    out->list[at] = copy;
+    return true;
+}
+
+// The value at the place of `pattern` that belongs to the match `found` of the row. False: out of memory.
+static bool paired(const struct row *row, const char *pattern, const char *found, const struct json **out) {
+    AUTO_BUFFER(pointer, POINTER_MAX);
+    *out = NULL;
+    if (!pattern)
+        return true;
+    if (!pointer_pair(pattern, found, &pointer))
+        return fails(row->collector, NO_MEMORY);
+    *out = pointer.data ? pointer_find(row->root, pointer.data) : NULL;
+    return true;
+}
+
+// Whether the row applies, by the kind that is named beside the name.
+static bool is_of_kind(const wharf_reference *row, const struct json *kind) {
+    const char *text = json_string(kind);
+    if (!row->kind_at)
+        return true;
+    return text ? strcmp(text, row->kind) == 0 : !kind && (row->flags & WHARF_REFERENCE_KIND_DEFAULT) != 0;
+}
+
+static bool add_match(void *ctx, const char *found, struct json *value) {
+    const struct row *row = ctx;
+    const char *name = json_string(value);
+    const struct json *kind, *namespace_, *optional;
+    char resource[REFERENCE_RESOURCE_MAX];
+    if (!is_object_name(name))
+        return true;
+    if (!paired(row, row->is->kind_at, found, &kind) || !paired(row, row->is->namespace_, found, &namespace_) ||
+        !paired(row, row->is->optional, found, &optional))
+        return false;
+    const char *elsewhere = json_string_or(namespace_, "");
+    bool cluster = (row->is->flags & WHARF_REFERENCE_CLUSTER_SCOPED) != 0;
+    if (!is_of_kind(row->is, kind) || (!cluster && elsewhere[0] && !text_is_dns_label(elsewhere)))
+        return true;
+    AUTO_TEXT where = text_format("%s%s", row->prefix, found);
+    if (!where)
+        return fails(row->collector, NO_MEMORY);
+    write_resource(row->is, resource);
+    struct reference reference = {
+        .resource = resource,
+        .version = row->is->version,
+        .kind = row->is->kind,
+        .namespace_ = cluster        ? ""
+                      : elsewhere[0] ? elsewhere
+                                     : row->collector->namespace_,
+        .name = name,
+        .where = where,
+        .cluster_scoped = cluster,
+        .optional = (row->is->flags & WHARF_REFERENCE_OPTIONAL) != 0 || json_bool(optional, false),
+        .is_made = (row->is->flags & WHARF_REFERENCE_MADE) != 0,
+    };
+    return add(row->collector, &reference);
+}
+
+// The rows of a table for values of one kind: `of` as in wharf_reference.
+static bool collect(struct collector *collector, const wharf_reference *rows, const char *of, const struct json *root,
+                    const char *prefix);
+
+static bool add_pod_spec(struct collector *collector, const struct json *spec, const char *prefix) {
+    return collect(collector, references_built_in, NULL, spec, prefix);
+}
+
+static bool add_pods(void *ctx, const char *found, struct json *value) {
+    const struct row *row = ctx;
+    bool is_spec = (row->is->flags & WHARF_REFERENCE_POD_SPECS) != 0;
+    AUTO_TEXT prefix = text_format("%s%s%s", row->prefix, found, is_spec ? "" : "/spec");
+    if (!prefix)
+        return fails(row->collector, NO_MEMORY);
+    return add_pod_spec(row->collector, is_spec ? value : json_get(value, "spec"), prefix);
+}
+
+static bool collect(struct collector *collector, const wharf_reference *rows, const char *of, const struct json *root,
+                    const char *prefix) {
+    bool going = true;
+    for (; going && root && rows && rows->name; rows++) {
+        struct row row = {collector, rows, root, prefix};
+        bool pods = (rows->flags & (WHARF_REFERENCE_PODS | WHARF_REFERENCE_POD_SPECS)) != 0;
+        if (text_equal(rows->of, of) && !pointer_each(root, rows->name, pods ? add_pods : add_match, &row))
+            going = collector->trouble == FINE ? fails(collector, NO_MEMORY) : false;
+    }
+    return going;
+}
+
+// Pods -----------------------------------------------------------------------------------------------------------
+
+struct fallback {
+    struct row row;
+    const char *templates;
+};
+
+static bool add_fallback(void *ctx, const char *found, struct json *value) {
+    const struct fallback *fallback = ctx;
+    const struct json *own = NULL;
+    if (!paired(&fallback->row, fallback->templates, found, &own))
+        return false;
+    return json_is(own, JSON_OBJECT) || add_pods(ctx, found, value);
+}
+
+// The pods of the kind's data.
+static bool collect_pods(struct collector *collector, const wharf_kind *kind, const struct json *workload) {
+    for (const wharf_pods *pods = kind->pods; pods && pods->templates; pods++) {
+        bool specs = (pods->flags & WHARF_PODS_ARE_SPECS) != 0;
+        wharf_reference rows[] = {
+            {.name = pods->templates, .flags = specs ? WHARF_REFERENCE_POD_SPECS : WHARF_REFERENCE_PODS},
+            {.name = NULL}};
+        struct fallback fallback = {{collector, rows, workload, ""}, pods->templates};
+        if (!collect(collector, rows, NULL, workload, ""))
+            return false;
+        if (pods->fallback && !pointer_each(workload, pods->fallback, add_fallback, &fallback))
+            return collector->trouble == FINE ? fails(collector, NO_MEMORY) : false;
+    }
+    return true;
+}
+
+// The pods that only the adapter's function knows.
+static wharf_result collect_pod_sets(struct collector *collector, struct adapter_call *call,
+                                     const struct json *workload) {
+    AUTO_JSON sets = NULL;
+    wharf_result result = adapter_has(call->kind, FUNCTION_POD_SETS) ? pods_of(call, workload, &sets) : WHARF_OK;
+    size_t number = 0;
+    for (const struct json *set = json_first(sets); set && collector->trouble == FINE; set = json_next(set)) {
+        AUTO_TEXT prefix = text_format("pods/%zu/template/spec", number++);
+        if (!prefix)
+            fails(collector, NO_MEMORY);
+        else
+            add_pod_spec(collector, json_path(set, "template", "spec", NULL), prefix);
+    }
+    return result;
+}
+
+// All --------------------------------------------------------------------------------------------------------------
+
+static wharf_result conclude(struct adapter_call *call, const struct collector *collector, wharf_result result) {
+    if (collector->trouble == TOO_MANY)
+        services_refuse(call, "found references to more than %d objects, expected at most that many of a workload",
+                        REFERENCES_MAX);
+    else if (collector->trouble == NO_MEMORY)
+        services_no_memory(call);
+    return collector->trouble == FINE ? result : services_conclude(call, result);
+}
+
+static const char *namespace_of(const struct json *object) {
+    const char *text = json_string_or(json_path(object, "metadata", "namespace", NULL), "");
+    return text_is_dns_label(text) ? text : "";
+}
+
+wharf_result references_of(struct adapter_call *call, const struct json *workload, struct references *out) {
+    *out = (struct references){.list = NULL};
+    struct collector collector = {out, namespace_of(workload), REFERENCES_MAX, FINE};
+    wharf_result result = WHARF_OK;
+    services_prepare(call, workload);
+    if (collect_pods(&collector, call->kind, workload) &&
+        collect(&collector, call->kind->references, NULL, workload, ""))
+        result = collect_pod_sets(&collector, call, workload);
+    result = conclude(call, &collector, result);
+    if (result != WHARF_OK)
+        references_clear(out);
+    return result;
+}
+
+bool references_of_object(const struct kind *kind, const char *resource, const struct json *object,
+                          struct references *out) {
+    *out = (struct references){.list = NULL};
+    struct collector collector = {out, namespace_of(object), REFERENCES_MAX + 1, FINE};
+    if (collect(&collector, kind->abi.references, resource, object, ""))
+        collect(&collector, references_built_in, resource, object, "");
+    if (collector.trouble == NO_MEMORY)
+        references_clear(out);
+    return collector.trouble != NO_MEMORY;
+}
+
+// Resources --------------------------------------------------------------------------------------------------------
+
+struct cursor { // over the rows of the built-in table and of all kinds
+    struct kind *const *kinds;
+    size_t n_kinds, table;
+    const wharf_reference *row; // NULL: before the first row of the table
+};
+
+static const wharf_reference *next_row(struct cursor *at) {
+    for (; at->table <= at->n_kinds; at->table++, at->row = NULL) {
+        const wharf_reference *rows = at->table > 0 ? at->kinds[at->table - 1]->abi.references : references_built_in;
+        at->row = at->row ? at->row + 1 : rows;
+        if (at->row && at->row->name)
+            return at->row;
+    }
+    return NULL;
+}
+
+// The next row that names the objects of a resource, also one that an earlier row names.
+static const wharf_reference *next_resource(struct cursor *at) {
+    const wharf_reference *row = next_row(at);
+    while (row && !row->resource)
+        row = next_row(at);
+    return row;
+}
+
+static bool is_same_resource(const wharf_reference *a, const wharf_reference *b) {
+    return strcmp(a->resource, b->resource) == 0 && strcmp(a->group, b->group) == 0;
+}
+
+static bool is_repeated(const struct cursor *at, const wharf_reference *row) {
+    struct cursor from_start = {at->kinds, at->n_kinds, 0, NULL};
+    const wharf_reference *earlier = next_resource(&from_start);
+    while (earlier != row && !is_same_resource(earlier, row))
+        earlier = next_resource(&from_start);
+    return earlier != row;
+}
+
+static bool describe(const wharf_reference *row, struct reference_resource *out) {
+    if (!row)
+        return false;
+    *out = (struct reference_resource){
+        .version = row->version,
+        .kind = row->kind,
+        .cluster_scoped = (row->flags & WHARF_REFERENCE_CLUSTER_SCOPED) != 0,
+    };
+    write_resource(row, out->resource);
+    return true;
+}
+
+bool reference_resource_at(struct kind *const *kinds, size_t n_kinds, size_t number, struct reference_resource *out) {
+    struct cursor at = {kinds, n_kinds, 0, NULL};
+    const wharf_reference *row = next_resource(&at);
+    while (row && (is_repeated(&at, row) || number-- > 0))
+        row = next_resource(&at);
+    return describe(row, out);
+}
+
+bool reference_resource_find(struct kind *const *kinds, size_t n_kinds, const char *resource,
+                             struct reference_resource *out) {
+    struct cursor at = {kinds, n_kinds, 0, NULL};
+    const wharf_reference *row = next_resource(&at);
+    while (describe(row, out) && strcmp(out->resource, resource) != 0)
+        row = next_resource(&at);
+    return row;
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The resources of `dependencies`, as "configmaps" or "tasks.tekton.dev". Pure.
+#pragma once
+
+#include "core/config/engine_settings.h"
+
+enum dependency_use { DEPENDENCY_IGNORED, DEPENDENCY_CHECKED, DEPENDENCY_COPIED };
+
+// The use of a resource by these options.
+enum dependency_use dependency_use_of(const struct dependency_options *options, const char *resource);
+bool dependency_options_any(const struct dependency_options *options); // false: the feature is off
+
+// The resource at *rest of a list like options->copy, and its length; false at the end. `*rest` NULL: an empty list.
+bool dependency_next(const char **rest, const char **resource, size_t *len);
+
+// Objects in namespaces, and cluster-scoped ones of a CRD. Those of Kubernetes itself (PriorityClass, RuntimeClass,
+// StorageClass, DeviceClass) belong to a cluster's administrators and are checked only.
+bool dependency_may_copy(const char *resource, bool cluster_scoped);
+
+// False: out of memory, and *to is unchanged. The former texts of *to are freed.
+bool dependency_options_set(struct dependency_options *to, const struct dependency_options *from);
+void dependency_options_clear(struct dependency_options *options);
