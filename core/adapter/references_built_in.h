@@ -3,7 +3,7 @@
 // references.
 #pragma once
 
-#include <wharf/adapter.h>
+#include "core/adapter/references.h"
 
 // As wharf_kind.references, but where `of` is NULL the patterns apply in a PodSpec.
 extern const wharf_reference references_built_in[];
@@ -14,3 +14,6 @@ struct everywhere {
     const char *name;
 };
 extern const struct everywhere references_everywhere[];
+
+// "tasks.tekton.dev", "configmaps": of a row that names a resource.
+void reference_resource_name(const wharf_reference *row, char out[REFERENCE_RESOURCE_MAX]);
