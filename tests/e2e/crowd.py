@@ -22,7 +22,7 @@ WORKERS = tuple(f"w{number}" for number in range(1, 10))
 _CONTROLLERS = ("serviceaccount-controller", "serviceaccount-token-controller", "root-ca-certificate-publisher-controller",
                 "persistentvolumeclaim-protection-controller")
 _ADMISSION_OFF = "DefaultStorageClass,DefaultIngressClass"
-COPIED = {"copy": ["configmaps", "secrets", "serviceaccounts", "persistentvolumeclaims"], "check": ["priorityclasses"],
+COPIED = {"copy": ["configmaps", "secrets", "serviceaccounts", "persistentvolumeclaims"], "check": ["priorityclasses.scheduling.k8s.io"],
           "secrets": "all"}
 COPIES = ("configmaps", "secrets", "serviceaccounts", "persistentvolumeclaims")
 OF = "wharf.dev/copy-of"   # the label of a copy
