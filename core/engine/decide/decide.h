@@ -159,6 +159,14 @@ struct unstarted_facts {
     bool gave_up;               // the host tries only workers that join later
 };
 
+// The objects that the workload refers to, see core/engine/dependencies/; the worst of them, in this order.
+enum needs_state {
+    NEEDS_MET,
+    NEEDS_COMING,  // not known yet, or being copied
+    NEEDS_MISSING, // do not exist in the management cluster
+    NEEDS_LACKED   // the worker cannot have them
+};
+
 struct decide_facts {
     const struct workload_facts *workload;
     bool busy;                          // a write or a read of the workload is in flight
@@ -190,6 +198,9 @@ struct decide_facts {
     bool no_consent;                      // it may not
     bool leaves;                          // nor keep the mirror
     bool adapter_waits;                   // the last call of the adapter has no result yet, see aside.h
+    enum needs_state needs;       // of a workload without a mirror, in the management cluster
+    enum needs_state needs_there; // in the worker of the placement
+    int64_t needs_at_ns;          // NEEDS_COMING at the latest until then; 0: unknown
     const struct unstarted_facts *unstarted; // NULL: no unstarted mirror, no rejection by a worker
 };
 
@@ -256,6 +267,7 @@ enum waiting {
     WAITING_CHANGES,
     WAITING_BYTES,
     WAITING_ADAPTER,
+    WAITING_DEPENDENCY,
     WAITINGS
 };
 

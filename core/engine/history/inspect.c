@@ -3,6 +3,7 @@
 
 #include "core/adapter/phase.h"
 #include "core/engine/clusters/cluster_state.h"
+#include "core/engine/dependencies/dependencies.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/kueue/kueue.h"
@@ -287,6 +288,7 @@ static bool fill_mirror(const struct engine *engine, const struct entry *entry, 
     out->version = version ? version : "";
     out->reduced = mirror->reduced;
     out->attempt = mirror->facts.attempt;
+    out->as_tenant = engine->settings.tenancy.impersonate;
     return true;
 }
 
@@ -333,6 +335,8 @@ static void fill_waiting_text(struct engine *engine, struct entry *entry, struct
         unresumed_put(engine, entry, &text);
     else if (waiting == WAITING_ADAPTER)
         aside_put(engine, entry, &text);
+    else if (waiting == WAITING_DEPENDENCY)
+        dependencies_put(engine, entry, &text);
     if (text.len == 0 && waiting != WAITING_NOT)
         buffer_text(&text, waiting_text(waiting));
     text_copy(out->waiting_text, sizeof out->waiting_text, text.len > 0 ? text.data : "");

@@ -203,6 +203,9 @@ struct action placement_move(const struct decide_facts *f, const char *why) {
         return action_blocked(WAITING_STARTUP_GRACE, 0);
     if (w->attempt && w->clean_attempt != w->attempt && w->places.at_ns > f->now_ns)
         return action_wait_until(w->places.at_ns, WAITING_REPEATED, 0);
+    if (f->needs != NEEDS_MET)
+        return f->needs_at_ns ? action_wait_until(f->needs_at_ns, WAITING_DEPENDENCY, 0)
+                              : action_blocked(WAITING_DEPENDENCY, 0);
     int64_t next_ns = CLOCK_NEVER;
     size_t candidates = 0, best = placement_choose(f, &next_ns, &candidates);
     if (best == DECIDE_UNPLACED || decide_time_is_up(f))

@@ -2,6 +2,7 @@
 
 #include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
+#include "core/engine/dependencies/dependencies.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/placement/placing.h"
@@ -74,6 +75,8 @@ static const char *brief_of(const char *reason) {
         {"CreateFailed", "creates fail"},
         {"FieldsDropped", "drops fields"},
         {"DidNotStart", "did not start"},
+        {"MissingDependency", "lacks an object of the workload"},
+        {"DependencyRejected", "rejects an object of the workload"},
     };
     for (size_t i = 0; reason && i < sizeof briefs / sizeof briefs[0]; i++)
         if (strcmp(briefs[i].reason, reason) == 0)
@@ -170,6 +173,14 @@ static void fill_tenant(const struct engine *engine, const struct entry *entry, 
     out->obstacle = OBSTACLE_TENANT;
 }
 
+static void fill_dependency(const struct engine *engine, const struct entry *entry, size_t cluster,
+                            struct worker_reason *out) {
+    AUTO_BUFFER(text, 4096);
+    dependencies_put_lack(engine, entry, cluster, &text);
+    fill(out, OBSTACLE_DEPENDENCY, "lacks an object of the workload", "cannot run the workload: %s",
+         text.len > 0 ? text.data : "an object that the workload refers to");
+}
+
 // The obstacle that the view has.
 static void find_in_view(const struct engine *engine, const struct entry *entry, const struct placement_view *view,
                          size_t cluster, struct worker_reason *out) {
@@ -182,6 +193,8 @@ static void find_in_view(const struct engine *engine, const struct entry *entry,
         fill_full(engine, entry, cluster, out);
     else if (option->obstacle == OBSTACLE_TENANT)
         fill_tenant(engine, entry, cluster, out);
+    else if (option->obstacle == OBSTACLE_DEPENDENCY)
+        fill_dependency(engine, entry, cluster, out);
     else if (option->obstacle == OBSTACLE_UNDECIDED)
         fill(out, OBSTACLE_UNDECIDED, "not decided yet",
              "is not decided on: a rule of placement selects by the labels of the namespace, which are unknown");

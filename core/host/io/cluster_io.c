@@ -106,6 +106,8 @@ static void handle_rewind(const struct kind_watch *w, const char *problem, bool 
     io->n_answered = 0; // versions may come again, of other contents
     probe_disconnected(io->scope.probe);
     post(io, &(struct engine_event){.type = EVENT_RESTORED, .kind = w->watch.kind, .problem = problem});
+    if (!again)
+        watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_REWOUND, .problem = problem});
     for (size_t k = 0; k < io->n_kinds && !again; k++) {
         struct object_watch *other = &io->kinds[k]->watch;
         if (other->restored)
@@ -154,6 +156,8 @@ static void on_identity(void *ctx, const char *uid, const char *version, const c
     }
     for (size_t k = 0; rewound && k < io->n_kinds; k++)
         object_watch_rewind(&io->kinds[k]->watch, rewound);
+    if (rewound)
+        watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_REWOUND, .problem = rewound});
 }
 
 static void on_contact(void *ctx, enum contact contact, bool repeated, int64_t heard_ns, const char *problem) {
@@ -220,7 +224,7 @@ static struct error *watch_kind(struct cluster_io *io) {
     options.probe = scope->probe;
     object_watch_init(&w->watch, &options, scope->transport, on_notice, w);
     w->watch.kind = kind;
-    w->watch.persistent = w->watch.of_kind = true;
+    w->watch.persistent = w->watch.gives = true;
     *place = w;
     io->n_kinds++;
     return NULL;
@@ -319,6 +323,7 @@ static void note_write(struct in_flight *sent, const struct request *request) {
     sent->written.kind = kind_of(sent->io, &request->resource);
     sent->written.verb = request->verb;
     text_copy(sent->written.namespace_, sizeof sent->written.namespace_, request->namespace_);
+    text_copy(sent->written.tenant, sizeof sent->written.tenant, request->tenant ? request->tenant : "");
 }
 
 // Sends the request, with a copy of `wanted`.
@@ -375,6 +380,10 @@ void cluster_io_relist(struct cluster_io *io, size_t kind) {
         watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_WANT_NAMESPACES});
     if (kind < io->n_kinds)
         object_watch_relist(&io->kinds[kind]->watch);
+}
+
+void cluster_io_wish(struct cluster_io *io, const struct dependency_wish *wish) {
+    watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_WISH, .wish = wish});
 }
 
 void cluster_io_event(struct cluster_io *io, struct moment now, struct workload_event *event) {

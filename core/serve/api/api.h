@@ -60,6 +60,7 @@ struct api_mirror {
     char uid[64];     // and the uid
     char version[64]; // the API version of the kind in the worker, "v1"
     uint32_t attempt; // of the mirror
+    bool as_tenant;   // the host acts as the tenant there, see core/engine/tenancy/
     bool finished;    // the workload has
     bool awaited;     // there is none, but there will be: the workload is not finished
 };

@@ -170,6 +170,7 @@ static void find_mirror(void *arg, struct engine *engine, struct moment now) {
     text_copy(out->version, sizeof out->version, view.version);
     out->number = view.cluster;
     out->attempt = view.attempt;
+    out->as_tenant = view.as_tenant;
 }
 
 struct error *api_find_mirror(const struct api_source *source, const struct kind *kind, const char *namespace_,

@@ -48,6 +48,10 @@ static struct error *renew_endpoint(struct target *target) {
     return NULL;
 }
 
+const char *target_tenant(const struct target *target) {
+    return target->mirror.as_tenant ? target->namespace_ : NULL;
+}
+
 struct error *target_locate(struct target *target) {
     struct api_mirror mirror;
     struct error *error = api_find_mirror(target->source->api, target->kind, target->namespace_, target->name, &mirror);
