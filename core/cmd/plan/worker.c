@@ -29,8 +29,19 @@ static struct error *unknown_worker(const struct plan *plan, const struct worker
 
 static struct error *open_spec(struct plan *plan, const struct worker_spec *spec) {
     struct cluster *worker = &plan->worker;
+    if (!text_set(&plan->namespace_map, spec->settings.namespace_map))
+        return error_no_memory();
     TRY(connection_load(&worker->connection, spec, &plan->config->credential_plugins, plan->now.wall_ns));
     return cluster_connect(worker, plan->cluster, worker->connection.endpoint);
+}
+
+// With the configuration's credentials, as the host reads it.
+struct error *plan_management_open(struct plan *plan) {
+    const struct config *config = plan->config;
+    struct cluster *management = &plan->management;
+    TRY(curl_transport_setup());
+    TRY(connection_load(&management->connection, &config->management, &config->credential_plugins, plan->now.wall_ns));
+    return cluster_connect(management, "management", management->connection.endpoint);
 }
 
 // Reads from the management cluster only for a worker that is not in the configuration.
