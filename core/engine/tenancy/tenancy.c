@@ -24,15 +24,6 @@ static bool is_known(const struct engine *engine, size_t cluster) {
     return tenants->listed && !tenants->lost;
 }
 
-// The annotation has one uid or several, separated by commas: management clusters may share a namespace.
-static bool names_uid(const char *annotation, const char *uid) {
-    size_t len = strlen(uid);
-    for (const char *at = annotation; at && *at; at += strcspn(at, ", "), at += strspn(at, ", "))
-        if (len > 0 && strcspn(at, ", ") == len && strncmp(at, uid, len) == 0)
-            return true;
-    return false;
-}
-
 enum consent consent_of(const struct engine *engine, const struct entry *entry, size_t cluster) {
     if (!engine->settings.tenancy.impersonate)
         return CONSENT_GIVEN;
@@ -41,7 +32,7 @@ enum consent consent_of(const struct engine *engine, const struct entry *entry, 
     const struct tenant *here = tenant_of(engine, ENGINE_MANAGEMENT, entry), *there = tenant_of(engine, cluster, entry);
     if (!here || !is_known(engine, ENGINE_MANAGEMENT) || !is_known(engine, cluster))
         return CONSENT_UNKNOWN;
-    if (!there || !names_uid(there->uid, here->uid))
+    if (!there || !text_list_has(there->uid, here->uid)) // management clusters may share a namespace
         return CONSENT_MISSING;
     return there->denied_until_ns > engine->now.mono_ns ? CONSENT_DENIED : CONSENT_GIVEN;
 }
