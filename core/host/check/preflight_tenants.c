@@ -7,6 +7,7 @@
 #include "core/kube/client/ask.h"
 
 #define NAMES_MAX ((size_t)64 << 10)
+#define PAGE "limit=500"
 
 struct tenancy_check {
     struct visit *visit; // of the worker
@@ -18,20 +19,36 @@ struct tenancy_check {
     struct buffer consenting;
 };
 
-// Metadata of all namespaces; NULL: a problem was added.
-static struct json *list_namespaces(struct visit *visit) {
+// False: there is no further page, or a problem was added.
+static bool read_page(struct visit *visit, char **next, struct json *all, bool *good) {
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
-    const struct request request = {
-        .verb = VERB_RAW_GET, .namespace_ = "", .name = "/api/v1/namespaces", .metadata = true};
-    if (visit_error(visit, ask(visit->client, &request, &response)))
-        return NULL;
-    if (response.reason != REASON_OK)
-        visit_problem(visit, "GET /api/v1/namespaces: %s", response.message);
-    return response.reason == REASON_OK ? TAKE(response.value) : NULL;
+    AUTO_TEXT path = text_format("/api/v1/namespaces?" PAGE "%s%s", *next ? "&continue=" : "", *next ? *next : "");
+    const struct request request = {.verb = VERB_RAW_GET, .namespace_ = "", .name = path, .metadata = true};
+    free(TAKE(*next));
+    *good = !visit_error(visit, path ? ask(visit->client, &request, &response) : error_no_memory());
+    if (*good && response.reason != REASON_OK) {
+        visit_problem(visit, "cannot list namespaces, so their consent is not checked: %s", response.message);
+        *good = false;
+    }
+    for (const struct json *item = json_first(json_get(response.value, "items")); item && *good; item = json_next(item))
+        *good = json_append(all, json_copy(item));
+    const char *more = json_string_or(json_path(response.value, "metadata", "continue", NULL), "");
+    *next = *good && *more ? strdup(more) : NULL;
+    return *next;
+}
+
+// Metadata of all namespaces, an array; NULL: a problem was added.
+static struct json *list_namespaces(struct visit *visit) {
+    AUTO_JSON all = json_new_array();
+    char *next = NULL;
+    bool good = false;
+    while (all && read_page(visit, &next, all, &good))
+        ;
+    return good ? TAKE(all) : NULL;
 }
 
 static const struct json *find_namespace(const struct json *list, const char *name) {
-    for (const struct json *item = json_first(json_get(list, "items")); item; item = json_next(item))
+    for (const struct json *item = json_first(list); item; item = json_next(item))
         if (strcmp(object_name(item), name) == 0)
             return item;
     return NULL;
@@ -95,7 +112,7 @@ static void check_worker(struct tenancy_check *check) {
     struct visit *visit = check->visit;
     AUTO_JSON list = list_namespaces(visit);
     check->consenting = (struct buffer){.max = NAMES_MAX};
-    for (const struct json *item = json_first(json_get(list, "items")); item; item = json_next(item)) {
+    for (const struct json *item = json_first(list); item; item = json_next(item)) {
         const char *consent = object_annotation(item, MARK_TENANT);
         if (consent && *consent && visit_error(visit, check_consent(check, object_name(item), consent)))
             break;
