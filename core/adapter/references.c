@@ -36,11 +36,6 @@ void references_clear(struct references *references) {
     *references = (struct references){.list = NULL};
 }
 
-// "tasks.tekton.dev", "configmaps"
-static void write_resource(const wharf_reference *row, char out[REFERENCE_RESOURCE_MAX]) {
-    snprintf(out, REFERENCE_RESOURCE_MAX, "%s%s%s", row->resource, row->group[0] ? "." : "", row->group);
-}
-
 // Whether an object can have this name: a variable cannot, nor anything that means something else in a path. Some kinds
 // have names with colons (ClusterRole, ClusterTrustBundle).
 static bool is_object_name(const char *name) {
@@ -144,7 +139,7 @@ static bool add_match(void *ctx, const char *found, struct json *value) {
     AUTO_TEXT where = text_format("%s%s", row->prefix, found);
     if (!where)
         return fails(row->collector, NO_MEMORY);
-    write_resource(row->is, resource);
+    reference_resource_name(row->is, resource);
     struct reference reference = {
         .resource = resource,
         .version = row->is->version,
@@ -165,17 +160,20 @@ static bool add_match(void *ctx, const char *found, struct json *value) {
 static bool collect(struct collector *collector, const wharf_reference *rows, const char *of, const struct json *root,
                     const char *prefix);
 
-static bool add_pod_spec(struct collector *collector, const struct json *spec, const char *prefix) {
-    return collect(collector, references_built_in, NULL, spec, prefix);
+static const char *part_of(const wharf_reference *row) {
+    return (row->flags & WHARF_REFERENCE_PODS) != 0         ? REFERENCES_OF_POD
+           : (row->flags & WHARF_REFERENCE_CONTAINERS) != 0 ? REFERENCES_OF_CONTAINER
+           : (row->flags & WHARF_REFERENCE_VOLUMES) != 0    ? REFERENCES_OF_VOLUME
+                                                            : REFERENCES_OF_POD_SPEC;
 }
 
-static bool add_pods(void *ctx, const char *found, struct json *value) {
+// The references of a part with the fields that Kubernetes defines.
+static bool add_part(void *ctx, const char *found, struct json *value) {
     const struct row *row = ctx;
-    bool is_spec = (row->is->flags & WHARF_REFERENCE_POD_SPECS) != 0;
-    AUTO_TEXT prefix = text_format("%s%s%s", row->prefix, found, is_spec ? "" : "/spec");
+    AUTO_TEXT prefix = text_format("%s%s", row->prefix, found);
     if (!prefix)
         return fails(row->collector, NO_MEMORY);
-    return add_pod_spec(row->collector, is_spec ? value : json_get(value, "spec"), prefix);
+    return collect(row->collector, references_built_in, part_of(row->is), value, prefix);
 }
 
 static bool collect(struct collector *collector, const wharf_reference *rows, const char *of, const struct json *root,
@@ -183,8 +181,8 @@ static bool collect(struct collector *collector, const wharf_reference *rows, co
     bool going = true;
     for (; going && root && rows && rows->name; rows++) {
         struct row row = {collector, rows, root, prefix};
-        bool pods = (rows->flags & (WHARF_REFERENCE_PODS | WHARF_REFERENCE_POD_SPECS)) != 0;
-        if (text_equal(rows->of, of) && !pointer_each(root, rows->name, pods ? add_pods : add_match, &row))
+        bool part = (rows->flags & REFERENCE_PARTS) != 0;
+        if (text_equal(rows->of, of) && !pointer_each(root, rows->name, part ? add_part : add_match, &row))
             going = collector->trouble == FINE ? fails(collector, NO_MEMORY) : false;
     }
     return going;
@@ -202,7 +200,7 @@ static bool add_fallback(void *ctx, const char *found, struct json *value) {
     const struct json *own = NULL;
     if (!paired(&fallback->row, fallback->templates, found, &own))
         return false;
-    return json_is(own, JSON_OBJECT) || add_pods(ctx, found, value);
+    return json_is(own, JSON_OBJECT) || add_part(ctx, found, value);
 }
 
 // The pods of the kind's data.
@@ -228,12 +226,72 @@ static wharf_result collect_pod_sets(struct collector *collector, struct adapter
     wharf_result result = adapter_has(call->kind, FUNCTION_POD_SETS) ? pods_of(call, workload, &sets) : WHARF_OK;
     size_t number = 0;
     for (const struct json *set = json_first(sets); set && collector->trouble == FINE; set = json_next(set)) {
-        AUTO_TEXT prefix = text_format("pods/%zu/template/spec", number++);
+        AUTO_TEXT prefix = text_format("pods/%zu/template", number++);
         if (!prefix)
             fails(collector, NO_MEMORY);
         else
-            add_pod_spec(collector, json_path(set, "template", "spec", NULL), prefix);
+            collect(collector, references_built_in, REFERENCES_OF_POD, json_get(set, "template"), prefix);
     }
+    return result;
+}
+
+// The adapter's function ---------------------------------------------------------------------------------------------
+
+static struct json *to_item(const struct reference *reference) {
+    AUTO_JSON item = json_new_object();
+    bool made = json_set(item, "resource", json_new_string(reference->resource)) &&
+                (reference->cluster_scoped || json_set(item, "namespace", json_new_string(reference->namespace_))) &&
+                json_set(item, "name", json_new_string(reference->name)) &&
+                json_set(item, "where", json_new_string(reference->where)) &&
+                json_set(item, "optional", json_new_bool(reference->optional)) &&
+                json_set(item, "made", json_new_bool(reference->is_made));
+    return made ? TAKE(item) : NULL;
+}
+
+// An item of the list after the function. False: the call has the reason.
+static bool add_item(struct collector *collector, struct adapter_call *call, const struct json *item, size_t number) {
+    struct reference_resource resource;
+    const char *name = json_string(json_get(item, "name")), *named = json_string_or(json_get(item, "resource"), "");
+    const char *namespace_ = json_string_or(json_get(item, "namespace"), collector->namespace_);
+    if (!reference_resource_of(call->kind, named, &resource))
+        return services_refuse(call,
+                               "dependencies: item %zu has the resource \"%s\", expected one that pods can refer to, "
+                               "or one of `references`",
+                               number, named);
+    if (!is_object_name(name))
+        return services_refuse(call, "dependencies: item %zu has the name \"%s\", expected that of an object", number,
+                               name ? name : "");
+    if (!resource.cluster_scoped && !text_is_dns_label(namespace_))
+        return services_refuse(call, "dependencies: item %zu has the namespace \"%s\", expected that of an object",
+                               number, namespace_);
+    struct reference reference = {
+        .resource = resource.resource,
+        .version = resource.version,
+        .kind = resource.kind,
+        .namespace_ = resource.cluster_scoped ? "" : namespace_,
+        .name = name,
+        .where = json_string_or(json_get(item, "where"), ""),
+        .cluster_scoped = resource.cluster_scoped,
+        .optional = json_bool(json_get(item, "optional"), false),
+        .is_made = json_bool(json_get(item, "made"), false),
+    };
+    return add(collector, &reference);
+}
+
+// Replaces what was collected by what the function makes of it.
+static wharf_result ask_adapter(struct collector *collector, struct adapter_call *call, const struct json *workload) {
+    AUTO_JSON list = json_new_array();
+    bool made = list;
+    for (size_t i = 0; made && i < collector->out->count; i++)
+        made = json_append(list, to_item(collector->out->list[i]));
+    references_clear(collector->out);
+    if (!made)
+        return WHARF_RETRY;
+    wharf_result result = adapter_dependencies(call, workload, list);
+    size_t number = 0;
+    for (const struct json *item = json_first(list); item && result == WHARF_OK; item = json_next(item))
+        if (!add_item(collector, call, item, ++number))
+            result = services_conclude(call, WHARF_RETRY);
     return result;
 }
 
@@ -261,6 +319,8 @@ wharf_result references_of(struct adapter_call *call, const struct json *workloa
     if (collect_pods(&collector, call->kind, workload) &&
         collect(&collector, call->kind->references, NULL, workload, ""))
         result = collect_pod_sets(&collector, call, workload);
+    if (result == WHARF_OK && collector.trouble == FINE && adapter_has(call->kind, FUNCTION_DEPENDENCIES))
+        result = ask_adapter(&collector, call, workload);
     result = conclude(call, &collector, result);
     if (result != WHARF_OK)
         references_clear(out);
@@ -276,71 +336,4 @@ bool references_of_object(const struct kind *kind, const char *resource, const s
     if (collector.trouble == NO_MEMORY)
         references_clear(out);
     return collector.trouble != NO_MEMORY;
-}
-
-// Resources --------------------------------------------------------------------------------------------------------
-
-struct cursor { // over the rows of the built-in table and of all kinds
-    struct kind *const *kinds;
-    size_t n_kinds, table;
-    const wharf_reference *row; // NULL: before the first row of the table
-};
-
-static const wharf_reference *next_row(struct cursor *at) {
-    for (; at->table <= at->n_kinds; at->table++, at->row = NULL) {
-        const wharf_reference *rows = at->table > 0 ? at->kinds[at->table - 1]->abi.references : references_built_in;
-        at->row = at->row ? at->row + 1 : rows;
-        if (at->row && at->row->name)
-            return at->row;
-    }
-    return NULL;
-}
-
-// The next row that names the objects of a resource, also one that an earlier row names.
-static const wharf_reference *next_resource(struct cursor *at) {
-    const wharf_reference *row = next_row(at);
-    while (row && !row->resource)
-        row = next_row(at);
-    return row;
-}
-
-static bool is_same_resource(const wharf_reference *a, const wharf_reference *b) {
-    return strcmp(a->resource, b->resource) == 0 && strcmp(a->group, b->group) == 0;
-}
-
-static bool is_repeated(const struct cursor *at, const wharf_reference *row) {
-    struct cursor from_start = {at->kinds, at->n_kinds, 0, NULL};
-    const wharf_reference *earlier = next_resource(&from_start);
-    while (earlier != row && !is_same_resource(earlier, row))
-        earlier = next_resource(&from_start);
-    return earlier != row;
-}
-
-static bool describe(const wharf_reference *row, struct reference_resource *out) {
-    if (!row)
-        return false;
-    *out = (struct reference_resource){
-        .version = row->version,
-        .kind = row->kind,
-        .cluster_scoped = (row->flags & WHARF_REFERENCE_CLUSTER_SCOPED) != 0,
-    };
-    write_resource(row, out->resource);
-    return true;
-}
-
-bool reference_resource_at(struct kind *const *kinds, size_t n_kinds, size_t number, struct reference_resource *out) {
-    struct cursor at = {kinds, n_kinds, 0, NULL};
-    const wharf_reference *row = next_resource(&at);
-    while (row && (is_repeated(&at, row) || number-- > 0))
-        row = next_resource(&at);
-    return describe(row, out);
-}
-
-bool reference_resource_find(struct kind *const *kinds, size_t n_kinds, const char *resource,
-                             struct reference_resource *out) {
-    struct cursor at = {kinds, n_kinds, 0, NULL};
-    const wharf_reference *row = next_resource(&at);
-    while (describe(row, out) && strcmp(out->resource, resource) != 0)
-        row = next_resource(&at);
-    return row;
 }

@@ -47,8 +47,14 @@ struct reference_resource {
     const char *version, *kind;            // "v1", "Task"; they live as long as the kinds
     bool cluster_scoped;
 };
+// Of a row; false: it names the pods of an object.
+bool reference_resource(const wharf_reference *row, struct reference_resource *out);
 // False: there is none (or no more) with this number. Duplicates are left out.
 bool reference_resource_at(struct kind *const *kinds, size_t n_kinds, size_t number, struct reference_resource *out);
 // By "resource.group"; false: unknown.
 bool reference_resource_find(struct kind *const *kinds, size_t n_kinds, const char *resource,
                              struct reference_resource *out);
+// Whether objects of this resource may refer to others, so that somebody has to read them.
+bool reference_resource_refers(struct kind *const *kinds, size_t n_kinds, const char *resource);
+// reference_resource_find for one kind.
+bool reference_resource_of(const wharf_kind *kind, const char *resource, struct reference_resource *out);

@@ -3,10 +3,16 @@
 // references.
 #pragma once
 
-#include <wharf/adapter.h>
+#include "core/adapter/references.h"
 
-// As wharf_kind.references, but where `of` is NULL the patterns apply in a PodSpec.
+// As wharf_kind.references, but `of` may also be one of these parts of an object, no names of resources.
+#define REFERENCES_OF_POD "PodTemplateSpec"
+#define REFERENCES_OF_POD_SPEC NULL
+#define REFERENCES_OF_CONTAINER "Container"
+#define REFERENCES_OF_VOLUME "Volume"
 extern const wharf_reference references_built_in[];
+#define REFERENCE_PARTS                                                                                                \
+    (WHARF_REFERENCE_PODS | WHARF_REFERENCE_POD_SPECS | WHARF_REFERENCE_CONTAINERS | WHARF_REFERENCE_VOLUMES)
 
 // Objects that each cluster makes itself: they are no references.
 struct everywhere {
@@ -14,3 +20,6 @@ struct everywhere {
     const char *name;
 };
 extern const struct everywhere references_everywhere[];
+
+// "tasks.tekton.dev", "configmaps": of a row that names a resource.
+void reference_resource_name(const wharf_reference *row, char out[REFERENCE_RESOURCE_MAX]);

@@ -26,6 +26,7 @@ enum adapter_function {
     FUNCTION_UPDATE,
     FUNCTION_STATUS,
     FUNCTION_POD_SETS,
+    FUNCTION_DEPENDENCIES,
     FUNCTION_SCORE, // of a module, not of a kind
     ADAPTER_FUNCTIONS
 };
@@ -152,6 +153,8 @@ wharf_result adapter_status(struct adapter_call *call, const struct json *worklo
                             struct json *object);
 // `sets` is an array with the pods of the kind's data; called by core/adapter/pods.h.
 wharf_result adapter_pod_sets(struct adapter_call *call, const struct json *workload, struct json *sets);
+// `list` is an array with the references of the kind's data; called by core/adapter/references.h.
+wharf_result adapter_dependencies(struct adapter_call *call, const struct json *workload, struct json *list);
 // Of the scorer's adapter, in a call that was begun for the workload's kind and is only for this: the adapter gets its
 // own kinds only, and a trouble sets nothing aside. `scores` is an empty object. WHARF_REFUSED also if the function put
 // anything but integers from 0 to SCORE_MAX for names of `workers` into it.

@@ -137,6 +137,7 @@ struct engine {
         } marks;
     } aside;
     struct capacity *capacity; // NULL: free capacity is unlimited everywhere
+    struct dependencies *dependencies; // NULL: the feature is off
     struct changes *history;
     struct {
         uint32_t epoch;               // how often a reload enabled fencing

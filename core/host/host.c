@@ -7,6 +7,7 @@
 #include "core/base/text.h"
 #include "core/base/thread.h"
 #include "core/config/dependencies.h"
+#include "core/config/dependencies.h"
 #include "core/engine/fence/fence.h"
 #include "core/host/host_internal.h"
 
@@ -41,6 +42,7 @@ static struct thread_settings thread_settings_of(const struct config *config) {
     return (struct thread_settings){.io = {.pod_events = config->pod_events,
                                            .capacity = config->engine.placement.capacity,
                                            .namespaces = config_needs_namespaces(config),
+                                           .dependencies = dependency_options_any(&config->engine.dependencies),
                                            .tenants = config->engine.tenancy.impersonate,
                                            .fencing = fencing},
                                     .memory_per_cluster = config->memory_per_cluster,

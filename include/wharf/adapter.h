@@ -2,11 +2,11 @@
 //
 // wharf/adapter.h - the adapter ABI, version 1.2. The one public header of wharf, and all that an adapter needs.
 //
-// An adapter teaches the wharf host one or more Kubernetes workload kinds. The host watches the management cluster,
-// finds the objects ("workloads") that are delegated to it through the kind's managedBy field, creates a copy
-// ("mirror") of each in a worker cluster, and copies the mirror's status back. The host has everything that kinds
-// have in common. An adapter has the differences, most of them as data (struct wharf_kind). Six functions can express
-// the rest; a kind that data describes completely needs none of them.
+// An adapter teaches the wharf host one or more Kubernetes workload kinds. The host finds the objects ("workloads") in
+// the management cluster that the kind's managedBy field delegates to it, creates a copy ("mirror") of each in a worker
+// cluster, and copies the mirror's status back. The host has everything that kinds have in common. An adapter has the
+// differences, most of them as data (struct wharf_kind). Functions can express the rest; a kind that data describes
+// completely needs none of them.
 //
 // Loading
 //   An adapter is a shared object that exports exactly one symbol, the constant `wharf_module_v1` (type wharf_module).
@@ -14,11 +14,10 @@
 //
 // Threads
 //   The host may call functions of an adapter from any thread, and several at once, also for the same object. Only
-//   loading is alone: the host calls `start` once, before any other function of the adapter, and none of these runs
-//   during `start`. If the configuration adds kinds to an adapter in use, the host loads another instance, which has
-//   its own variables. The only mutable state is the one that `start` sets up, so an adapter needs no lock. An adapter
-//   starts no thread, forks no process, installs no signal handler and does no I/O. A call delays every workload of the
-//   host: a function should return within microseconds.
+//   `start` runs alone, once, before all others. If the configuration adds kinds to an adapter in use, the host loads
+//   another instance, which has its own variables. The only mutable state is the one that `start` sets up, so an
+//   adapter needs no lock. An adapter starts no thread, forks no process, installs no signal handler and does no I/O. A
+//   call delays every workload of the host: a function should return within microseconds.
 //
 // Memory
 //   All values and strings that an adapter receives or makes during a call live until that call returns, including the
@@ -36,15 +35,14 @@
 //
 // Determinism
 //   The same input gives the same output. Time comes in through struct wharf_call; an adapter reads no clock and no
-//   random number. Functions are level-triggered: the host may call a function at any time, any number of times, also
-//   after a restart, and the result depends only on the present state.
+//   random number. The host may call a function at any time, any number of times, also after a restart.
 //
 // Compatibility
 //   The major version is in the symbol's name. Within major version 1, structs grow only at their end, and nothing else
-//   changes. A struct begins with its size, or the struct that holds a list has the size of its elements: a reader
-//   takes a missing field as zero. An adapter that works without a new function of wharf_host checks WHARF_HAS; any
-//   other one requires the host's minor version (wharf_module.abi_minor). The host passes a new enumerator to an
-//   adapter only where the comment says "unknown values: ...". So an adapter built against 1.0 runs on every host 1.x.
+//   changes. A struct begins with its size, or the struct with a list has the size of its elements: a missing field
+//   counts as zero. An adapter that works without a new function of wharf_host checks WHARF_HAS; any other one requires
+//   the host's minor version (wharf_module.abi_minor). The host passes a new enumerator to an adapter only where the
+//   comment says "unknown values: ...". So an adapter built against 1.0 runs on every host 1.x.
 
 #ifndef WHARF_ADAPTER_H
 #define WHARF_ADAPTER_H
@@ -68,8 +66,7 @@ extern "C" {
 #define WHARF_PRINTF(format_at, first_at)
 #endif
 
-// Ends the fields that an adapter fills. A field that its initializer leaves out is zero; in C++ compilers warn about
-// it without this.
+// Ends the fields that an adapter fills: without it, C++ compilers warn about a field that an initializer leaves out.
 #ifdef __cplusplus
 #define WHARF_0 = {}
 #else
@@ -81,8 +78,7 @@ extern "C" {
 
 // Values --------------------------------------------------------------------------------------------------------------
 
-// A JSON value, opaque: only the services read and change values. A `const wharf_value *` must not be changed. Numbers
-// keep their digits, and members their order.
+// A JSON value: only the services read it, and change one that is not const. Numbers keep their digits, members order.
 typedef struct wharf_value wharf_value;
 
 // The type of a value. Enumerations are 32-bit integers: the size of an enum depends on the compiler.
@@ -130,8 +126,7 @@ enum {
 // The context of a call. Valid during the call.
 typedef struct wharf_call {
     size_t size;                   // set by the host
-    const struct wharf_kind *kind; // the kind whose function is called: the adapter's own struct. NULL in `score` for a
-                                   // kind of another adapter
+    const struct wharf_kind *kind; // the adapter's own struct; NULL in `score` for a kind of another adapter
     const char *now;      // the present time as metav1.Time, "2026-01-02T03:04:05Z", for a timestamp in a status
     int64_t now_ns;       // the same instant in nanoseconds since 1970-01-01T00:00:00Z
     const char *cluster;  // name of the worker cluster that the workload is placed in, or NULL
@@ -149,8 +144,7 @@ typedef struct wharf_call {
 // passed. During `start`, and only then, `call` is NULL; values and texts made then live as long as the process.
 //
 // Pointers are JSON pointers (RFC 6901): "/spec/template", "" for the value itself, "~1" for a slash and "~0" for a
-// tilde in a name. In a pattern, a segment "*" matches every item of an array and every member of an object; a member
-// with the name "*" is written "~2".
+// tilde in a name. In a pattern, a segment "*" matches any item of an array and any member of an object ("~2": "*").
 typedef struct wharf_host {
     size_t size;         // of this struct, as the host built it
     uint32_t abi_major;  // WHARF_ABI_MAJOR of the host
@@ -161,8 +155,7 @@ typedef struct wharf_host {
     wharf_type (*type)(const wharf_value *value);
     // The value at `pointer`, or NULL.
     const wharf_value *(*find)(const wharf_value *value, const char *pointer);
-    // The first item of the array at `pointer` that is an object with the string `text` as member `key`; or NULL.
-    // find_where(job, "/status/conditions", "type", "Complete")
+    // The first object in the array with the string `text` as `key`: (job, "/status/conditions", "type", "Complete").
     const wharf_value *(*find_where)(const wharf_value *value, const char *pointer, const char *key, const char *text);
     // 1 if the value at `pointer` is the string `text`, the boolean "true" or "false", or a number equal to that of
     // `text`. is(job, "/spec/completionMode", "Indexed"), is(job, "/spec/suspend", "true")
@@ -184,11 +177,9 @@ typedef struct wharf_host {
     const char *(*name)(const wharf_value *member);
     // 1 if both are the same document: members in any order, numbers by value. Two NULLs are equal.
     int (*equal)(const wharf_value *a, const wharf_value *b);
-    // The first condition in /status/conditions of `object` with this type and this status ("True", "False", "Unknown";
-    // NULL: any status); or NULL.
+    // The first one in /status/conditions with this type and status ("True", "False", "Unknown"; NULL: any); or NULL.
     const wharf_value *(*condition)(const wharf_value *object, const char *type, const char *status);
-    // Parses RFC 3339 (metav1.Time, metav1.MicroTime) into nanoseconds since 1970. Returns 1; 0 if `text` is not a
-    // time, or NULL.
+    // Parses RFC 3339 (metav1.Time, metav1.MicroTime) into nanoseconds since 1970. 1, or 0 if that is no time.
     int (*parse_time)(const char *text, int64_t *ns);
 
     // Making.
@@ -198,9 +189,8 @@ typedef struct wharf_host {
     wharf_value *(*new_string)(const wharf_call *call, const char *text);
     wharf_value *(*new_array)(const wharf_call *call);
     wharf_value *(*new_object)(const wharf_call *call);
-    wharf_value *(*copy)(const wharf_call *call, const wharf_value *value); // of NULL: NULL
-    // `len` bytes of JSON.
-    wharf_value *(*parse)(const wharf_call *call, const char *text, size_t len);
+    wharf_value *(*copy)(const wharf_call *call, const wharf_value *value);      // of NULL: NULL
+    wharf_value *(*parse)(const wharf_call *call, const char *text, size_t len); // of `len` bytes of JSON
     // Compact JSON, NUL-terminated; of NULL: NULL. `len` may be NULL.
     const char *(*print)(const wharf_call *call, const wharf_value *value, size_t *len);
     const char *(*format)(const wharf_call *call, const char *format, ...)WHARF_PRINTF(2, 3); // printf
@@ -253,12 +243,10 @@ enum {
 typedef struct wharf_phase {
     size_t size;
     wharf_phase_kind phase;
-    const char *reason;  // CamelCase word from the status (a condition's reason), or NULL
-    const char *message; // a sentence, or NULL
-    int64_t since_ns;    // with SUCCEEDED and FAILED: the time of the end, nanoseconds since 1970; 0: unknown
-    // Since 1.1.
-    uint32_t not_started; // with ACTIVE, 1: the object has pods, and none of them has run yet. The host may withdraw
-                          // such a mirror after pendingTimeout. Ignored once the mirror has run
+    const char *reason;   // CamelCase word from the status (a condition's reason), or NULL
+    const char *message;  // a sentence, or NULL
+    int64_t since_ns;     // with SUCCEEDED and FAILED: the time of the end, nanoseconds since 1970; 0: unknown
+    uint32_t not_started; // since 1.1; with ACTIVE, 1: none of its pods has run yet, and pendingTimeout may withdraw it
 } wharf_phase;
 
 // A rule about the phase. The first matching rule of a list decides.
@@ -279,8 +267,8 @@ typedef struct wharf_phase_rule {
 // The rule applies only while the kind's `suspend` field suspends the object. A controller that reports "suspended" for
 // a while after the object was resumed needs two rules: one with this flag, and one for WHARF_PENDING.
 #define WHARF_RULE_WHILE_SUSPENDED UINT32_C(1)
-// Since 1.2. With `value` or `values`: the array has such a condition, with any status. Without both: the field exists,
-// with any value but null, and `pointer` may be that of any field.
+// Since 1.2. With `value` or `values`: the array has such a condition, of any status. Without: the field, which may be
+// any one, exists and is not null.
 #define WHARF_RULE_EXISTS UINT32_C(2)
 // Since 1.2. The rule matches only if the next one matches as well, so several rules in a row are one. The phase is
 // that of the last one, which has no such flag; reason, message and time are those of the first one.
@@ -289,14 +277,12 @@ typedef struct wharf_phase_rule {
 // The condition for carrying a spec field from the workload to an existing mirror.
 enum {
     WHARF_CARRY_ALWAYS = 0,
-    // The API allows the change only while the object is suspended: the host carries the field only while the mirror's
-    // `suspend` field suspends the mirror, and in the patch that resumes the mirror.
+    // Only while the object is suspended: carried while the mirror is, and in the patch that resumes the mirror.
     WHARF_CARRY_WHILE_SUSPENDED = 1
 };
 
 // A field that may change after creation. The host sets the field as in the workload, and removes a field that was
-// carried before once the workload no longer has it. The host does not carry a change of any other field of the spec,
-// and reports such a change in an Event on the workload.
+// carried before once the workload no longer has it. A change of any other field of the spec is only told in an Event.
 typedef struct wharf_carried {
     // A pattern, "/spec/replicatedJobs/*/replicas". Items of two arrays correspond by their member `key`; items without
     // that member by the index, in arrays of the same length. NULL ends the list.
@@ -318,8 +304,8 @@ typedef struct wharf_carried {
 // The location of pod templates, and the number of their pods.
 typedef struct wharf_pods {
     const char *templates WHARF_0; // a pattern; each match is a PodTemplateSpec. NULL ends the list
-    // Pointers to integers, ends with NULL: the number of pods is their product. A "*" is the same item as at this
-    // place of `templates`. An absent field counts as 1. NULL: one pod.
+    // Pointers to integers, ends with NULL: the number of pods is their product; an absent field is 1. A "*" is the
+    // same item as at this place of `templates`. NULL: one pod.
     const char *const *counts WHARF_0;
     const char *fallback WHARF_0; // since 1.2: a pattern for the templates of pods that have none at `templates`, with
                                   // the same path up to the last "*". NULL: without a template, there are no pods
@@ -327,41 +313,37 @@ typedef struct wharf_pods {
     uint32_t flags WHARF_0;       // WHARF_PODS_...
 } wharf_pods;
 
-// A bit of wharf_pods.flags, since 1.2: each match is a PodSpec, or an object with the fields of one, instead of a
-// PodTemplateSpec. A host refuses an adapter with unknown bits.
+// A bit of wharf_pods.flags, since 1.2: each match is a PodSpec, or has its fields. A host refuses unknown bits.
 #define WHARF_PODS_ARE_SPECS UINT32_C(1)
 
-// Since 1.2. Other objects that an object needs: ConfigMaps, a runtime, a Pipeline. The host can copy them into the
-// worker of a mirror, or check that they are there. Those of a PodSpec (volumes, environment, ServiceAccount, classes,
-// claims), of a ServiceAccount and of a claim are built into the host: `pods` is sufficient.
+// Since 1.2. Other objects that an object needs, which the host copies into the worker, or checks there: a runtime, a
+// Pipeline. Those of PodSpecs, ServiceAccounts and claims (ConfigMaps, classes, ...) the host finds by itself.
 typedef struct wharf_reference {
-    // A pattern; each match is a string, the name of an object. NULL ends the list. The host ignores a text that is no
-    // name of an object, for example a variable.
+    // A pattern of strings that name objects; others, like variables, do not count. NULL ends the list.
     const char *name WHARF_0;
-    // The resource of the objects in which all patterns apply, "pipelines.tekton.dev" ("configmaps" in the core group);
-    // it is built in, or in this list. NULL: the workload, and its mirror.
+    // In which objects: "pipelines.tekton.dev", of this list or of a PodSpec. NULL: in the workload, and its mirror.
     const char *of WHARF_0;
-    const char *group WHARF_0, *version WHARF_0; // of the named object: "tekton.dev", "v1"; "" for the core group
+    const char *group WHARF_0, *version WHARF_0; // of the named object: "tekton.dev", "v1"
     const char *resource WHARF_0, *kind WHARF_0; // "tasks", "Task"
-    // In the following patterns, a "*" is the same item as at this place of `name`.
-    const char *kind_at WHARF_0; // of a string: only where it is `kind`, the name is one of this resource. NULL: always
-    const char *namespace_ WHARF_0; // of a string, the namespace; NULL, or absent: that of the workload
-    const char *optional WHARF_0;   // of a boolean: true means that the object may be missing. NULL: see `flags`
+    // Patterns, in which a "*" is the same item as at this place of `name`; or NULL.
+    const char *kind_at WHARF_0;    // of a string: the row counts only where it is `kind`. NULL: always
+    const char *namespace_ WHARF_0; // of a string. NULL, or absent: that of the object, or of the workload
+    const char *optional WHARF_0;   // of a boolean: true where the object may be missing
     uint32_t flags WHARF_0;         // WHARF_REFERENCE_...
 } wharf_reference;
 
 // Bits of wharf_reference.flags. A host refuses an adapter with unknown bits.
 #define WHARF_REFERENCE_CLUSTER_SCOPED UINT32_C(1) // the named object has no namespace
-#define WHARF_REFERENCE_MADE UINT32_C(2) // the kind's controller makes it: the host neither copies nor checks it
-#define WHARF_REFERENCE_KIND_DEFAULT UINT32_C(4) // an absent string at `kind_at` means `kind`
-#define WHARF_REFERENCE_OPTIONAL UINT32_C(8)     // the object may always be missing
-// Each match of `name` is a PodTemplateSpec, or a PodSpec: the objects are those of such pods. Only `name` and `of` are
-// used.
-#define WHARF_REFERENCE_PODS UINT32_C(16)
-#define WHARF_REFERENCE_POD_SPECS UINT32_C(32)
+#define WHARF_REFERENCE_MADE UINT32_C(2)           // by the kind's controller: neither copied nor checked
+#define WHARF_REFERENCE_KIND_DEFAULT UINT32_C(4)   // the row also counts where nothing is at `kind_at`
+#define WHARF_REFERENCE_OPTIONAL UINT32_C(8)       // the object may be missing
+// Each match of `name` is no name, but this, or has its fields: the row has only `name`, `of` and one of these bits.
+#define WHARF_REFERENCE_PODS UINT32_C(16)       // a PodTemplateSpec
+#define WHARF_REFERENCE_POD_SPECS UINT32_C(32)  // a PodSpec
+#define WHARF_REFERENCE_CONTAINERS UINT32_C(64) // a Container: its environment
+#define WHARF_REFERENCE_VOLUMES UINT32_C(128)   // a Volume
 
 // The action of a status change. The members `name` and `value` of struct wharf_status_change depend on it:
-//
 //   change                `name`                        `value`                        `when`
 //   WHARF_SET_CONDITION   the type of a condition       "True", "False" or "Unknown"   any
 //   WHARF_SET_TEXT        a pointer below /status       the string                     WHARF_ALWAYS, WHARF_IF_ABSENT
@@ -374,12 +356,8 @@ enum {
     WHARF_REMOVE = 3         // removes each matching field
 };
 
-// The circumstances in which a status change applies.
-enum {
-    WHARF_ALWAYS = 0,
-    WHARF_IF_TRUE = 1,  // the workload has the condition with status True
-    WHARF_IF_ABSENT = 2 // the workload has no such condition, or no such field
-};
+// When a status change applies: always; the workload has the condition as True; it has no such condition, or no field.
+enum { WHARF_ALWAYS = 0, WHARF_IF_TRUE = 1, WHARF_IF_ABSENT = 2 };
 
 // A change of the status of a workload that has no mirror. The WHARF_CHANGE_... macros below make one.
 typedef struct wharf_status_change {
@@ -403,15 +381,14 @@ typedef struct wharf_status_change {
 #define WHARF_CHANGE_REMOVE(pattern)                                                                                   \
     { WHARF_REMOVE, WHARF_ALWAYS, pattern, NULL, NULL, NULL }
 
-// Bits of wharf_kind.flags. A host refuses an adapter with unknown bits.
-// The CRD has no status subresource: the host patches the status with the object. Excludes observed_generation, since
-// each such write is a new generation.
+// Bits of wharf_kind.flags. A host refuses an adapter with unknown bits. The CRD has no status subresource: the host
+// patches the status with the object. Excludes observed_generation, since each such write is a new generation.
 #define WHARF_KIND_NO_STATUS_SUBRESOURCE UINT32_C(1)
 // A service: the host takes SUCCEEDED and FAILED as ACTIVE.
 #define WHARF_KIND_NEVER_FINISHES UINT32_C(2)
 
-// One workload kind. Lists end with NULL (strings) or with an element whose first pointer is NULL (structs); a list
-// that is NULL is empty. Strings are UTF-8. The initializer begins with WHARF_KIND_SIZES.
+// One workload kind. Lists end with NULL, or with a struct whose first pointer is NULL; NULL is an empty list. Strings
+// are UTF-8. The initializer begins with WHARF_KIND_SIZES.
 typedef struct wharf_kind {
     size_t size WHARF_0; // sizeof(wharf_kind)
     // sizeof of the elements of the lists: carried; pods; phases; suspended_status, resumed_status and gave_up_status
@@ -419,8 +396,7 @@ typedef struct wharf_kind {
 
     // -- Names (required) --
     const char *group WHARF_0; // "batch"; "" for the core group
-    // API versions that this adapter understands, best first: the first one that a cluster serves is used there.
-    // Management and worker cluster of a workload use the same one.
+    // API versions, best first: the first one that both the management cluster and the workload's worker serve is used.
     const char *const *versions WHARF_0;
     const char *kind WHARF_0;   // "Job"
     const char *plural WHARF_0; // "jobs", the resource's name in URLs
@@ -429,47 +405,41 @@ typedef struct wharf_kind {
     // -- managedBy (required) --
     const char *managed_by WHARF_0; // pointer to the field, "/spec/managedBy"; a string
     const char *managed_by_builtin
-        WHARF_0; // the value for the kind's own controller, never managed by the host, or NULL
-    const char *const *managed_by_allowed WHARF_0; // the closed set that the API accepts besides the built-in value.
-                                                   // NULL: any domain-prefixed path of at most 63 characters
-    const char *managed_by_default WHARF_0; // the value that the host manages if the configuration names none; NULL:
-                                            // the first of managed_by_allowed, or else controllerName
+        WHARF_0; // the value for the kind's own controller, which the host leaves alone, or NULL
+    // The closed set that the API accepts besides the built-in value; NULL: a domain-prefixed path of up to 63 bytes.
+    const char *const *managed_by_allowed WHARF_0;
+    // The value that the configuration may replace. NULL: the first of managed_by_allowed, or else controllerName.
+    const char *managed_by_default WHARF_0;
 
     // -- Suspending --
-    const char *suspend
-        WHARF_0; // pointer to the field that suspends, since 1.2 also a label or an annotation; NULL: none
+    const char *suspend WHARF_0; // pointer to the field that suspends; since 1.2 also a label or annotation; NULL: none
     const char *suspend_value WHARF_0; // the value that means suspended, see wharf_host.is; NULL: "true"
 
     // -- The mirror --
-    const wharf_carried *carried WHARF_0; // spec fields that may change after creation and are carried to an existing
-                                          // mirror; `suspend` must be among them, unless it is a label or an annotation
-    const char *const *removed
-        WHARF_0; // patterns of fields that a mirror must not have: self-deletion (TTLs),
-                 // inner managedBy fields, fields that the worker's API server sets. The host always removes managedBy,
-                 // and all metadata except name, namespace, labels and annotations
+    // Spec fields that are carried to an existing mirror: `suspend` must be one, unless it is a label or an annotation.
+    const wharf_carried *carried WHARF_0;
+    // Patterns of fields that a mirror must not have: self-deletion (TTLs), inner managedBy fields, fields that an API
+    // server sets. The host itself removes managedBy, and all metadata but name, namespace, labels and annotations.
+    const char *const *removed WHARF_0;
     const wharf_pods *pods WHARF_0; // see also the function pod_sets
 
     // -- The status --
-    // Patterns of fields below /status that the host does not copy, since they have a meaning only in the worker
-    // cluster
-    // ("/status/uncountedTerminatedPods").
+    // Patterns of fields below /status that the host does not copy, since they have a meaning in the worker only.
     const char *const *status_removed WHARF_0;
-    // Pointer to the field with the generation that the status describes ("/status/observedGeneration"); the host
-    // writes the workload's own generation. NULL: none.
+    // Pointer to the field with the generation that the status describes: the host writes the workload's. NULL: none.
     const char *observed_generation WHARF_0;
-    const char *condition_time WHARF_0; // a member of conditions besides lastTransitionTime that set_condition sets
-                                        // to the same time: "lastUpdateTime", "lastProbeTime". NULL: none
-    // The changes that the kind's own controller makes to the status of an object that is suspended, and of one that is
-    // resumed. The host makes these changes to a workload that has no mirror and has not finished: suspended_status
-    // while the `suspend` field suspends the workload; resumed_status while the field does not, but the first of
-    // `phases` that matches the status is for WHARF_SUSPENDED (with or without WHARF_RULE_WHILE_SUSPENDED).
+    // A member that set_condition sets as lastTransitionTime: "lastUpdateTime", "lastProbeTime". NULL: none.
+    const char *condition_time WHARF_0;
+    // The changes of the status that the kind's own controller makes when an object is suspended, and resumed. The host
+    // makes them to an unfinished workload without a mirror: suspended_status while the `suspend` field suspends it;
+    // resumed_status while the field does not, but the first of `phases` that matches the status is for WHARF_SUSPENDED
+    // (with or without WHARF_RULE_WHILE_SUSPENDED).
     const wharf_status_change *suspended_status WHARF_0, *resumed_status WHARF_0;
 
-    // The phase by the status. Without a matching rule: SUSPENDED if the `suspend` field suspends the object, else
-    // ACTIVE if there is a status, else PENDING.
+    // The phase by the status; without a match SUSPENDED by `suspend`, else ACTIVE if there is a status, else PENDING.
     const wharf_phase_rule *phases WHARF_0;
-    const char *finished_at WHARF_0; // pointer to the time of the end ("/status/completionTime"). NULL, or an absent
-                                     // field: lastTransitionTime of the condition of the matching rule
+    // Pointer to the time of the end. NULL, or an absent field: lastTransitionTime of the matching rule's condition.
+    const char *finished_at WHARF_0;
 
     // -- Functions: from any thread, several at once; `call` and all values end with the call --
 
@@ -477,21 +447,19 @@ typedef struct wharf_kind {
     // fields may be missing or of the wrong type, /status may be absent. The host fills `out` by `phases` and
     // `finished_at`, with reason and message of the matching condition or the matching text; the function may change
     // `out`. Must return WHARF_OK for any object. Finished must stay finished: after SUCCEEDED or FAILED, the function
-    // reports the same for every later state that the kind's API allows. NULL: the data is sufficient. Required without
-    // `phases`, except for a kind that never finishes.
+    // reports the same for every later state that the kind's API allows. NULL, with `phases` or for a service:
+    // sufficient.
     wharf_result (*phase)(const wharf_call *call, const wharf_value *object, wharf_phase *out) WHARF_0;
 
-    // Decides whether a workload can run in another cluster at all. Called before the first placement; after a refusal,
-    // again when the workload has changed, and after growing waits. After WHARF_REFUSED the host writes nothing but an
-    // Event. NULL: every workload can.
+    // Decides whether a workload can run in another cluster at all. Called before the first placement; after a refusal
+    // (of which the host only writes an Event), when the workload has changed, and after growing waits. NULL: all can.
     wharf_result (*accept)(const wharf_call *call, const wharf_value *workload) WHARF_0;
 
     // Completes a mirror before its creation, after the host has applied the data above. `mirror` is the whole object
     // to be created; the function may change spec, labels and annotations. Name, namespace and the marks that begin
     // with wharf.dev/ belong to the host, which sets them again after the call. An adapter may add its own annotations,
     // with a prefix that ends in .wharf.dev or that the workload does not use, for example to record the workload's
-    // state at the creation of the mirror: these stay with the mirror, and `status` can read them. NULL: nothing to
-    // add.
+    // state at this time: these stay with the mirror, and `status` can read them. NULL: nothing to add.
     wharf_result (*mirror)(const wharf_call *call, const wharf_value *workload, wharf_value *mirror) WHARF_0;
 
     // Completes a change of an existing mirror. `mirror` is the mirror as last seen; `desired` is a copy with the
@@ -505,45 +473,40 @@ typedef struct wharf_kind {
     // Determines the workload's status. `mirror` is the present mirror, or NULL when there is none (not placed yet,
     // suspended before placement, lost). `object` has /status alone, as a draft that the function may change; the host
     // writes the result if it differs from the workload's status. With a mirror that has a status, the draft is a copy
-    // of that status without status_removed and with the workload's observed_generation; otherwise a copy of the
-    // workload's own status, absent if there is none, after suspended_status or resumed_status. The result must be a
-    // status that the kind's API accepts as the successor of the workload's present status. When that is not possible
-    // yet, the nearest acceptable status (fields unchanged), so that the API server never rejects a write. For the
-    // resulting status, calling again must change nothing: write each field as the server stores it (a Go field with
-    // omitempty that is zero is absent). NULL: nothing to add.
+    // of that status without status_removed and with the workload's observed_generation; otherwise of the workload's
+    // own status, absent if there is none, after suspended_status or resumed_status. The result must be a status that
+    // the kind's API accepts after the workload's present one, or the nearest such status (fields unchanged), so that
+    // the API server never rejects a write. For the resulting status, calling again must change nothing: write each
+    // field as the server stores it (a Go field with omitempty that is zero is absent). NULL: nothing to add.
     wharf_result (*status)(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                            wharf_value *object) WHARF_0;
 
-    // Lists the pods of an object where `pods` is not sufficient. `sets` is an array with the pods of `pods`, each item
-    // {"template": <PodTemplateSpec>, "count": <integer>}, and may be changed. Called for any object of the kind. NULL:
-    // `pods` is sufficient.
+    // Lists the pods of an object where `pods` is not sufficient. `sets` is an array with those of `pods`, each item
+    // {"template": <PodTemplateSpec>, "count": <integer>}, and may be changed. Called for any object. NULL: sufficient.
     wharf_result (*pod_sets)(const wharf_call *call, const wharf_value *workload, wharf_value *sets) WHARF_0;
 
     // Since 1.1. The changes that the kind's own controller makes to the status of an object that failed before any pod
     // ran. The host makes these changes once to a workload that no cluster has accepted within giveUpAfter and that has
-    // no mirror, and then calls `status` without a mirror. The phase that follows must be FAILED; otherwise the host
-    // writes nothing. NULL: the kind has no such status; the host reports an Event, and the workload waits for the
-    // annotation wharf.dev/retry.
+    // no mirror, and then calls `status` without a mirror. The phase that follows must be FAILED, or the host writes
+    // nothing. NULL: none; the host reports an Event, and the workload waits for the annotation wharf.dev/retry.
     const wharf_status_change *gave_up_status WHARF_0;
 
-    // Since 1.2. More values of the `suspend` field that mean suspended, besides suspend_value; ends with NULL. The
-    // host itself writes suspend_value. NULL: none.
+    // Since 1.2. More values of the `suspend` field that mean suspended; the host itself writes suspend_value.
     const char *const *suspend_values WHARF_0;
     // Since 1.2. The reason why `start` cannot make this kind of the settings, a sentence like its result: the host
-    // refuses the kind, and uses the adapter's other kinds. It reads no other field but `kind`. NULL: none.
+    // refuses the kind, reads only its `kind`, and uses the adapter's other kinds. NULL: none.
     const char *refused WHARF_0;
-    // Since 1.2. The type in which the host writes suspend_value: WHARF_BOOL, WHARF_NUMBER or WHARF_STRING.
-    // WHARF_ABSENT: the type of the value that the object has; if it has none, boolean or number if suspend_value is
-    // the text of one, else string. A label or annotation is a string.
+    // Since 1.2. The type of suspend_value as the host writes it: WHARF_BOOL, WHARF_NUMBER or WHARF_STRING (of a
+    // label). WHARF_ABSENT: that of the object's value, or else boolean or number if the text is one, or string.
     wharf_type suspend_type WHARF_0;
-    // Since 1.2. The objects that a workload needs besides those of its pods, set with WHARF_REFERENCES.
+    // Since 1.2. The objects that a workload needs besides those of its pods. See WHARF_REFERENCES.
     uint32_t reference_size WHARF_0;
     const wharf_reference *references WHARF_0;
-    // Since 1.2. Changes the list of the needed objects where `references` is not sufficient. `list` is an array with
-    // what the workload itself refers to, each item {"resource": "tasks.tekton.dev", "namespace": "team", "name":
-    // "build", "where": "/spec/taskRef/name", "optional": true, "made": true}. Of an added item, "resource" and "name"
-    // are required, and the resource is built in or one of `references`; "namespace" is by default the workload's.
-    // Names only: the function never sees the objects. Called for workloads and for mirrors. NULL: nothing to change.
+    // Since 1.2. Changes the list of objects that a workload or a mirror itself refers to, where `references` is not
+    // sufficient. Each item of `list` is {"resource": "tasks.tekton.dev", "namespace": "team", "name": "build",
+    // "where":
+    // "/spec/taskRef/name", "optional": true, "made": true}; an added one needs "resource" (one that `of` may be) and
+    // "name". Names only: the function never sees the objects. NULL: nothing to change.
     wharf_result (*dependencies)(const wharf_call *call, const wharf_value *workload, wharf_value *list) WHARF_0;
 } wharf_kind;
 
@@ -566,24 +529,22 @@ typedef struct wharf_module {
     const char *name WHARF_0;               // short name, RFC 1123 label: "job"
     const char *version WHARF_0;            // of the adapter: "1.2.0"
     const wharf_kind *const *kinds WHARF_0; // ends with NULL. May be NULL or empty with `start` or `score`
-    // A variable of the adapter in which the host stores the pointer to its services, before the first call. NULL: the
-    // adapter uses no services.
+    // A variable of the adapter in which the host stores its services before the first call. NULL: it uses none.
     const wharf_host **host WHARF_0;
-    // Names of the adapter's settings, ends with NULL; NULL: none. The host rejects a configuration with other settings
-    // before the first call.
+    // Names of the adapter's settings, ends with NULL; NULL: none. The host rejects a configuration with other ones.
     const char *const *settings WHARF_0;
     // Called once in each instance, before any other function. `settings` is the adapter's `settings` from the
     // configuration file (an object, empty if there is none) and lives as long as the process. `*kinds` is the module's
-    // `kinds`; the function may replace the list, for kinds that depend on settings. Returns NULL, or a sentence with
-    // the reason why the adapter cannot work (static, or made with host->format and a NULL call): then the host does
-    // not load the adapter. A sentence about a setting begins with a pointer to the setting in `settings` and a colon,
-    // "/kinds/0/plural: found 7, expected a string"; the host adds file and line. NULL: no setup is needed.
+    // `kinds`; the function may replace the list. Returns NULL, or a sentence with the reason why the adapter cannot
+    // work (static, or made with host->format and a NULL call): then the host does not load the adapter. A sentence
+    // about a setting begins with its pointer in `settings` and a colon, "/kinds/0/plural: found 7, expected a string";
+    // the host adds file and line. NULL: no setup is needed.
     const char *(*start)(const wharf_host *host, const wharf_value *settings, const wharf_kind *const **kinds)WHARF_0;
 
     // Since 1.2. Rates the workers that may get a workload. Called before a placement with a choice: two or more
     // eligible workers, and no annotation wharf.dev/cluster-names. An adapter with kinds is asked for these alone, an
-    // adapter without kinds for every kind. The rules for functions of a kind apply: from any thread, several at once,
-    // a pure function of the arguments; all values end with the call.
+    // adapter without kinds for every kind. As functions of a kind: from any thread, several at once, a pure function
+    // of the arguments; all values end with the call.
     //   pod_sets  the pods of the workload, as in wharf_kind.pod_sets; NULL: unknown
     //   workers   an array of the eligible workers, ordered by name. Later versions may add members:
     //               {"name": "w1",
@@ -594,13 +555,12 @@ typedef struct wharf_module {
     //                                                        absent without `capacity` or while unknown
     //   scores    an empty object. The function adds members "name of a worker": integer from 0 to 100; higher is
     //             better. An absent worker has 0: no opinion
-    // The host adds the scores of all adapters and chooses the worker with the highest sum; the policy of the
-    // configuration decides between equal sums. So an adapter that adds nothing changes nothing. The score of a worker
-    // never overrides a rule: workers that are full, cordoned or excluded are not in `workers`.
-    // Another name, or a value that is no integer from 0 to 100, makes the whole answer invalid. Without a valid answer
-    // and WHARF_OK, the host places the workload at once without this adapter's scores, and `wharf explain` tells the
-    // reason (wharf_answer.message). So WHARF_RETRY delays nothing. The calls for all placements of one second may take
-    // 200 ms together; the policy alone decides the rest of that second. NULL: the adapter rates no workers.
+    // The host chooses the worker with the highest sum of the scores of all adapters; the policy of the configuration
+    // decides between equal sums. A score never overrides a rule: workers that are full, cordoned or excluded are not
+    // in `workers`. Another name, or a value that is no integer from 0 to 100, makes the whole answer invalid. Without
+    // a valid answer and WHARF_OK, the host places the workload at once without this adapter's scores (so WHARF_RETRY
+    // delays nothing), and `wharf explain` tells the reason (wharf_answer.message). The calls for all placements of one
+    // second may take 200 ms together; the policy alone decides the rest of that second. NULL: the adapter rates none.
     wharf_result (*score)(const wharf_call *call, const wharf_value *workload, const wharf_value *pod_sets,
                           const wharf_value *workers, wharf_value *scores) WHARF_0;
 } wharf_module;
@@ -615,14 +575,10 @@ WHARF_EXPORT extern const wharf_module wharf_module_v1; // the one symbol
 // Defines the symbol. The rest are the fields of wharf_module that the adapter has, from `name` on, in their order:
 //   static const wharf_host *host;
 //   WHARF_MODULE(.name = "train", .version = "1.0.0", .kinds = WHARF_KINDS(&train, &plan), .host = &host);
-// WHARF_KINDS is C; in C++ the list is an array of its own.
 #define WHARF_MODULE(...)                                                                                              \
     const wharf_module wharf_module_v1 = {                                                                             \
         .size = sizeof(wharf_module), .abi_major = WHARF_ABI_MAJOR, .abi_minor = WHARF_NEEDS_MINOR, __VA_ARGS__}
-#define WHARF_KINDS(...)                                                                                               \
-    (const wharf_kind *const[]) {                                                                                      \
-        __VA_ARGS__, NULL                                                                                              \
-    }
+#define WHARF_KINDS(...) ((const wharf_kind *const[]){__VA_ARGS__, NULL}) // C only: in C++ the list is an array
 
 #ifdef __cplusplus
 }

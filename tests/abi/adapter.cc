@@ -38,6 +38,8 @@ constexpr wharf_carried carried[] = {WHARF_CARRIED_POD_TEMPLATE("/spec/template"
 constexpr wharf_pods pods[] = {{.templates = "/spec/template", .counts = counts}, {}};
 constexpr wharf_phase_rule phases[] = {{.pointer = "/status/state", .value = "broken", .phase = WHARF_FAILED}, {}};
 constexpr wharf_status_change suspended[] = {{.name = "Held", .value = "True"}, {}};
+constexpr wharf_reference references[] = {
+    {.name = "/spec/plan", .group = "example.com", .version = "v1", .resource = "plans", .kind = "Plan"}, {}};
 constexpr wharf_kind kind = {
     WHARF_KIND_SIZES,
     .group = "example.com",
@@ -53,6 +55,7 @@ constexpr wharf_kind kind = {
     .phases = phases,
     .phase = phase,
     .mirror = mirror,
+    WHARF_REFERENCES(references),
 };
 constexpr const wharf_kind *kinds[] = {&kind, nullptr};
 
@@ -64,6 +67,7 @@ constexpr wharf_pods pods[] = {{"/spec/template", counts}, {}};
 constexpr wharf_phase_rule phases[] = {{"/status/state", "broken", nullptr, nullptr, WHARF_FAILED}, {}};
 constexpr wharf_status_change suspended[] = {WHARF_CHANGE_CONDITION(WHARF_ALWAYS, "Held", "True", nullptr, nullptr),
                                              {}};
+constexpr wharf_reference references[] = {{"/spec/plan", nullptr, "example.com", "v1", "plans", "Plan"}, {}};
 
 constexpr wharf_kind make_kind() {
     wharf_kind kind = wharf_new_kind();
@@ -80,6 +84,7 @@ constexpr wharf_kind make_kind() {
     kind.phases = phases;
     kind.phase = phase;
     kind.mirror = mirror;
+    kind.references = references;
     return kind;
 }
 

@@ -3,6 +3,7 @@
 // the whole life of a workload by the host that this program was built with. With GROWN, that is a host whose structs
 // are larger than those of ABI 1.0; NEWER.so says that it needs such a host.
 #include "core/adapter/pods.h"
+#include "core/adapter/references.h"
 #include "core/base/text.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/json/pointer.h"
@@ -340,6 +341,34 @@ static void pods_are_listed(void **state) {
     assert_json(sets, "[{'template':{'spec':{'n':1}},'count':3},{'template':{'spec':{}},'count':1}]");
 }
 
+// Those of its pods, which the host knows; what an adapter of 1.0 cannot name is no reference.
+static void references_are_listed(void **state) {
+    (void)state;
+    static const char *const older[] = {"secrets ns/a", NULL};
+    static const char *const newer[] = {"plans.full.example.com ns/p",   "plans.full.example.com ns/r",
+                                        "plans.full.example.com team/q", "secrets ns/a",
+                                        "serviceaccounts ns/s",          NULL};
+    const char *const *expected = full->abi.references ? newer : older;
+    AUTO_JSON workload =
+        parsed("{'metadata':{'namespace':'ns'},'spec':{'parts':[{'plan':'p','template':{'spec':{"
+               "'imagePullSecrets':[{'name':'a'}]}}},{'plan':'q','team':'team','maybe':true}],'driver':"
+               "{'plan':'r','spec':{'serviceAccountName':'s'}}}}");
+    set(workload, full->abi.references ? "/spec/x" : "/spec/driver", "{}");
+    struct adapter_call call;
+    struct references found;
+    begin(&call, full, WHARF_MIRROR_NONE);
+    assert_int_equal(references_of(&call, workload, &found), WHARF_OK);
+    adapter_call_end(&call);
+    for (size_t i = 0; i < found.count; i++) {
+        const struct reference *one = found.list[i];
+        AUTO_TEXT shown = text_format("%s %s/%s", one->resource, one->namespace_, one->name);
+        assert_string_equal(shown, expected[i] ? expected[i] : "nothing");
+        assert_int_equal(one->optional, text_has_suffix(shown, "/q"));
+    }
+    assert_null(expected[found.count]);
+    references_clear(&found);
+}
+
 // What the adapter says at its start, and what the host knows by itself.
 static void bad_settings_are_refused(void **state) {
     (void)state;
@@ -388,6 +417,7 @@ int main(int count, char **arguments) {
         cmocka_unit_test(phases_are_told_by_rules_and_by_the_function),
         cmocka_unit_test(a_kind_of_data_alone_has_phases_too),
         cmocka_unit_test(pods_are_listed),
+        cmocka_unit_test(references_are_listed),
         cmocka_unit_test(bad_settings_are_refused),
         cmocka_unit_test(a_host_that_is_too_old_is_told_from_one_that_is_not),
     };

@@ -114,6 +114,24 @@ static wharf_result pod_sets(const wharf_call *call, const wharf_value *workload
     return WHARF_OK;
 }
 
+#ifdef NEWER
+static wharf_result dependencies(const wharf_call *call, const wharf_value *workload, wharf_value *list) {
+    wharf_value *item = host->new_object(call);
+    host->set_string(call, item, "/resource", "plans.full.example.com");
+    host->set(call, item, "/name", host->find(workload, "/spec/driver/plan"));
+    if (host->find(item, "/name"))
+        host->set(call, list, "/-", item);
+    return WHARF_OK;
+}
+
+static const wharf_reference references[] = {
+    {"/spec/parts/*/plan", NULL, "full.example.com", "v1", "plans", "Plan", .optional = "/spec/parts/*/maybe",
+     .namespace_ = "/spec/parts/*/team" LATER},
+    {.name = "/spec/driver", .flags = WHARF_REFERENCE_PODS LATER},
+    {.name = NULL},
+};
+#endif
+
 static const wharf_kind kind = {
     WHARF_KIND_SIZES,
     .group = "full.example.com",
@@ -162,6 +180,10 @@ static const wharf_kind kind = {
     .update = update,
     .status = status,
     .pod_sets = pod_sets,
+#ifdef NEWER
+    .dependencies = dependencies,
+    WHARF_REFERENCES(references),
+#endif
 };
 
 static const char *start(const wharf_host *services, const wharf_value *settings, const wharf_kind *const **kinds) {

@@ -10,9 +10,10 @@ import sys
 
 DECLARATION = re.compile(r"typedef\s+(struct)\s+(\w+)\s*\{(.*?)\}\s*\2\s*;|typedef\s+([^{};]+);|"
                          r"^WHARF_EXPORT\s+([^{};]+);|^(enum)\s*\{\s*(\w+)(.*?)\}\s*;", re.DOTALL | re.MULTILINE)
-SOURCE_ONLY = ("WHARF_MODULE", "WHARF_KINDS", "WHARF_KIND_SIZES", "WHARF_CARRIED_POD_TEMPLATE")    # compiled into the adapter
+SOURCE_ONLY = ("WHARF_MODULE", "WHARF_KINDS", "WHARF_KIND_SIZES", "WHARF_CARRIED_POD_TEMPLATE",
+               "WHARF_REFERENCES")    # compiled into the adapter
 SIZED = ("wharf_answer", "wharf_call", "wharf_host", "wharf_phase", "wharf_kind", "wharf_module")    # size is the first field
-ELEMENTS = ("wharf_carried", "wharf_pods", "wharf_phase_rule", "wharf_status_change")    # their sizes are in wharf_kind
+ELEMENTS = ("wharf_carried", "wharf_pods", "wharf_phase_rule", "wharf_status_change", "wharf_reference")    # their sizes are in wharf_kind
 
 
 def plain(text):
@@ -103,6 +104,12 @@ def at_end(struct, field):
     return replaced(r"\} " + struct + ";", f"    {field}\n}} {struct};")
 
 
+def grown(struct):
+    """A struct that a frozen header does not have yet stays away."""
+    change = at_end(struct, "const char *added_at_end;")
+    return lambda header: change(header) if f"}} {struct};" in header else header
+
+
 # name: (change, allowed, whether debug information shows it)
 CHANGES = {
     "inserted-field": (chain(MINOR, replaced(r"(const char \*plural;)", r"\1 const char *singular;")), False, True),
@@ -120,7 +127,7 @@ CHANGES = {
     "grown-without-minor": (at_end("wharf_kind", "const char *added_at_end;"), False, False),
     "grown-element": (chain(MINOR, at_end("wharf_carried", "const char *other;")), True, True),
     "grown": (chain(MINOR, at_end("wharf_host", "int (*added_at_end)(int number);"),
-                    *(at_end(struct, "const char *added_at_end;") for struct in SIZED + ELEMENTS if struct != "wharf_host")),
+                    *(grown(struct) for struct in SIZED + ELEMENTS if struct != "wharf_host")),
               True, True),
     "new-enumerator": (chain(MINOR, replaced(r"(WHARF_FAILED = 4)", r"\1, WHARF_MOVED = 5")), True, True),
     "new-struct": (chain(MINOR, replaced(r"(typedef struct wharf_module \{)",

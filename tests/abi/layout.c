@@ -158,6 +158,18 @@ AT(wharf_pods, offset, 24);
 AT(wharf_pods, flags, 28);
 SIZE(wharf_pods, 32);
 
+AT(wharf_reference, name, 0);
+AT(wharf_reference, of, 8);
+AT(wharf_reference, group, 16);
+AT(wharf_reference, version, 24);
+AT(wharf_reference, resource, 32);
+AT(wharf_reference, kind, 40);
+AT(wharf_reference, kind_at, 48);
+AT(wharf_reference, namespace_, 56);
+AT(wharf_reference, optional, 64);
+AT(wharf_reference, flags, 72);
+SIZE(wharf_reference, 80);
+
 AT(wharf_status_change, change, 0);
 AT(wharf_status_change, when, 4);
 AT(wharf_status_change, name, 8);
@@ -202,7 +214,10 @@ AT(wharf_kind, gave_up_status, 240);
 AT(wharf_kind, suspend_values, 248);
 AT(wharf_kind, refused, 256);
 AT(wharf_kind, suspend_type, 264);
-SIZE(wharf_kind, 272);
+AT(wharf_kind, reference_size, 268);
+AT(wharf_kind, references, 272);
+AT(wharf_kind, dependencies, 280);
+SIZE(wharf_kind, 288);
 
 AT(wharf_module, size, 0);
 AT(wharf_module, abi_major, 8);

@@ -10,6 +10,14 @@ void making(const wharf_host *h);
 void changing(const wharf_host *h);
 void kind(const wharf_kind *k);
 void rules(const wharf_phase_rule *r, const wharf_carried *w, const wharf_pods *p, const wharf_status_change *s);
+void references(const wharf_reference *r);
+void references(const wharf_reference *r) {
+    const char *texts[] = {r->name, r->of,      r->group,      r->version, r->resource,
+                           r->kind, r->kind_at, r->namespace_, r->optional};
+    uint32_t flags = r->flags;
+    (void)texts, (void)flags;
+}
+
 void others(const wharf_call *c, const wharf_module *m);
 
 void looking(const wharf_host *h) {
@@ -82,13 +90,14 @@ void kind(const wharf_kind *k) {
                            k->finished_at,
                            k->condition_time,
                            k->refused};
-    uint32_t sizes[] = {k->carried_size, k->pods_size, k->phase_rule_size, k->status_change_size};
+    uint32_t sizes[] = {k->carried_size, k->pods_size, k->phase_rule_size, k->status_change_size, k->reference_size};
     const char *const *lists[] = {k->versions, k->managed_by_allowed, k->removed, k->status_removed, k->suspend_values};
     uint32_t flags = k->flags;
     wharf_type suspend_type = k->suspend_type;
     const wharf_carried *carried = k->carried;
     const wharf_pods *pods = k->pods;
     const wharf_phase_rule *phases = k->phases;
+    const wharf_reference *references = k->references;
     const wharf_status_change *changes[] = {k->suspended_status, k->resumed_status, k->gave_up_status};
     wharf_result (*accept)(const wharf_call *, looked_at) = k->accept;
     wharf_result (*phase)(const wharf_call *, looked_at, wharf_phase *) = k->phase;
@@ -96,8 +105,9 @@ void kind(const wharf_kind *k) {
     wharf_result (*update)(const wharf_call *, looked_at, looked_at, wharf_value *) = k->update;
     wharf_result (*status)(const wharf_call *, looked_at, looked_at, wharf_value *) = k->status;
     wharf_result (*pod_sets)(const wharf_call *, looked_at, wharf_value *) = k->pod_sets;
+    wharf_result (*dependencies)(const wharf_call *, looked_at, wharf_value *) = k->dependencies;
     (void)size, (void)texts, (void)lists, (void)flags, (void)suspend_type, (void)carried, (void)pods, (void)phases;
-    (void)sizes, (void)changes, (void)accept;
+    (void)sizes, (void)changes, (void)references, (void)accept, (void)dependencies;
     (void)phase, (void)mirror, (void)update, (void)status, (void)pod_sets;
 }
 

@@ -14,12 +14,11 @@
 #define KIND_SIZE_1_0 END_OF(wharf_kind, pod_sets)
 
 static struct error *check_size(const struct kind_field *field, size_t size) {
-    if (size >= field->list->size_1_0 && size % _Alignof(void *) == 0)
+    const struct kind_list *list = field->list;
+    if (size >= list->size_first && size % _Alignof(void *) == 0)
         return NULL;
-    return error_new(
-        ERROR_REFUSED,
-        "%s: found elements of %zu bytes, expected at least %zu (ABI 1.0): a wharf_kind begins with WHARF_KIND_SIZES",
-        field->name, size, field->list->size_1_0);
+    return error_new(ERROR_REFUSED, "%s: found elements of %zu bytes, expected at least %zu (ABI %s): %s", field->name,
+                     size, list->size_first, list->first, list->set_by);
 }
 
 static struct error *count_elements(const struct kind_field *field, const char *elements, size_t size, size_t *count) {
@@ -81,6 +80,7 @@ static struct error *check(struct kind *kind, const char *managed_by, const char
     TRY(kind_check_mirror(abi));
     TRY(kind_check_status(abi));
     TRY(kind_check_changes(abi));
+    TRY(kind_check_references(abi));
     kind->managed_by = strdup(value);
     kind->plural_group = abi->group[0] == '\0' ? strdup(abi->plural) : text_format("%s.%s", abi->plural, abi->group);
     if (!kind->managed_by || !kind->plural_group)
@@ -136,6 +136,10 @@ struct error *kind_error(const char *about, const char *format, ...) {
 
 struct error *kind_wrong(const char *field, const char *found, const char *expected) {
     return kind_error(found, "%s: found \"%s\", expected %s", field, found, expected);
+}
+
+struct error *kind_missing(const char *field) {
+    return error_new(ERROR_INVALID, "%s: found nothing, expected a value: it is required", field);
 }
 
 struct error *kind_check_list(const char *field, const char *const *list, size_t *count) {
@@ -229,4 +233,22 @@ const char *kind_covering(const char *const *patterns, const char *pointer) {
     while (patterns && *patterns && !kind_covers(*patterns, pointer))
         patterns++;
     return patterns ? *patterns : NULL;
+}
+
+// Length of a pattern up to and with the last "*" segment; 0 without one.
+static size_t starred_length(const char *pattern) {
+    size_t length = 0;
+    for (size_t i = 0; pattern[i] != '\0'; i++)
+        if (pattern[i] == '*' && i > 0 && pattern[i - 1] == '/' && (pattern[i + 1] == '/' || pattern[i + 1] == '\0'))
+            length = i + 1;
+    return length;
+}
+
+struct error *kind_check_path(const char *field, const char *pattern, const char *like, const char *until) {
+    size_t starred = starred_length(until);
+    if (starred == 0 || (strncmp(pattern, like, starred) == 0 && (like[starred] == '/' || like[starred] == '\0') &&
+                         (pattern[starred] == '/' || pattern[starred] == '\0')))
+        return NULL;
+    return kind_error(pattern, "%s: found \"%s\", expected the same path up to the last \"*\" as in \"%s\"", field,
+                      pattern, like);
 }

@@ -17,6 +17,10 @@ struct error *kind_readable(const wharf_kind *given);
 
 // Group, kind, plural, versions, flags.
 struct error *kind_check_names(const wharf_kind *kind);
+struct error *kind_check_group(const char *field, const char *group); // each of these also refuses NULL
+struct error *kind_check_kind(const char *field, const char *kind);
+struct error *kind_check_plural(const char *field, const char *plural);
+struct error *kind_check_version(const char *field, const char *version);
 
 // managed_by and the values. `configured` is the value in the configuration, or NULL; `value` the one that the host
 // manages.
@@ -32,6 +36,10 @@ struct error *kind_check_status(const wharf_kind *kind);
 // suspended_status, resumed_status, gave_up_status.
 struct error *kind_check_changes(const wharf_kind *kind);
 
+// references.
+struct error *kind_check_references(const wharf_kind *kind);
+
+struct error *kind_missing(const char *field); // a required one
 // "<field>: found "<found>", expected <expected>".
 struct error *kind_wrong(const char *field, const char *found, const char *expected);
 // "<field>: found ..., expected ..."; `about` is the text of the adapter that is wrong (see struct error), or NULL.
@@ -50,6 +58,9 @@ struct error *kind_check_pointer(const char *field, const char *pointer, unsigne
 struct error *kind_check_pointers(const char *field, const char *const *list, unsigned places);
 // Checks that a list has a terminator and no duplicates.
 struct error *kind_check_list(const char *field, const char *const *list, size_t *count);
+
+// Checks that a pattern has the same path as `like` up to the last "*" of `until`, one of both.
+struct error *kind_check_path(const char *field, const char *pattern, const char *like, const char *until);
 
 // True if the fields that `outer` matches are or contain all fields that `inner` matches. False if one is NULL.
 bool kind_covers(const char *outer, const char *inner);

@@ -6,11 +6,13 @@
 #define END_OF(type, field) (offsetof(type, field) + sizeof(((type *)NULL)->field))
 #define ROW(owner, kind_of, member)                                                                                    \
     { .name = #member, .at = offsetof(owner, member), .type = (kind_of) }
-#define ELEMENTS(table, element, last_1_0, ending, size_member)                                                        \
+#define ELEMENTS(table, element, first_last, ending, size_member, version, macro)                                      \
     {                                                                                                                  \
-        .fields = (table), .size = sizeof(element), .size_1_0 = END_OF(element, last_1_0),                             \
-        .size_at = offsetof(wharf_kind, size_member), .end = #ending, .end_at = offsetof(element, ending)              \
+        .fields = (table), .size = sizeof(element), .size_first = END_OF(element, first_last), .first = (version),     \
+        .set_by = (macro), .size_at = offsetof(wharf_kind, size_member), .end = #ending,                               \
+        .end_at = offsetof(element, ending)                                                                            \
     }
+#define SIZES "a wharf_kind begins with WHARF_KIND_SIZES"
 #define LIST(member, elements)                                                                                         \
     { .name = #member, .at = offsetof(wharf_kind, member), .type = FIELD_LIST, .list = &(elements) }
 #define TEXT(member) ROW(wharf_kind, FIELD_TEXT, member)
@@ -54,11 +56,15 @@ static const struct kind_field reference_fields[] = {ROW(wharf_reference, FIELD_
                                                      ROW(wharf_reference, FIELD_U32, flags),
                                                      END};
 
-static const struct kind_list carried_list = ELEMENTS(carried_fields, wharf_carried, when, pointer, carried_size);
-static const struct kind_list pods_list = ELEMENTS(pods_fields, wharf_pods, counts, templates, pods_size);
-static const struct kind_list rules = ELEMENTS(rule_fields, wharf_phase_rule, flags, pointer, phase_rule_size);
-static const struct kind_list changes = ELEMENTS(change_fields, wharf_status_change, message, name, status_change_size);
-static const struct kind_list references = ELEMENTS(reference_fields, wharf_reference, flags, name, reference_size);
+static const struct kind_list carried_list =
+    ELEMENTS(carried_fields, wharf_carried, when, pointer, carried_size, "1.0", SIZES);
+static const struct kind_list pods_list = ELEMENTS(pods_fields, wharf_pods, counts, templates, pods_size, "1.0", SIZES);
+static const struct kind_list rules =
+    ELEMENTS(rule_fields, wharf_phase_rule, flags, pointer, phase_rule_size, "1.0", SIZES);
+static const struct kind_list changes =
+    ELEMENTS(change_fields, wharf_status_change, message, name, status_change_size, "1.0", SIZES);
+static const struct kind_list references =
+    ELEMENTS(reference_fields, wharf_reference, flags, name, reference_size, "1.2", "WHARF_REFERENCES sets the list");
 
 const struct kind_field kind_fields[] = {
     TEXT(group),

@@ -18,9 +18,11 @@ struct kind_field {
 
 struct kind_list { // of structs
     const struct kind_field *fields;
-    size_t size, size_1_0; // of an element, here and in ABI 1.0
-    size_t size_at;        // in wharf_kind: where the adapter says its own size of an element
-    const char *end;       // the pointer that is NULL in the last element
+    size_t size, size_first; // of an element, here and in the first version
+    const char *first;       // that version, "1.0"
+    const char *set_by;      // how an adapter says its own size
+    size_t size_at;          // in wharf_kind: where the adapter says its own size of an element
+    const char *end;         // the pointer that is NULL in the last element
     size_t end_at;
 };
 

@@ -11,10 +11,6 @@
 #define LABEL_VALUE_MAX 63 // apimachinery validation.LabelValueMaxLength
 #define KNOWN_FLAGS (WHARF_KIND_NO_STATUS_SUBRESOURCE | WHARF_KIND_NEVER_FINISHES)
 
-static struct error *missing(const char *field) {
-    return error_new(ERROR_INVALID, "%s: found nothing, expected a value: it is required", field);
-}
-
 // CustomResourceDefinition names.kind, lower-cased, and names.plural are RFC 1035 labels.
 static bool is_lower_label(const char *text) {
     return text_is_dns_label(text) && text[0] >= 'a' && text[0] <= 'z';
@@ -37,26 +33,42 @@ static struct error *check_length(const wharf_kind *kind) {
                        kind->plural);
 }
 
+struct error *kind_check_group(const char *field, const char *group) {
+    if (!group)
+        return kind_missing(field);
+    if (group[0] != '\0' && !text_is_dns_subdomain(group))
+        return kind_wrong(field, group, "an API group (RFC 1123 subdomain), or \"\" for the core group");
+    return NULL;
+}
+
+struct error *kind_check_kind(const char *field, const char *kind) {
+    if (!kind)
+        return kind_missing(field);
+    return is_kind_name(kind) ? NULL : kind_wrong(field, kind, "the name of a kind, like \"Job\"");
+}
+
+struct error *kind_check_plural(const char *field, const char *plural) {
+    if (!plural)
+        return kind_missing(field);
+    return is_lower_label(plural) ? NULL : kind_wrong(field, plural, "the name of a resource, like \"jobs\"");
+}
+
+struct error *kind_check_version(const char *field, const char *version) {
+    if (!version)
+        return kind_missing(field);
+    return is_lower_label(version) ? NULL : kind_wrong(field, version, "an API version, like \"v1\"");
+}
+
 struct error *kind_check_names(const wharf_kind *kind) {
-    if (!kind->group)
-        return missing("group");
-    if (kind->group[0] != '\0' && !text_is_dns_subdomain(kind->group))
-        return kind_wrong("group", kind->group, "an API group (RFC 1123 subdomain), or \"\" for the core group");
-    if (!kind->kind)
-        return missing("kind");
-    if (!is_kind_name(kind->kind))
-        return kind_wrong("kind", kind->kind, "the name of a kind, like \"Job\"");
-    if (!kind->plural)
-        return missing("plural");
-    if (!is_lower_label(kind->plural))
-        return kind_wrong("plural", kind->plural, "the name of a resource, like \"jobs\"");
+    TRY(kind_check_group("group", kind->group));
+    TRY(kind_check_kind("kind", kind->kind));
+    TRY(kind_check_plural("plural", kind->plural));
     size_t count = 0;
     TRY(kind_check_list("versions", kind->versions, &count));
     if (count == 0)
-        return missing("versions");
+        return kind_missing("versions");
     for (size_t i = 0; i < count; i++)
-        if (!is_lower_label(kind->versions[i]))
-            return kind_wrong("versions", kind->versions[i], "an API version, like \"v1\"");
+        TRY(kind_check_version("versions", kind->versions[i]));
     if ((kind->flags & ~KNOWN_FLAGS) != 0)
         return error_new(ERROR_REFUSED, "flags: found unknown bits 0x%x, expected only 0x%x: it needs a newer host",
                          kind->flags & ~KNOWN_FLAGS, KNOWN_FLAGS);
@@ -126,7 +138,7 @@ static struct error *check_allowed(const wharf_kind *kind) {
 struct error *kind_check_managed_by(const wharf_kind *kind, const char *configured, const char *controller_name,
                                     const char **value) {
     if (!kind->managed_by)
-        return missing("managed_by");
+        return kind_missing("managed_by");
     TRY(kind_check_pointer("managed_by", kind->managed_by, PLACE_SPEC | PLACE_LABELS));
     TRY(check_allowed(kind));
     if (kind->managed_by_default)
@@ -239,33 +251,14 @@ static struct error *check_one_carried(const wharf_kind *kind, const wharf_carri
     return NULL;
 }
 
-// Length of a pattern up to and with the last "*" segment; 0 without one.
-static size_t starred_length(const char *pattern) {
-    size_t length = 0;
-    for (size_t i = 0; pattern[i] != '\0'; i++)
-        if (pattern[i] == '*' && i > 0 && pattern[i - 1] == '/' && (pattern[i + 1] == '/' || pattern[i + 1] == '\0'))
-            length = i + 1;
-    return length;
-}
-
-// That a pattern has the same path up to the last "*", of its own or of `templates`.
-static struct error *check_path(const char *field, const char *pattern, const char *templates, size_t starred) {
-    if (starred == 0 ||
-        (strncmp(pattern, templates, starred) == 0 && (templates[starred] == '/' || templates[starred] == '\0') &&
-         (pattern[starred] == '/' || pattern[starred] == '\0')))
-        return NULL;
-    return kind_error(pattern, "%s: found \"%s\", expected the same path up to the last \"*\" as in \"%s\"", field,
-                      pattern, templates);
-}
-
 static struct error *check_fallback(const wharf_pods *pods) {
     if (!pods->fallback)
         return NULL;
     TRY(kind_check_pointer("pods.fallback", pods->fallback, PLACE_SPEC | PLACE_PATTERN));
     if (strcmp(pods->fallback, pods->templates) == 0)
         return kind_wrong("pods.fallback", pods->fallback, "another place than that of templates");
-    TRY(check_path("pods.fallback", pods->fallback, pods->templates, starred_length(pods->fallback)));
-    return check_path("pods.fallback", pods->fallback, pods->templates, starred_length(pods->templates));
+    TRY(kind_check_path("pods.fallback", pods->fallback, pods->templates, pods->fallback));
+    return kind_check_path("pods.fallback", pods->fallback, pods->templates, pods->templates);
 }
 
 static struct error *check_pods(const wharf_kind *kind, const wharf_pods *pods) {
@@ -275,7 +268,7 @@ static struct error *check_pods(const wharf_kind *kind, const wharf_pods *pods) 
             return kind_wrong("pods.templates", pods->templates, "it once in the list");
     TRY(kind_check_pointers("pods.counts", pods->counts, PLACE_SPEC | PLACE_PATTERN));
     for (const char *const *count = pods->counts; count && *count; count++)
-        TRY(check_path("pods.counts", *count, pods->templates, starred_length(*count)));
+        TRY(kind_check_path("pods.counts", *count, pods->templates, *count));
     if (pods->offset != 0 && (!pods->counts || !pods->counts[0]))
         return kind_error(pods->templates, "pods: %s: found offset %d without counts, expected counts to add it to",
                           pods->templates, (int)pods->offset);

@@ -69,7 +69,7 @@ void memo_learn(struct memo *memo, const struct buffer *answer) {
 // A mirror and an update have the object's name in what they change, so no two are the same.
 static bool is_remembered(const struct call_question *question) {
     bool function = question->function == FUNCTION_PHASE || question->function == FUNCTION_ACCEPT ||
-                    question->function == FUNCTION_STATUS;
+                    question->function == FUNCTION_STATUS || question->function == FUNCTION_DEPENDENCIES;
     return function && question->kind < MEMO_KINDS && json_is(question->documents[0], JSON_OBJECT);
 }
 

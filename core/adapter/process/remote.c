@@ -162,6 +162,11 @@ static wharf_result ask_pod_sets(const wharf_call *call, const wharf_value *work
         .function = FUNCTION_POD_SETS, .call = call, .workload = workload, .changed = sets});
 }
 
+static wharf_result ask_dependencies(const wharf_call *call, const wharf_value *workload, wharf_value *list) {
+    return ask(&(struct adapter_invocation){
+        .function = FUNCTION_DEPENDENCIES, .call = call, .workload = workload, .changed = list});
+}
+
 // -- loading --
 
 static struct error *write_start(const struct loading *loading, const struct adapter_limits *limits,
@@ -212,6 +217,7 @@ static void set_functions(wharf_kind *abi) {
     abi->update = abi->update ? ask_update : NULL;
     abi->status = abi->status ? ask_status : NULL;
     abi->pod_sets = abi->pod_sets ? ask_pod_sets : NULL;
+    abi->dependencies = abi->dependencies ? ask_dependencies : NULL;
 }
 
 static struct error *make_kinds(struct remote_adapter *remote) {

@@ -184,7 +184,7 @@ wharf_result services_conclude(struct adapter_call *call, wharf_result result) {
 
 const char *adapter_function_name(enum adapter_function function) {
     static const char *const names[ADAPTER_FUNCTIONS] = {"phase",  "accept",   "mirror", "update",
-                                                         "status", "pod_sets", "score"};
+                                                         "status", "pod_sets", "dependencies", "score"};
     return names[function];
 }
 
@@ -192,6 +192,7 @@ bool adapter_has(const wharf_kind *kind, enum adapter_function function) {
     const bool has[ADAPTER_FUNCTIONS] = {
         [FUNCTION_PHASE] = kind->phase,   [FUNCTION_ACCEPT] = kind->accept, [FUNCTION_MIRROR] = kind->mirror,
         [FUNCTION_UPDATE] = kind->update, [FUNCTION_STATUS] = kind->status, [FUNCTION_POD_SETS] = kind->pod_sets,
+        [FUNCTION_DEPENDENCIES] = kind->dependencies,
     };
     return has[function];
 }
@@ -210,6 +211,8 @@ wharf_result adapter_invoke(const wharf_kind *kind, const struct adapter_invocat
         return kind->status(in->call, in->workload, in->mirror, in->changed);
     case FUNCTION_POD_SETS:
         return kind->pod_sets(in->call, in->workload, in->changed);
+    case FUNCTION_DEPENDENCIES:
+        return kind->dependencies(in->call, in->workload, in->changed);
     case FUNCTION_SCORE:
     case ADAPTER_FUNCTIONS:
         break;
@@ -298,6 +301,10 @@ wharf_result adapter_status(struct adapter_call *call, const struct json *worklo
 
 wharf_result adapter_pod_sets(struct adapter_call *call, const struct json *workload, struct json *sets) {
     return run(call, FUNCTION_POD_SETS, workload, NULL, sets, NULL);
+}
+
+wharf_result adapter_dependencies(struct adapter_call *call, const struct json *workload, struct json *list) {
+    return run(call, FUNCTION_DEPENDENCIES, workload, NULL, list, NULL);
 }
 
 // A name in `scores` that no worker has.

@@ -335,13 +335,19 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
     if (verify_earlier(f, &ask))
         return ask;
     enum namespaces_verdict verdict = namespaces_judge(f->namespaces, &f->namespace_);
-    enum namespaces_verdict there = namespaces_judge(f->workers[w->cluster].namespaces, &f->namespace_);
+    enum namespaces_verdict there = placement_judge(f, w->cluster);
     if (verdict == NAMESPACES_UNDECIDED || there == NAMESPACES_UNDECIDED || f->consent_unknown)
         return action_blocked(WAITING_STARTUP_GRACE, 0);
     if (verdict == NAMESPACES_DENIED)
         return action_blocked(WAITING_NAMESPACE, 0);
     if (there == NAMESPACES_DENIED || f->no_consent)
         return leave_worker(f, m, CLOCK_NEVER);
+    if (f->needs != NEEDS_MET)
+        return action_blocked(WAITING_DEPENDENCY, 0);
+    if (f->needs_there == NEEDS_LACKED)
+        return leave_worker(f, m, CLOCK_NEVER);
+    if (f->needs_there != NEEDS_MET)
+        return action_blocked(WAITING_DEPENDENCY, w->cluster);
     struct action create = {.type = ACTION_CREATE, .cluster = w->cluster, .attempt = w->attempt, .why = "placed"};
     return f->own_record ? create : create_unproven(f, m, create);
 }

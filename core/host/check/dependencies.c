@@ -10,13 +10,13 @@
 #define KNOWN_MAX 256 // resources that a suggestion is made from
 #define NAMES_MAX 65536
 
-struct check {
+struct dependency_check {
     const struct config *config;
     const struct adapters *adapters;
     struct problems *problems;
 };
 
-static void report(const struct check *check, const char *list, const char *sentence) {
+static void report(const struct dependency_check *check, const char *list, const char *sentence) {
     problems_add(check->problems, "%s:%zu: dependencies.%s: %s", check->config->path, check->config->dependencies_line,
                  list, sentence);
 }
@@ -37,7 +37,7 @@ static const char *meant(const struct reference_resource *known, size_t count, c
     return suggest(found, names, count);
 }
 
-static void report_unknown(const struct check *check, const char *list, const char *found) {
+static void report_unknown(const struct dependency_check *check, const char *list, const char *found) {
     AUTO_BUFFER(text, NAMES_MAX);
     struct reference_resource *known = calloc(KNOWN_MAX, sizeof *known);
     size_t count = 0;
@@ -54,7 +54,7 @@ static void report_unknown(const struct check *check, const char *list, const ch
     report(check, list, text.failed ? "out of memory" : text.data);
 }
 
-static void check_resource(const struct check *check, const char *list, const char *resource, bool copied) {
+static void check_resource(const struct dependency_check *check, const char *list, const char *resource, bool copied) {
     struct reference_resource found;
     if (!reference_resource_find(check->adapters->kinds, check->adapters->n_kinds, resource, &found)) {
         report_unknown(check, list, resource);
@@ -68,7 +68,7 @@ static void check_resource(const struct check *check, const char *list, const ch
     report(check, list, sentence ? sentence : "out of memory");
 }
 
-static void check_list(const struct check *check, const char *list, const char *resources) {
+static void check_list(const struct dependency_check *check, const char *list, const char *resources) {
     const char *at;
     size_t len = 0;
     while (dependency_next(&resources, &at, &len)) {
@@ -81,7 +81,7 @@ static void check_list(const struct check *check, const char *list, const char *
 }
 
 void dependencies_check(const struct config *config, const struct adapters *adapters, struct problems *problems) {
-    const struct check check = {config, adapters, problems};
+    const struct dependency_check check = {config, adapters, problems};
     check_list(&check, "copy", config->engine.dependencies.copy);
     check_list(&check, "check", config->engine.dependencies.check);
 }

@@ -158,7 +158,7 @@ static struct error *check_upgrade(struct exec_session *session) {
 static struct error *make_path(const struct web_call *call, const struct target *target, const struct pod *pod,
                                const struct pod_container *container, struct buffer *out) {
     bool tty = web_flag(call, "tty");
-    buffer_printf(out, "/api/v1/namespaces/%s/pods/%s/exec?container=", target->namespace_, pod->name);
+    buffer_printf(out, "/api/v1/namespaces/%s/pods/%s/exec?container=", target->mirror.space, pod->name);
     text_percent_encode(out, container->name);
     buffer_printf(out, "&stdin=%s&stdout=true&stderr=%s&tty=%s", web_flag(call, "stdin") ? "true" : "false",
                   tty ? "false" : "true", tty ? "true" : "false");
@@ -213,7 +213,7 @@ static void log_session(const struct exec_session *session, const struct pod *po
     AUTO_BUFFER(command, COMMAND_MAX + 64);
     describe_command(session->call, &command);
     log_fields(LOG_INFO, "exec session", {"user", web_user(session->call)}, {"cluster", session->target.mirror.cluster},
-               {"namespace", session->target.namespace_}, {"pod", pod->name}, {"container", container->name},
+               {"namespace", session->target.mirror.space}, {"pod", pod->name}, {"container", container->name},
                {"command", command.data ? command.data : ""});
 }
 

@@ -152,7 +152,7 @@ static void on_done(void *ctx, const struct http_result *result) {
 
 static bool put_query(const struct log_source *source, bool again, struct buffer *path) {
     const struct log_options *options = &source->session->options;
-    buffer_printf(path, "/api/v1/namespaces/%s/pods/%s/log?container=", source->session->target.namespace_,
+    buffer_printf(path, "/api/v1/namespaces/%s/pods/%s/log?container=", source->session->target.mirror.space,
                   source->pod);
     text_percent_encode(path, source->container);
     if (options->follow)

@@ -83,6 +83,15 @@ class Case(unittest.TestCase):
     def kubeconfig_of_secret(self):
         return base64.b64decode(self.secret()["data"]["kubeconfig"]).decode()
 
+    def rules(self):
+        role = self.worker.objects["/apis/rbac.authorization.k8s.io/v1/clusterroles/wharf-worker"]
+        return {(group, resource, verb) for rule in role["rules"] for group in rule["apiGroups"]
+                for resource in rule["resources"] for verb in rule["verbs"]}
+
+    def join_without_names(self, *arguments, code=0):
+        self.named = ()
+        return self.join(*arguments, code=code)
+
 
 class Join(Case):
     def test_each_object_is_told_and_the_secret_has_a_kubeconfig(self):
@@ -115,15 +124,6 @@ class Join(Case):
         self.join()
         self.assertNotIn("wharf.dev/drain", self.secret()["metadata"]["annotations"])
 
-    def rules(self):
-        role = self.worker.objects["/apis/rbac.authorization.k8s.io/v1/clusterroles/wharf-worker"]
-        return {(group, resource, verb) for rule in role["rules"] for group in rule["apiGroups"]
-                for resource in rule["resources"] for verb in rule["verbs"]}
-
-    def join_without_names(self, *arguments, code=0):
-        self.named = ()
-        return self.join(*arguments, code=code)
-
     def test_without_a_configuration_the_running_host_is_asked_what_it_needs(self):
         self.use_host({"state": "Ready"})
         self.host.rights = ([
@@ -147,37 +147,6 @@ class Join(Case):
             self.join_without_names()
             self.assertNotIn((group, resource, "get"), self.rules())
             self.assertIn(("batch", "jobs", "create"), self.rules())   # as where no host answers
-
-    def write_config(self, text):
-        path = os.path.join(os.path.dirname(self.kubeconfig), "host.yaml")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("apiVersion: wharf.dev/v1alpha1\nkind: HostConfiguration\nworkersFrom: {secrets: true}\n"
-                       f"management: {{kubeconfig: {self.kubeconfig}}}\nadapters: {{enabled: [{{name: job}}]}}\n" + text)
-        return path
-
-    def test_rights_on_secrets_and_service_accounts_need_the_configuration(self):
-        self.use_host({"state": "Ready"})
-        for resources in (["secrets"], ["configmaps", "serviceaccounts"]):
-            self.host.rights = ([{"scope": "cluster", "group": "", "resources": resources, "verbs": ["get"], "name": None}], [])
-            self.assertIn(f"the host asks for rights on {', '.join(resources)}", self.join_without_names(code=2))
-            self.assertEqual(self.worker.writes, [])
-        path = self.write_config("dependencies: {copy: [configmaps, secrets], check: [persistentvolumeclaims]}\n")
-        self.join_without_names("--config", path)
-        self.assertLessEqual({("", "configmaps", "create"), ("", "secrets", "get"), ("", "persistentvolumeclaims", "list")},
-                             self.rules())
-        self.assertNotIn(("", "persistentvolumeclaims", "create"), self.rules())
-        self.assertIn("would lose get, list, watch of configmaps", self.join("--adapters-enabled", "job", code=1))
-
-    def test_objects_limit_the_rights_to_some_names(self):
-        path = self.write_config("dependencies: {copy: [configmaps, secrets], watch: names}\n")
-        self.named = ()
-        self.join("--config", path, "--objects", "secrets/a,secrets/b")
-        role = self.worker.objects["/apis/rbac.authorization.k8s.io/v1/clusterroles/wharf-worker"]
-        self.assertEqual([(rule.get("resourceNames"), rule["verbs"]) for rule in role["rules"] if rule["resources"] == ["secrets"]],
-                         [(["a", "b"], ["get", "list", "watch"]), (["a", "b"], ["patch", "delete"]), (None, ["create"])])
-        asked = {(review["verb"], review.get("name")) for review in self.worker.reviews if review["resource"] == "secrets"}
-        self.assertEqual(asked, {*((verb, name) for verb in ("get", "list", "watch", "patch", "delete") for name in "ab"),
-                                 ("create", None)})
 
     def test_where_no_host_answers_it_says_so_and_names_config(self):
         self.environment["WHARF_SERVER"] = "http://127.0.0.1:1"
