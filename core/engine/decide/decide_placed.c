@@ -305,10 +305,11 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
     if (w->suspended)
         return decide_queued(f, decide_status(f, "suspended"));
     if (w->gone_attempt == w->attempt)
-        return placement_move(f, w->drained_attempt == w->attempt && f->no_consent ? "the namespace there has no consent"
+        return placement_move(f, w->drained_attempt == w->attempt && f->no_consent
+                                     ? "the namespace there has no consent"
                                  : w->drained_attempt == w->attempt ? "the worker is drained"
-                                 : is_withdrawn(f)                ? "the mirror did not start in time"
-                                                                  : "the mirror was deleted");
+                                 : is_withdrawn(f)                  ? "the mirror did not start in time"
+                                                                    : "the mirror was deleted");
     if (m && m->excluded_until_ns > f->now_ns)
         return placement_move(f, "the worker rejected the workload");
     if (m && m->present)

@@ -9,7 +9,7 @@
 #include "core/engine/request/command.h"
 #include "core/engine/shard/shard.h"
 
-static struct dependency_request *take_slot(struct dependencies *all, uint64_t *id) {
+static struct dependency_request *take_slot(struct dependency_part *all, uint64_t *id) {
     if (all->free_request == 0) {
         if (!array_reserve(&all->requests, &all->cap_requests, all->n_requests + 1, sizeof *all->requests))
             return NULL;
@@ -25,7 +25,7 @@ static struct dependency_request *take_slot(struct dependencies *all, uint64_t *
 }
 
 static size_t *count_of(struct engine *engine, size_t cluster) {
-    struct dependencies *all = engine->dependencies;
+    struct dependency_part *all = engine->dependencies;
     size_t capacity = all->n_in_cluster;
     if (cluster >= all->n_in_cluster) {
         if (!array_reserve(&all->in_cluster, &capacity, cluster + 1, sizeof *all->in_cluster))
@@ -68,10 +68,10 @@ static bool fill(struct command *command, const struct dependency *object, enum 
 bool dependency_send(struct engine *engine, struct dependency *object, const struct dependency_request *request,
                      const char *body, size_t body_len) {
     static const enum verb verbs[] = {
-        [DEPENDENCY_READ_SOURCE] = VERB_GET,        [DEPENDENCY_READ_COPY] = VERB_GET,
-        [DEPENDENCY_CREATE] = VERB_CREATE,          [DEPENDENCY_CHANGE] = VERB_MERGE_PATCH,
-        [DEPENDENCY_DELETE] = VERB_DELETE,          [DEPENDENCY_ALSO_USE] = VERB_MERGE_PATCH,
-        [DEPENDENCY_HAND_OVER] = VERB_MERGE_PATCH,  [DEPENDENCY_NAMESPACE] = VERB_CREATE};
+        [DEPENDENCY_READ_SOURCE] = VERB_GET,       [DEPENDENCY_READ_COPY] = VERB_GET,
+        [DEPENDENCY_CREATE] = VERB_CREATE,         [DEPENDENCY_CHANGE] = VERB_MERGE_PATCH,
+        [DEPENDENCY_DELETE] = VERB_DELETE,         [DEPENDENCY_ALSO_USE] = VERB_MERGE_PATCH,
+        [DEPENDENCY_HAND_OVER] = VERB_MERGE_PATCH, [DEPENDENCY_NAMESPACE] = VERB_CREATE};
     struct update *update = engine->update;
     size_t *count = count_of(engine, request->cluster);
     if (!count ||
@@ -168,19 +168,17 @@ static void written(struct engine *engine, struct dependency *object, struct cop
     }
 }
 
-static void on_create(struct engine *engine, struct dependency *object, struct copy *copy,
-                      struct response *response) {
+static void on_create(struct engine *engine, struct dependency *object, struct copy *copy, struct response *response) {
     engine->stats.clusters[copy->cluster].copies[response->reason == REASON_OK ? COPIES_CREATED : COPIES_FAILED]++;
-    if (response->reason == REASON_OK) {
+    if (response->reason == REASON_OK)
         written(engine, object, copy, response);
-    } else if (response->reason == REASON_NAMESPACE_NOT_FOUND && engine->settings.create_namespaces &&
-               !copy->namespace_made) {
+    else if (response->reason == REASON_NAMESPACE_NOT_FOUND && engine->settings.create_namespaces &&
+             !copy->namespace_made)
         dependency_make_namespace(engine, object, copy);
-    } else if (response->reason == REASON_ALREADY_EXISTS) {
+    else if (response->reason == REASON_ALREADY_EXISTS)
         dependency_read_copy(engine, object, copy);
-    } else {
+    else
         refuse(engine, object, copy, response);
-    }
 }
 
 static void on_change(struct engine *engine, struct dependency *object, struct copy *copy, struct response *response,
@@ -261,7 +259,7 @@ static void of_copy(struct engine *engine, struct dependency *object, const stru
 }
 
 static void end_slot(struct engine *engine, uint64_t place, struct dependency_request *out) {
-    struct dependencies *all = engine->dependencies;
+    struct dependency_part *all = engine->dependencies;
     struct dependency_request *slot = &all->requests[place - 1];
     *out = *slot;
     slot->object = NULL;
@@ -272,7 +270,7 @@ static void end_slot(struct engine *engine, uint64_t place, struct dependency_re
 }
 
 void dependency_on_answer(struct engine *engine, struct engine_event *event) {
-    struct dependencies *all = engine->dependencies;
+    struct dependency_part *all = engine->dependencies;
     uint64_t id = event->answer.command, place = id & UINT32_MAX;
     struct response *response = event->answer.response;
     if (!(id & REQUEST_BESIDE) || !all || place == 0 || place > all->n_requests)
@@ -292,7 +290,7 @@ void dependency_on_answer(struct engine *engine, struct engine_event *event) {
 }
 
 void dependency_end_requests(struct engine *engine, size_t cluster) {
-    struct dependencies *all = engine->dependencies;
+    struct dependency_part *all = engine->dependencies;
     for (size_t i = 0; i < all->n_requests; i++) {
         struct dependency_request request;
         if (!all->requests[i].object || all->requests[i].cluster != cluster)
