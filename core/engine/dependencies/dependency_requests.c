@@ -8,6 +8,7 @@
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/request/command.h"
 #include "core/engine/shard/shard.h"
+#include "core/engine/tenancy/tenancy.h"
 
 static struct dependency_request *take_slot(struct dependency_part *all, uint64_t *id) {
     if (all->free_request == 0) {
@@ -40,8 +41,8 @@ bool dependency_has_room(struct engine *engine, size_t cluster) {
     return count && pacing_has_place(engine, cluster, *count);
 }
 
-static bool fill(struct command *command, const struct dependency *object, enum verb verb, bool namespace_,
-                 const char *body, size_t body_len) {
+static bool fill(const struct engine *engine, struct command *command, const struct dependency *object, enum verb verb,
+                 bool namespace_, const char *body, size_t body_len) {
     const struct dependency_resource *r = object->resource;
     const char *dot = strchr(r->name, '.');
     const char *group = namespace_ || !dot ? "" : dot + 1, *version = namespace_ ? "v1" : r->version;
@@ -52,17 +53,28 @@ static bool fill(struct command *command, const struct dependency *object, enum 
         malloc(strlen(group) + strlen(version) + plural_len + strlen(name) + strlen(in) + body_len + 6);
     if (!at)
         return false;
+    const char *space = update_string(&at, in, strlen(in));
     command->request = (struct request){.verb = verb,
                                         .resource = {.group = update_string(&at, group, strlen(group)),
                                                      .version = update_string(&at, version, strlen(version)),
                                                      .plural = update_string(&at, plural, plural_len),
                                                      .cluster_scoped = *in == '\0'},
-                                        .namespace_ = update_string(&at, in, strlen(in)),
+                                        .namespace_ = space,
+                                        .tenant = tenancy_of(engine, command->cluster, space, verb),
                                         .name = update_string(&at, name, strlen(name)),
                                         .body = body ? update_string(&at, body, body_len) : NULL,
                                         .body_len = body_len,
                                         .sensitive = r->sensitive};
     return true;
+}
+
+// Any host may read a source: it needs the references.
+static uint32_t shard_to_hold(const struct engine *engine, const struct dependency *object) {
+    uint32_t shard = dependency_shard(engine, object);
+    uint64_t mask = shard_mask(engine);
+    while (mask && !shard_is_in(mask, shard))
+        shard = (shard + 1) % SHARDS_MAX;
+    return shard;
 }
 
 bool dependency_send(struct engine *engine, struct dependency *object, const struct dependency_request *request,
@@ -78,9 +90,9 @@ bool dependency_send(struct engine *engine, struct dependency *object, const str
         !array_reserve(&update->commands, &update->cap_commands, update->n_commands + 1, sizeof *update->commands))
         return false;
     struct command *command = &update->commands[update->n_commands];
-    *command = (struct command){.cluster = request->cluster, .shard = dependency_shard(engine, object)};
+    *command = (struct command){.cluster = request->cluster, .shard = shard_to_hold(engine, object)};
     enum verb verb = verbs[request->type];
-    if (!fill(command, object, verb, request->type == DEPENDENCY_NAMESPACE, body, body_len))
+    if (!fill(engine, command, object, verb, request->type == DEPENDENCY_NAMESPACE, body, body_len))
         return false;
     struct dependency_request *slot = take_slot(engine->dependencies, &command->id);
     if (!slot) {

@@ -3,6 +3,7 @@
 // the next step. Times are of the wall clock, 0: none, or not known.
 #pragma once
 
+#include "core/engine/dependencies/dependencies.h"
 #include "core/engine/engine.h"
 #include "core/engine/placement/placing.h"
 #include "core/engine/status/status.h"
@@ -55,6 +56,10 @@ enum inspect_mirror inspect_mirror(const struct engine *engine, const struct kin
 // watch is open.
 const char *inspect_version(const struct engine *engine, const struct kind *kind);
 const char *inspect_problem(const struct engine *engine, const struct kind *kind);
+
+// The objects that the workload refers to, see core/engine/dependencies/.
+void inspect_dependencies(struct engine *engine, const struct kind *kind, const char *namespace_, const char *name,
+                          void (*visit)(void *ctx, const struct dependency_view *view), void *ctx);
 
 // All facts about one workload.
 struct explain_view {
