@@ -8,6 +8,7 @@
 #include "tests/simulation/forgery.h"
 #include "tests/simulation/leases.h"
 #include "tests/simulation/members.h"
+#include "tests/simulation/need_rules.h"
 #include "tests/simulation/pests.h"
 #include "tests/simulation/places.h"
 #include "tests/simulation/promise_rules.h"
@@ -273,6 +274,8 @@ static void check_place(struct trial *trial, size_t cluster, const struct about 
     places_check(trial, cluster, workload, body);
     spaces_check_place(trial, cluster, about->namespace_, about->name);
     rooms_check(trial, cluster, workload, body);
+    if (about->kind == 0 && workload)
+        need_rules_place(trial, cluster, workload);
 }
 
 // An attempt that is recorded when the older mirrors are gone or given up is correct, also for a later process.
@@ -306,6 +309,7 @@ static void check_create(struct trial *trial, size_t cluster, const struct about
                    world_name(trial->worlds[cluster]),
                    mirror_attempt(trial_object(trial, other, about->kind, about->namespace_, about->name)),
                    world_name(trial->worlds[other]));
+    need_rules_create(trial, cluster, about->kind, body);
     job->begun = attempt;
 }
 
@@ -432,6 +436,7 @@ char *rules_request(struct trial *trial, size_t cluster, const struct http_reque
     if (request->body)
         error_free(json_parse(request->body, request->body_len, &body));
     struct about about = read_path(trial, request, body);
+    need_rules_request(trial, cluster, request, body);
     leases_request(trial, request);
     crew_request(trial, cluster, request);
     bool object = about.known && *about.name;
@@ -471,6 +476,7 @@ void rules_answered(struct trial *trial, size_t cluster, const char *object, con
 
 void rules_went_back(struct trial *trial, size_t cluster) {
     trial->rules->back_ns[cluster] = trial->now_ns;
+    need_rules_went_back(trial, cluster);
     for (size_t i = 0; i < trial->rules->n_mirrors; i++) {
         struct tracked_mirror *m = &trial->rules->mirrors[i];
         const struct tracked_workload *job = rules_workload(trial, m->workload);

@@ -4,6 +4,7 @@
 #include "core/engine/dependencies/dependency.h"
 
 #include "core/base/memory.h"
+#include "core/base/sensitive.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/request/command.h"
@@ -125,6 +126,7 @@ static void failed(struct engine *engine, const struct response *response, int64
 }
 
 static void on_source(struct engine *engine, struct dependency *object, struct response *response) {
+    SENSITIVE_WHILE(object->resource->sensitive);
     object->busy = false;
     object->read_ns = engine->now.mono_ns;
     if (response->reason == REASON_NOT_FOUND) {
