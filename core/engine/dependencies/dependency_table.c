@@ -3,6 +3,7 @@
 #include "core/engine/dependencies/dependency.h"
 
 #include "core/base/memory.h"
+#include "core/base/sensitive.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/shard/shard.h"
 
@@ -131,7 +132,7 @@ struct dependency *dependency_make(struct engine *engine, struct dependency_reso
 
 void dependency_drop_content(struct dependency *object) {
     if (object->resource->sensitive)
-        text_free_secret(object->content);
+        sensitive_free(object->content);
     else
         free(object->content);
     object->content = NULL;
