@@ -245,6 +245,8 @@ static struct copy_facts facts_of(struct engine *engine, const struct dependency
         .busy = copy->busy,
         .wanted = copy->users > 0,
         .kept = is_kept(object, copy),
+        .remembered =
+            object->n_users > 0 && (copy->refused || (copy->presence == PRESENCE_THERE && copy->owner != COPY_OWN)),
         .marked = copy->marked == object->mark,
         .compared = copy->compared == copy_versions(object, copy),
         .equal = copy->equal,
@@ -292,7 +294,7 @@ static bool work_copy(struct engine *engine, struct dependency *object, struct c
         return true;
     }
     if (action.type == COPY_NOTHING) {
-        if (!kept && facts.usable && facts.there == PRESENCE_THERE && !copy->busy)
+        if (!kept && !facts.remembered && facts.usable && facts.there == PRESENCE_THERE && !copy->busy)
             dependency_wake(engine, object, engine->now.mono_ns + HELD_NS);
         return true;
     }
