@@ -216,9 +216,9 @@ static void on_delete(struct engine *engine, struct dependency *object, struct c
     engine->stats.clusters[copy->cluster].copies[response->reason == REASON_OK ? COPIES_DELETED : COPIES_FAILED]++;
     if (response->reason == REASON_NOT_FOUND)
         dependency_lose_copy(engine, object, copy);
-    else if (response->reason == REASON_OK)
-        copy->presence = PRESENCE_UNKNOWN; // the watch shows the end
-    else
+    else if (response->reason == REASON_OK && copy->presence == PRESENCE_THERE)
+        copy->presence = PRESENCE_UNKNOWN; // the watch shows the end, or has done so already
+    else if (response->reason != REASON_OK)
         refuse(engine, object, copy, response);
 }
 

@@ -37,8 +37,9 @@ static inline bool is_wished(const struct needs_play *play, size_t cluster, cons
 
 static inline void on_other(struct stage *stage, size_t cluster, const struct world_write *write) {
     const struct json *value = write->now ? write->now : write->old;
+    AUTO_TEXT resource = text_format("%s%s%s", write->plural, *write->group ? "." : "", write->group);
     struct dependency_wish of = {
-        .resource = write->plural, .namespace_ = object_namespace(value), .name = object_name(value)};
+        .resource = resource, .namespace_ = object_namespace(value), .name = object_name(value)};
     bool marked = cluster && text_equal(object_label(value, MARK_ORIGIN), "here");
     if (write->noop || !stage->connected[cluster] ||
         (!marked && !is_wished(play_of(stage), cluster, of.resource, of.namespace_, of.name)))
@@ -128,7 +129,8 @@ static inline void needs_apply(struct stage *stage, size_t cluster, const char *
     bool was = stage->user;
     stage->user = true;
     int status = world_apply(stage->clusters[cluster], "", resource, object, stage->now.wall_ns);
-    assert_true(status == 200 || status == 201);
+    if (status != 200 && status != 201)
+        fail_msg("%s: %d", text, status);
     stage->user = was;
 }
 
