@@ -28,7 +28,8 @@ enum worker_obstacle {
     OBSTACLE_UNDECIDED,  // the rule needs the labels of the namespace, and the host has none
     OBSTACLE_FENCED,     // the guard would stop new mirrors
     OBSTACLE_CREDENTIALS, // the worker rejects the credentials
-    OBSTACLE_TENANT       // no consent of the namespace there, or no impersonation
+    OBSTACLE_TENANT,      // no consent of the namespace there, or no impersonation
+    OBSTACLE_DEPENDENCY   // the worker cannot have an object that the workload refers to
 };
 
 struct placement_option { // one worker
