@@ -342,12 +342,11 @@ static void handle(void *state, const struct cluster_notice *notice) {
         all->tell_ns = clock_earlier(all->tell_ns, all->now_ns + DEPENDENCY_AGAIN_NS);
     else if (notice->type == NOTICE_WISH && !notice->wish->wanted)
         remove_wish(all, notice->wish);
-    for (struct followed *followed = all->first; followed; followed = followed->next) {
+    for (struct followed *followed = all->first; followed; followed = followed->next)
         if (notice->type == NOTICE_REACHED || notice->type == NOTICE_REWOUND)
             revive_all(followed, notice->problem);
         else if (notice->type == NOTICE_CLOSING)
             tell_lost(followed, notice->problem);
-    }
 }
 
 static struct error *start(const struct cluster_scope *scope, void *state) {
