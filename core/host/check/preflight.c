@@ -147,6 +147,8 @@ static const char *namespace_of(const struct visit *visit, const struct right *r
 // The rights to write may be limited to some namespaces.
 static struct error *check_right(struct visit *visit, const struct right *right) {
     const struct preflight *preflight = visit->preflight;
+    if (right->scope == RIGHT_TENANT) // see visits_check_tenants
+        return NULL;
     if (right->scope != RIGHT_WORK || preflight->n_namespaces == 0)
         return right_each(right, namespace_of(visit, right), check_permission, visit);
     for (size_t n = 0; n < preflight->n_namespaces; n++)
@@ -276,7 +278,7 @@ static void *run_visit(void *arg) {
     if (!visit_error(visit, connection_open(visit->connection, NULL)) &&
         !visit_error(visit, connection_client(visit->connection, visit->name, &visit->client)))
         check_cluster(visit);
-    client_free(visit->client);
+    client_free(TAKE(visit->client));
     return NULL;
 }
 
@@ -284,7 +286,8 @@ static void *run_visit(void *arg) {
 static void compare_uids(struct visit *visits, size_t count) {
     for (size_t i = 1; i < count; i++)
         for (size_t k = 0; k < i; k++) {
-            if (!visits[i].uid || !text_equal(visits[i].uid, visits[k].uid))
+            bool is_self = visits[k].management && visits[i].spec->settings.is_self;
+            if (!visits[i].uid || !text_equal(visits[i].uid, visits[k].uid) || is_self)
                 continue;
             visit_problem(&visits[i],
                           "found the same cluster as %s (uid %s of namespace kube-system), expected another one",
@@ -370,6 +373,7 @@ struct error *preflight_check(struct preflight *preflight, struct problems *prob
         memset(visits + first, 0, (count - first) * sizeof *visits);
         check_others(preflight, specs + config->n_workers, count - first, visits + first);
         compare_uids(visits, count);
+        visits_check_tenants(preflight, visits, count);
         preflight->n_workers = n_specs;
     } else if (!error) {
         error = error_no_memory();

@@ -38,6 +38,10 @@ void visit_read_sources(struct visit *visit);
 struct error *preflight_merge(struct preflight *preflight, struct problems *problems, struct worker_spec **specs,
                               size_t *count);
 
+// preflight_tenants.c
+// After all other checks, visits[0] being that of the management cluster; with tenancy only.
+void visits_check_tenants(struct preflight *preflight, struct visit *visits, size_t count);
+
 // preflight_dependencies.c
 // Warns of resources of `dependencies` that the cluster does not serve.
 void visit_check_dependencies(struct visit *visit);
