@@ -291,12 +291,13 @@ static struct error *translate_request(const struct cluster_scope *scope, const 
 
 struct error *boundary_request(const struct cluster_scope *scope, const struct request *request,
                                struct boundary_request *out) {
+    SENSITIVE_WHILE(request->sensitive);
     *out = (struct boundary_request){.request = *request, .sensitive = request->sensitive};
     return is_mapped(scope) ? translate_request(scope, request, out) : NULL;
 }
 
 void boundary_request_clear(struct boundary_request *request) {
     free(request->path);
-    (request->sensitive ? text_free_secret : (void (*)(char *))free)(request->body);
+    (request->sensitive ? sensitive_free : free)(request->body);
     *request = (struct boundary_request){.path = NULL};
 }
