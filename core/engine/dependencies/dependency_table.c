@@ -131,7 +131,7 @@ struct dependency *dependency_make(struct engine *engine, struct dependency_reso
 
 void dependency_drop_content(struct dependency *object) {
     if (object->resource->sensitive)
-        text_free_secret(object->content);
+        sensitive_free(object->content);
     else
         free(object->content);
     object->content = NULL;

@@ -286,7 +286,8 @@ static void *run_visit(void *arg) {
 static void compare_uids(struct visit *visits, size_t count) {
     for (size_t i = 1; i < count; i++)
         for (size_t k = 0; k < i; k++) {
-            if (!visits[i].uid || !text_equal(visits[i].uid, visits[k].uid))
+            bool is_self = visits[k].management && visits[i].spec->settings.is_self;
+            if (!visits[i].uid || !text_equal(visits[i].uid, visits[k].uid) || is_self)
                 continue;
             visit_problem(&visits[i],
                           "found the same cluster as %s (uid %s of namespace kube-system), expected another one",

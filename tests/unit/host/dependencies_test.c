@@ -14,8 +14,8 @@
 #define MARKED ",\"labels\":{\"wharf.dev/origin\":\"here\",\"app\":\"x\"}"
 #define OTHERS ",\"labels\":{\"wharf.dev/origin\":\"there\"},\"annotations\":{\"kubectl.kubernetes.io/x\":\"secret\"}"
 #define LIST(version, items)                                                                                           \
-    "{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{\"resourceVersion\":\""   \
-    version "\"},\"items\":[" items "]}"
+    "{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/"                                            \
+    "v1\",\"metadata\":{\"resourceVersion\":\"" version "\"},\"items\":[" items "]}"
 #define EVENT(type, object) "{\"type\":\"" type "\",\"object\":" object "}\n"
 #define FORBIDDEN "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":403,\"reason\":\"Forbidden\",\"message\":\"m\"}"
 #define ALL "/api/v1/configmaps?limit=500"
@@ -32,10 +32,13 @@ struct stand {
 };
 
 static void take(void *ctx, struct engine_event *event) {
-    static const char *const news[] = {
-        [DEPENDENCIES_FORGOTTEN] = "forgotten", [DEPENDENCIES_LISTING] = "listing", [DEPENDENCIES_LISTED] = "listed",
-        [DEPENDENCY_SEEN] = "seen",             [DEPENDENCY_GONE] = "gone",         [DEPENDENCIES_LOST] = "lost",
-        [DEPENDENCIES_REFUSED] = "refused"};
+    static const char *const news[] = {[DEPENDENCIES_FORGOTTEN] = "forgotten",
+                                       [DEPENDENCIES_LISTING] = "listing",
+                                       [DEPENDENCIES_LISTED] = "listed",
+                                       [DEPENDENCY_SEEN] = "seen",
+                                       [DEPENDENCY_GONE] = "gone",
+                                       [DEPENDENCIES_LOST] = "lost",
+                                       [DEPENDENCIES_REFUSED] = "refused"};
     struct stand *stand = ctx;
     const struct object *metadata = event->dependency.metadata;
     assert_int_equal(event->type, EVENT_DEPENDENCY);
@@ -197,7 +200,8 @@ static void only_the_metadata_that_concerns_the_host_is_told(void **state) {
     change(&stand, ONE "a&watch", EVENT("MODIFIED", OBJECT("a", "4", OTHERS)));
     expect(&stand, "seen n/a@3; listed n/a; seen n/a@4; ");
     assert_int_equal(stand.bytes, 2 * bytes);
-    assert_int_equal(bytes, strlen(OBJECT("a", "3", ",\"labels\":{\"wharf.dev/origin\":\"there\"},\"annotations\":{}")));
+    assert_int_equal(bytes,
+                     strlen(OBJECT("a", "3", ",\"labels\":{\"wharf.dev/origin\":\"there\"},\"annotations\":{}")));
     end(&stand);
 }
 
