@@ -103,7 +103,7 @@ static struct json *make(const struct thing *thing, unsigned number, bool labell
     AUTO_TEXT members = members_of(thing, number);
     AUTO_TEXT text = text_format(
         "{\"metadata\":{\"name\":\"%s\"%s%s%s,\"labels\":{\"app\":\"x\"%s},\"annotations\":{\"example.com/note\":\"n\","
-        "\"kubernetes.io/service-account.name\":\"default\"}}%s}",
+        "\"kubernetes.io/service-account.name\":\"default\",\"kubernetes.io/enforce-mountable-secrets\":\"true\"}}%s}",
         thing->name, *thing->namespace_ ? ",\"namespace\":\"" : "", thing->namespace_, *thing->namespace_ ? "\"" : "",
         labelled ? ",\"wharf.dev/copy\":\"true\"" : "", members);
     struct json *object = NULL;

@@ -14,6 +14,7 @@
 #define COPY_OF "wharf.dev/copy-of"
 #define SOURCE "wharf.dev/source"
 #define ALSO_USED "wharf.dev/also-used-by"
+#define ENFORCE "kubernetes.io/enforce-mountable-secrets"
 #define POD "/spec/template/spec"
 
 #define KEPT_NS CLOCK_MINUTE           // after the last user
@@ -318,8 +319,8 @@ static void check_copy(struct trial *trial, size_t cluster, size_t index, const 
         trial_fail(trial, "rule D6: the copy of %s in %s has `immutable`", name, worker);
     if (content == 0 || content > (thing->content ? thing->content : 1))
         trial_fail(trial, "rule D1: the copy of %s in %s has content that no source had", name, worker);
-    if (thing->resource == NEED_ACCOUNTS && *note(copy, "example.com/note"))
-        trial_fail(trial, "rule D9: the copy of %s in %s has annotations of the source", name, worker);
+    if (thing->resource == NEED_ACCOUNTS && *note(copy, ENFORCE))
+        trial_fail(trial, "rule D9: the copy of %s in %s has the annotation " ENFORCE, name, worker);
 }
 
 static void check_created(struct trial *trial, size_t cluster, size_t index, const struct json *copy) {

@@ -78,7 +78,7 @@ struct needs *needs_new(struct trial *trial) {
     return needs;
 }
 
-void needs_free(struct trial *trial) {
+void needs_drop(struct trial *trial) {
     free(trial->needs->acts);
     free(trial->needs);
     free(trial->need_rules);
@@ -232,7 +232,7 @@ void needs_ask(struct trial *trial, struct json *job) {
 // The objects ------------------------------------------------------------------------------------------------
 
 size_t needs_count(const struct trial *trial) {
-    return trial->plan.needs ? trial->needs->n : 0;
+    return trial->plan.needs && trial->needs ? trial->needs->n : 0;
 }
 
 struct thing *needs_at(const struct trial *trial, size_t index) {

@@ -49,7 +49,7 @@ struct thing {
 struct needs;
 void needs_choose(struct trial *trial);       // plan.needs
 struct needs *needs_new(struct trial *trial); // and trial->need_rules
-void needs_free(struct trial *trial);
+void needs_drop(struct trial *trial);
 int64_t needs_due(const struct trial *trial);
 void needs_act(struct trial *trial);
 // Everything that a workload needs can be had from now on.
