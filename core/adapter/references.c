@@ -160,17 +160,20 @@ static bool add_match(void *ctx, const char *found, struct json *value) {
 static bool collect(struct collector *collector, const wharf_reference *rows, const char *of, const struct json *root,
                     const char *prefix);
 
-static bool add_pod_spec(struct collector *collector, const struct json *spec, const char *prefix) {
-    return collect(collector, references_built_in, NULL, spec, prefix);
+static const char *part_of(const wharf_reference *row) {
+    return (row->flags & WHARF_REFERENCE_PODS) != 0         ? REFERENCES_OF_POD
+           : (row->flags & WHARF_REFERENCE_CONTAINERS) != 0 ? REFERENCES_OF_CONTAINER
+           : (row->flags & WHARF_REFERENCE_VOLUMES) != 0    ? REFERENCES_OF_VOLUME
+                                                            : REFERENCES_OF_POD_SPEC;
 }
 
-static bool add_pods(void *ctx, const char *found, struct json *value) {
+// The references of a part with the fields that Kubernetes defines.
+static bool add_part(void *ctx, const char *found, struct json *value) {
     const struct row *row = ctx;
-    bool is_spec = (row->is->flags & WHARF_REFERENCE_POD_SPECS) != 0;
-    AUTO_TEXT prefix = text_format("%s%s%s", row->prefix, found, is_spec ? "" : "/spec");
+    AUTO_TEXT prefix = text_format("%s%s", row->prefix, found);
     if (!prefix)
         return fails(row->collector, NO_MEMORY);
-    return add_pod_spec(row->collector, is_spec ? value : json_get(value, "spec"), prefix);
+    return collect(row->collector, references_built_in, part_of(row->is), value, prefix);
 }
 
 static bool collect(struct collector *collector, const wharf_reference *rows, const char *of, const struct json *root,
@@ -178,8 +181,8 @@ static bool collect(struct collector *collector, const wharf_reference *rows, co
     bool going = true;
     for (; going && root && rows && rows->name; rows++) {
         struct row row = {collector, rows, root, prefix};
-        bool pods = (rows->flags & (WHARF_REFERENCE_PODS | WHARF_REFERENCE_POD_SPECS)) != 0;
-        if (text_equal(rows->of, of) && !pointer_each(root, rows->name, pods ? add_pods : add_match, &row))
+        bool part = (rows->flags & REFERENCE_PARTS) != 0;
+        if (text_equal(rows->of, of) && !pointer_each(root, rows->name, part ? add_part : add_match, &row))
             going = collector->trouble == FINE ? fails(collector, NO_MEMORY) : false;
     }
     return going;
@@ -197,7 +200,7 @@ static bool add_fallback(void *ctx, const char *found, struct json *value) {
     const struct json *own = NULL;
     if (!paired(&fallback->row, fallback->templates, found, &own))
         return false;
-    return json_is(own, JSON_OBJECT) || add_pods(ctx, found, value);
+    return json_is(own, JSON_OBJECT) || add_part(ctx, found, value);
 }
 
 // The pods of the kind's data.
@@ -223,11 +226,11 @@ static wharf_result collect_pod_sets(struct collector *collector, struct adapter
     wharf_result result = adapter_has(call->kind, FUNCTION_POD_SETS) ? pods_of(call, workload, &sets) : WHARF_OK;
     size_t number = 0;
     for (const struct json *set = json_first(sets); set && collector->trouble == FINE; set = json_next(set)) {
-        AUTO_TEXT prefix = text_format("pods/%zu/template/spec", number++);
+        AUTO_TEXT prefix = text_format("pods/%zu/template", number++);
         if (!prefix)
             fails(collector, NO_MEMORY);
         else
-            add_pod_spec(collector, json_path(set, "template", "spec", NULL), prefix);
+            collect(collector, references_built_in, REFERENCES_OF_POD, json_get(set, "template"), prefix);
     }
     return result;
 }

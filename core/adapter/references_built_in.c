@@ -24,58 +24,33 @@
 #define DEVICE_CLASS                                                                                                   \
     .group = "resource.k8s.io", .version = "v1", .resource = "deviceclasses", .kind = "DeviceClass", CLUSTER
 
-#define VOLUMES "/volumes/*"
-#define SOURCES VOLUMES "/projected/sources/*"
-#define EPHEMERAL VOLUMES "/ephemeral/volumeClaimTemplate/spec"
-
-// In the environment of a list of containers.
-#define CONTAINERS(list)                                                                                               \
-    {.name = list "/*/envFrom/*/configMapRef/name",                                                                    \
-     .optional = list "/*/envFrom/*/configMapRef/optional",                                                            \
-     CONFIG_MAP},                                                                                                      \
-        {.name = list "/*/envFrom/*/secretRef/name", .optional = list "/*/envFrom/*/secretRef/optional", SECRET},      \
-        {.name = list "/*/env/*/valueFrom/configMapKeyRef/name",                                                       \
-         .optional = list "/*/env/*/valueFrom/configMapKeyRef/optional",                                               \
-         CONFIG_MAP},                                                                                                  \
-    {                                                                                                                  \
-        .name = list "/*/env/*/valueFrom/secretKeyRef/name",                                                           \
-        .optional = list "/*/env/*/valueFrom/secretKeyRef/optional", SECRET                                            \
-    }
-
 // The fields of a claim for a volume that name objects.
-#define VOLUME_CLAIM_SPEC(spec, object)                                                                                \
+#define VOLUME_CLAIM_SPEC(object, spec)                                                                                \
     {.of = (object), .name = spec "/storageClassName", STORAGE_CLASS},                                                 \
         {.of = (object), .name = spec "/volumeAttributesClassName", ATTRIBUTES_CLASS}, {                               \
         .of = (object), .name = spec "/dataSource/name", .kind_at = spec "/dataSource/kind", VOLUME_CLAIM              \
     }
 
 // The fields of a claim for devices.
-#define DEVICES(spec, object)                                                                                          \
+#define DEVICES(object, spec)                                                                                          \
     {.of = (object), .name = spec "/devices/requests/*/exactly/deviceClassName", DEVICE_CLASS}, {                      \
         .of = (object), .name = spec "/devices/requests/*/firstAvailable/*/deviceClassName", DEVICE_CLASS              \
     }
 
-// `of` NULL is a PodSpec here. A kubelet starts a pod without an image pull secret of its ServiceAccount, and in the
-// tree of Kubernetes are more volumes with secrets than an API server still accepts.
+#define ENVIRONMENT(path, what)                                                                                        \
+    { .of = REFERENCES_OF_CONTAINER, .name = path "/name", .optional = path "/optional", what }
+#define VOLUME(path, what)                                                                                             \
+    { .of = REFERENCES_OF_VOLUME, .name = path, what }
+#define SOURCE(path, member, what)                                                                                     \
+    { .of = REFERENCES_OF_VOLUME, .name = path "/" member, .optional = path "/optional", what }
+
 const wharf_reference references_built_in[] = {
-    CONTAINERS("/initContainers"),
-    CONTAINERS("/containers"),
-    {.name = VOLUMES "/configMap/name", .optional = VOLUMES "/configMap/optional", CONFIG_MAP},
-    {.name = SOURCES "/configMap/name", .optional = SOURCES "/configMap/optional", CONFIG_MAP},
-    {.name = VOLUMES "/secret/secretName", .optional = VOLUMES "/secret/optional", SECRET},
-    {.name = SOURCES "/secret/name", .optional = SOURCES "/secret/optional", SECRET},
-    {.name = VOLUMES "/csi/nodePublishSecretRef/name", SECRET},
-    {.name = VOLUMES "/azureFile/secretName", SECRET},
-    {.name = VOLUMES "/cephfs/secretRef/name", SECRET},
-    {.name = VOLUMES "/cinder/secretRef/name", SECRET},
-    {.name = VOLUMES "/flexVolume/secretRef/name", SECRET},
-    {.name = VOLUMES "/iscsi/secretRef/name", SECRET},
-    {.name = VOLUMES "/rbd/secretRef/name", SECRET},
-    {.name = VOLUMES "/scaleIO/secretRef/name", SECRET},
-    {.name = VOLUMES "/storageos/secretRef/name", SECRET},
+    {.of = REFERENCES_OF_POD, .name = "/spec", .flags = WHARF_REFERENCE_POD_SPECS},
+
+    {.name = "/containers/*", .flags = WHARF_REFERENCE_CONTAINERS},
+    {.name = "/initContainers/*", .flags = WHARF_REFERENCE_CONTAINERS},
+    {.name = "/volumes/*", .flags = WHARF_REFERENCE_VOLUMES},
     {.name = "/imagePullSecrets/*/name", SECRET},
-    {.name = VOLUMES "/persistentVolumeClaim/claimName", VOLUME_CLAIM},
-    VOLUME_CLAIM_SPEC(EPHEMERAL, NULL),
     {.name = "/serviceAccountName", ACCOUNT},
     {.name = "/serviceAccount", ACCOUNT},
     {.name = "/priorityClassName", PRIORITY_CLASS},
@@ -84,6 +59,28 @@ const wharf_reference references_built_in[] = {
     {.name = "/resourceClaims/*/resourceClaimTemplateName", CLAIM_TEMPLATE},
     {.name = "/schedulingGroup/podGroupName", POD_GROUP},
 
+    ENVIRONMENT("/envFrom/*/configMapRef", CONFIG_MAP),
+    ENVIRONMENT("/envFrom/*/secretRef", SECRET),
+    ENVIRONMENT("/env/*/valueFrom/configMapKeyRef", CONFIG_MAP),
+    ENVIRONMENT("/env/*/valueFrom/secretKeyRef", SECRET),
+
+    SOURCE("/configMap", "name", CONFIG_MAP),
+    SOURCE("/secret", "secretName", SECRET),
+    SOURCE("/projected/sources/*/configMap", "name", CONFIG_MAP),
+    SOURCE("/projected/sources/*/secret", "name", SECRET),
+    VOLUME("/persistentVolumeClaim/claimName", VOLUME_CLAIM),
+    VOLUME_CLAIM_SPEC(REFERENCES_OF_VOLUME, "/ephemeral/volumeClaimTemplate/spec"),
+    VOLUME("/csi/nodePublishSecretRef/name", SECRET),
+    VOLUME("/azureFile/secretName", SECRET),
+    VOLUME("/cephfs/secretRef/name", SECRET),
+    VOLUME("/cinder/secretRef/name", SECRET),
+    VOLUME("/flexVolume/secretRef/name", SECRET),
+    VOLUME("/iscsi/secretRef/name", SECRET),
+    VOLUME("/rbd/secretRef/name", SECRET),
+    VOLUME("/scaleIO/secretRef/name", SECRET),
+    VOLUME("/storageos/secretRef/name", SECRET),
+
+    // A kubelet starts a pod without an image pull secret of its ServiceAccount.
     {.of = "serviceaccounts",
      .name = "/imagePullSecrets/*/name",
      .group = "",
@@ -91,9 +88,9 @@ const wharf_reference references_built_in[] = {
      .resource = "secrets",
      .kind = "Secret",
      .flags = WHARF_REFERENCE_OPTIONAL},
-    VOLUME_CLAIM_SPEC("/spec", "persistentvolumeclaims"),
-    DEVICES("/spec", "resourceclaims.resource.k8s.io"),
-    DEVICES("/spec/spec", "resourceclaimtemplates.resource.k8s.io"),
+    VOLUME_CLAIM_SPEC("persistentvolumeclaims", "/spec"),
+    DEVICES("resourceclaims.resource.k8s.io", "/spec"),
+    DEVICES("resourceclaimtemplates.resource.k8s.io", "/spec/spec"),
     {.of = "podgroups.scheduling.k8s.io", .name = "/spec/workloadRef/workloadName", GANG},
     {.of = "podgroups.scheduling.k8s.io", .name = "/spec/priorityClassName", PRIORITY_CLASS},
     {.name = NULL},

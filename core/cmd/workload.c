@@ -35,8 +35,12 @@ static struct error *print_table(const struct json *explanation, const struct st
 static void print_place(const struct json *explanation) {
     const char *phase = status_text(explanation, "phase"), *cluster = status_text(explanation, "cluster");
     long long attempt = (long long)json_int64(json_get(explanation, "attempt"), 0);
-    AUTO_TEXT place = *cluster ? text_format("%s in %s (attempt %lld)", phase, cluster, attempt)
-                               : text_format("%s, in no worker", phase);
+    const char *there = status_text(json_get(explanation, "mirror"), "namespace");
+    bool renamed = *there && strcmp(there, status_text(explanation, "namespace")) != 0;
+    AUTO_TEXT place = *cluster
+                          ? text_format("%s in %s (%s%s%sattempt %lld)", phase, cluster, renamed ? "namespace " : "",
+                                        renamed ? there : "", renamed ? ", " : "", attempt)
+                          : text_format("%s, in no worker", phase);
     field("Phase:", place ? place : phase);
 }
 

@@ -39,7 +39,7 @@ struct identity { // of one cluster, see identity.c
     char recorded[STORE_UID_MAX];                  // see engine_event.worker; "": none
 };
 
-struct tenants { // of one cluster, see tenancy/
+struct tenants {    // of one cluster, see tenancy/
     struct map map; // struct tenant, by namespace
     bool listed;
     bool lost; // the watch
@@ -207,9 +207,9 @@ struct engine {
     struct {
         struct throttle other_hosts; // writes by another host with the same origin
     } status;
-    struct {                        // see tenancy/
-        int64_t due_ns, passed_ns;  // of the next pass over entries, CLOCK_NEVER: none; of the last pass
-        bool all;                   // the pass decides on all entries anew
+    struct {                       // see tenancy/
+        int64_t due_ns, passed_ns; // of the next pass over entries, CLOCK_NEVER: none; of the last pass
+        bool all;                  // the pass decides on all entries anew
     } tenancy;
 };
 

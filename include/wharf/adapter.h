@@ -337,9 +337,11 @@ typedef struct wharf_reference {
 #define WHARF_REFERENCE_MADE UINT32_C(2)           // by the kind's controller: neither copied nor checked
 #define WHARF_REFERENCE_KIND_DEFAULT UINT32_C(4)   // the row also counts where nothing is at `kind_at`
 #define WHARF_REFERENCE_OPTIONAL UINT32_C(8)       // the object may be missing
-// Each match of `name` is a PodTemplateSpec, or a PodSpec, instead of a name: the row has only `name`, `of` and flags.
-#define WHARF_REFERENCE_PODS UINT32_C(16)
-#define WHARF_REFERENCE_POD_SPECS UINT32_C(32)
+// Each match of `name` is no name, but this, or has its fields: the row has only `name`, `of` and one of these bits.
+#define WHARF_REFERENCE_PODS UINT32_C(16)       // a PodTemplateSpec
+#define WHARF_REFERENCE_POD_SPECS UINT32_C(32)  // a PodSpec
+#define WHARF_REFERENCE_CONTAINERS UINT32_C(64) // a Container: its environment
+#define WHARF_REFERENCE_VOLUMES UINT32_C(128)   // a Volume
 
 // The action of a status change. The members `name` and `value` of struct wharf_status_change depend on it:
 //   change                `name`                        `value`                        `when`
@@ -354,12 +356,8 @@ enum {
     WHARF_REMOVE = 3         // removes each matching field
 };
 
-// The circumstances in which a status change applies.
-enum {
-    WHARF_ALWAYS = 0,
-    WHARF_IF_TRUE = 1,  // the workload has the condition with status True
-    WHARF_IF_ABSENT = 2 // the workload has no such condition, or no such field
-};
+// When a status change applies: always; the workload has the condition as True; it has no such condition, or no field.
+enum { WHARF_ALWAYS = 0, WHARF_IF_TRUE = 1, WHARF_IF_ABSENT = 2 };
 
 // A change of the status of a workload that has no mirror. The WHARF_CHANGE_... macros below make one.
 typedef struct wharf_status_change {

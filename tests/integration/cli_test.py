@@ -377,6 +377,29 @@ class Check(Case):
         code, out, err = wharf("check", "--config", self.config)
         self.assert_says(err, "nowhere.d: No such file or directory", ": 2 problems")
 
+    def test_resources_that_no_kind_refers_to_are_told_with_what_may_be_meant(self):
+        self.good_files()
+        for text, words in (
+                ("copy: [configmap]", ('dependencies.copy: found "configmap", to which no enabled kind refers, did you mean '
+                                       '"configmaps"?',)),
+                ("check: [secrets, priorityclasses]", ('dependencies.check: found "priorityclasses"',
+                                                       'did you mean "priorityclasses.scheduling.k8s.io"?')),
+                ("copy: [tasks.tekton.dev]", ('found "tasks.tekton.dev"', "expected one of configmaps, ")),
+                ("copy: [priorityclasses.scheduling.k8s.io]",
+                 ("dependencies.copy: found priorityclasses.scheduling.k8s.io, which are of the whole cluster",
+                  "expected them in check")),
+                ("copy: [secrets], check: [secrets]", ("found secrets in copy and in check",))):
+            self.write_config(more=f"dependencies: {{{text}}}\n")
+            code, _, err = wharf("check", "--config", self.config)
+            self.assertEqual(code, 1, err)
+            self.assert_says(err, f"{self.config}:11: ", *words, ": 1 problem")
+            code, _, err = wharf("run", "--config", self.config)
+            self.assertEqual(code, 1, err)
+            self.assert_says(err, *words)
+        self.write_config(adapters=("good", "missing"), more="dependencies: {copy: [things.of-the-missing]}\n")
+        code, _, err = wharf("check", "--config", self.config)
+        self.assert_says(err, "missing.so", ": 1 problem")   # it may know the resource
+
     def test_management_without_kubeconfig_means_the_pod_that_it_runs_in(self):
         self.good_files()
         self.write_config()

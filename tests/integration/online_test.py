@@ -62,6 +62,36 @@ class Online(cli_test.Case):
                          'may not get namespaces "kube-system"', "w1 (http://127.0.0.1:",
                          "may not delete things.example.com", "no rule allows it", ": 3 problems")
 
+    def test_dependencies_are_asked_for_and_what_is_not_served_is_a_warning(self):
+        config = "dependencies: {copy: [configmaps, secrets], check: [priorityclasses.scheduling.k8s.io]}\n"
+        served = {"/apis/example.com/v1": ["things", "things/status"], "/api/v1": ["configmaps", "secrets"],
+                  "/apis/scheduling.k8s.io/v1": ["priorityclasses"]}
+        management, worker = self.serve("mgmt", resources=served), self.serve("w1", resources=served)
+        self.write_config(more=config)
+        code, out, err = self.check()
+        self.assertEqual((code, err), (0, ""))
+        self.assert_says(out, 'copied into workers: configmaps, secrets (Secrets with the label wharf.dev/copy: "true"); '
+                         "checked there: priorityclasses.scheduling.k8s.io\n")
+        for server, resource, verbs in (
+                (management, "secrets", "get list watch"), (worker, "secrets", "get list watch create patch delete"),
+                (management, "priorityclasses scheduling.k8s.io", "get list watch"),
+                (worker, "priorityclasses scheduling.k8s.io", "get list watch")):
+            self.assertEqual([asked.split()[0] for asked in server.asked if asked.partition(" ")[2] == resource], verbs.split())
+        del served["/apis/scheduling.k8s.io/v1"]
+        worker.denied = ["patch secrets"]
+        code, _, err = self.check()
+        self.assertEqual(code, 1)
+        self.assert_says(err, "w1 (http://127.0.0.1:", "may not patch secrets", "warning: management (",
+                         "does not serve priorityclasses.scheduling.k8s.io/v1 of dependencies: workloads that refer to such "
+                         "objects wait", "are not placed there", ": 1 problem")
+
+    def test_by_name_only_the_right_to_create_can_be_asked_for(self):
+        self.serve("mgmt")
+        worker = self.serve("w1")
+        self.write_config(more="dependencies: {copy: [configmaps], check: [persistentvolumeclaims], watch: names}\n")
+        self.check()
+        self.assertEqual([asked for asked in worker.asked if "configmaps" in asked or "claims" in asked], ["create configmaps"])
+
     def test_rights_on_what_workers_come_from_are_asked_for(self):
         sources = ("workersFrom: {secrets: true, clusterProfiles: {namespace: fleet, accessProviders: [{name: x, "
                    "execConfig: {apiVersion: client.authentication.k8s.io/v1, command: \"true\"}}]}}\ncredentialPlugins: {allow: [\"true\"]}\n")

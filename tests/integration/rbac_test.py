@@ -107,6 +107,51 @@ class Rights(unittest.TestCase):
         self.assertEqual(rights(rbac("worker", "--without-logs", "--config", silent)),
                          WORKER - LOGS - expect("everywhere list,watch events"))
 
+    def test_nothing_is_granted_on_what_workloads_refer_to_unless_it_is_configured(self):
+        empty = self.config("dependencies: {copy: [], check: []}\n")
+        self.assertEqual(rights(rbac("management", "--config", empty)), rights(rbac("management", "--config", self.config(""))))
+        self.assertEqual(rights(rbac("worker", "--config", empty)), rights(rbac("worker", "--config", self.config(""))))
+
+    def test_what_is_copied_may_be_written_in_workers_and_what_is_checked_only_be_read(self):
+        path = self.config("dependencies: {copy: [configmaps, secrets], check: [priorityclasses.scheduling.k8s.io]}\n")
+        plain = self.config("")
+        read = expect("everywhere get,list,watch configmaps", "everywhere get,list,watch secrets",
+                      "everywhere get,list,watch priorityclasses.scheduling.k8s.io")
+        written = expect("everywhere create,patch,delete configmaps", "everywhere create,patch,delete secrets")
+        for cluster, more in (("management", read), ("worker", read | written)):
+            found = rights(rbac(cluster, "--config", path))
+            self.assertEqual(found - rights(rbac(cluster, "--config", plain)), more)
+        limited = rights(rbac("worker", "--config", path, "--namespaced", "a"))
+        self.assertLessEqual(read | {("in a", *rest) for _, *rest in written}, limited)
+        self.assertFalse(written & limited)
+
+    def test_watches_by_name_need_rights_only_in_the_namespaces_with_workloads(self):
+        path = self.config("dependencies: {copy: [secrets], check: [priorityclasses.scheduling.k8s.io], watch: names}\n")
+        read = expect("in a get,list,watch secrets", "in b get,list,watch secrets",
+                      "everywhere get,list,watch priorityclasses.scheduling.k8s.io")
+        for cluster in ("management", "worker"):
+            found = rights(rbac(cluster, "--config", path, "--namespaced", "a,b"))
+            self.assertLessEqual(read, found)
+            self.assertFalse([right for right in found if right[0] == "everywhere" and right[2] == "secrets"])
+        self.assertLessEqual(expect("in a create,patch,delete secrets"), found)
+
+    def test_objects_limit_the_rights_to_their_names_but_for_create(self):
+        path = self.config("dependencies: {copy: [configmaps, secrets], check: [serviceaccounts], watch: names}\n")
+        named = ("--objects", "secrets/a,secrets/42,serviceaccounts/runner", "--namespaced", "n", "--config", path)
+        found = {right for right in rights(rbac("worker", *named)) if right[2] in ("configmaps", "secrets", "serviceaccounts")}
+        self.assertEqual(found, expect(
+            *(f"in n get,list,watch,patch,delete secrets {name}" for name in ("a", "42")), "in n create secrets",
+            "in n get,list,watch serviceaccounts runner", "in n get,list,watch,create,patch,delete configmaps"))
+        for text, objects, told in (
+                ("copy: [secrets]", "secrets/a", "--objects: found without dependencies.watch: names"),
+                ("copy: [secrets], watch: names", "configmaps/a", "found configmaps/a, expected a resource of dependencies"),
+                ("copy: [secrets], watch: names", "secrets", 'found "secrets", expected a resource and a name like'),
+                ("copy: [secrets], watch: names", "secrets/A", 'found "secrets/A", expected a resource and a name like')):
+            code, _, err = wharf("rbac", "--for", "worker", "--adapters", ADAPTERS, "--objects", objects,
+                                 "--config", self.config(f"dependencies: {{{text}}}\n"))
+            self.assertEqual(code, 2)
+            self.assertIn(told, err)
+
     def test_capacity_grants_nodes_and_pods_to_be_listed_and_watched(self):
         seen = expect("everywhere list,watch nodes", "everywhere list,watch pods")
         asked = self.config("placement: {capacity: true}\n")

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checks of a kind's list of references.
 #include "core/adapter/kind/kind_check.h"
-#include "core/adapter/references.h"
+#include "core/adapter/references_built_in.h"
 #include "core/base/text.h"
 
-#define PODS (WHARF_REFERENCE_PODS | WHARF_REFERENCE_POD_SPECS)
 #define KNOWN_FLAGS                                                                                                    \
     (WHARF_REFERENCE_CLUSTER_SCOPED | WHARF_REFERENCE_MADE | WHARF_REFERENCE_KIND_DEFAULT | WHARF_REFERENCE_OPTIONAL | \
-     PODS)
+     REFERENCE_PARTS)
 #define PLACES (PLACE_SPEC | PLACE_LABELS | PLACE_PATTERN)
 
 static bool is_set(const wharf_reference *reference, uint32_t flags) {
@@ -18,13 +17,13 @@ static struct error *wrong_row(const wharf_reference *reference, const char *fou
     return kind_error(reference->name, "references: %s: found %s, expected %s", reference->name, found, expected);
 }
 
-// A row for the pods of an object names no resource.
-static struct error *check_pods(const wharf_reference *reference) {
-    if ((reference->flags & PODS) == PODS)
-        return wrong_row(reference, "WHARF_REFERENCE_PODS and WHARF_REFERENCE_POD_SPECS", "one of them");
+// A row for pods, containers or volumes names no resource.
+static struct error *check_part(const wharf_reference *reference) {
+    if ((reference->flags & (reference->flags - 1)) != 0)
+        return wrong_row(reference, "several flags", "one, for what has the fields of pods, containers or volumes");
     if (reference->group || reference->version || reference->resource || reference->kind || reference->kind_at ||
-        reference->namespace_ || reference->optional || (reference->flags & ~PODS) != 0)
-        return wrong_row(reference, "other fields with the pods of an object", "only `name` and `of`");
+        reference->namespace_ || reference->optional)
+        return wrong_row(reference, "other fields with a flag for parts of objects", "only `name` and `of`");
     return NULL;
 }
 
@@ -82,8 +81,8 @@ static struct error *check_row(const wharf_reference *reference) {
         return error_new(ERROR_REFUSED,
                          "references: %s: found unknown flags 0x%x, expected only 0x%x: it needs a newer host",
                          reference->name, reference->flags & ~KNOWN_FLAGS, KNOWN_FLAGS);
-    if (is_set(reference, PODS))
-        return check_pods(reference);
+    if (is_set(reference, REFERENCE_PARTS))
+        return check_part(reference);
     TRY(check_resource(reference));
     return check_patterns(reference);
 }

@@ -48,18 +48,22 @@ static struct error *read_right(struct json *item, const char *account, struct r
     struct right *right = array_next(&rights->list, rights->count, sizeof *right);
     if (!right)
         return error_no_memory();
-    const char *resources = words(item, "resources"), *name = json_string(json_get(item, "name"));
+    const char *resources = words(item, "resources");
     *right = (struct right){.group = json_string_or(json_get(item, "group"), ""),
                             .resources = resources ? strdup(resources) : NULL,
                             .verbs = words(item, "verbs"),
-                            .names = name ? strdup(name) : NULL};
-    if (right->resources && right->verbs && is_plain(right->group) && (!name || (right->names && is_plain(name))) &&
+                            .names = json_string(json_get(item, "name"))};
+    if (right->resources && right->verbs && is_plain(right->group) && (!right->names || is_plain(right->names)) &&
         right_scope_read(json_string_or(json_get(item, "scope"), ""), &right->scope) && !is_dangerous(right, account)) {
         rights->count++;
         return NULL;
     }
     free(right->resources);
-    free(right->names);
+    if (resources && *right->group == '\0' && !strchr(resources, '/'))
+        return error_new(ERROR_USAGE,
+                         "the host asks for rights on %s, as with dependencies in its configuration; they are only "
+                         "granted with that configuration: give --config",
+                         resources);
     return error_new(ERROR_INVALID, "its /api/v1/rights has a right that no host needs: %.40s of %.80s",
                      right->verbs ? right->verbs : "?", resources ? resources : "?");
 }
@@ -80,7 +84,7 @@ static struct error *read_needed(const struct join *join, struct remote *host, b
     return NULL;
 }
 
-void join_read_needed(struct join *join) {
+struct error *join_read_needed(struct join *join) {
     struct call *call = join->call;
     AUTO_ERROR error = join_open_host(call, &join->setup, join->namespace_);
     if (!error)
@@ -89,12 +93,15 @@ void join_read_needed(struct join *join) {
         error = read_needed(join, call->remote, true, &join->needed_with_logs);
     if (!error) {
         join->rights.given = &join->needed.rights;
-        return;
+        return NULL;
     }
+    if (error->code == ERROR_USAGE)
+        return TAKE(error);
     fprintf(stderr,
             "adapters: job, as no configuration is given and no host answers (%s); --config or --adapters-enabled "
             "names others\n",
             error_text(error));
+    return NULL;
 }
 
 static bool has_word(const char *list, const char *word) {

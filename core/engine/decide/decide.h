@@ -56,6 +56,7 @@ struct worker_facts {
     uint32_t weight;        // 1 or more
     uint32_t order;         // from 1 on; 0: after all others
     const char *namespaces; // rule, see namespaces_judge; or NULL
+    const char *renames;    // its namespaces.map, see namespace_map.h; or NULL
     uint64_t guarded;       // masks of shards: a guard stops the mirrors of these once the worker is lost,
     int64_t fenced_ns;      // by then; the host gives up none of these before; 0: unknown
     int64_t unguarded_ns;   // the host gives up mirrors of the other shards from then on; CLOCK_NEVER: never
@@ -189,6 +190,7 @@ struct decide_facts {
     int64_t now_ns;
     const char *namespaces;               // rule for all workers, see namespaces_judge; or NULL
     struct namespaces_subject namespace_; // the namespace of the workload
+    const char *origin;                   // of this host
     const struct placement_view *view;    // NULL: all workers are candidates, with the default policy
     bool *asks;                           // output: a choice between workers was made, so a view matters; may be NULL
     bool own_record;                      // this process wrote the annotations, see status.h

@@ -15,25 +15,12 @@ void dependency_set_problem(char **slot, const char *text) {
 
 // Resources ------------------------------------------------------------------------------------------------------
 
-static bool may_refer(const struct engine *engine, const char *name) {
-    static const char *const built_in[] = {"serviceaccounts", "resourceclaims.resource.k8s.io",
-                                           "resourceclaimtemplates.resource.k8s.io"};
-    for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++)
-        if (strcmp(built_in[i], name) == 0)
-            return true;
-    for (size_t k = 0; k < engine->n_kinds; k++)
-        for (const wharf_reference *r = engine->kinds[k]->abi.references; r && r->name; r++)
-            if (text_equal(r->of, name))
-                return true;
-    return false;
-}
-
 static void set_use(struct engine *engine, struct dependency_resource *resource) {
     enum dependency_use use = dependency_use_of(&engine->settings.dependencies, resource->name);
     if (use == DEPENDENCY_COPIED && !dependency_may_copy(resource->name, resource->cluster_scoped))
         use = DEPENDENCY_CHECKED;
     resource->use = use;
-    resource->refers = may_refer(engine, resource->name);
+    resource->refers = reference_resource_refers(engine->kinds, engine->n_kinds, resource->name);
 }
 
 struct dependency_resource *dependency_resource_make(struct engine *engine, const struct reference_resource *from) {

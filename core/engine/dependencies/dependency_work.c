@@ -55,8 +55,6 @@ static struct json *marked_content(const struct engine *engine, const struct dep
     error_free(json_parse(object->content, strlen(object->content), &content));
     if (!content)
         return NULL;
-    if (object->resource->sensitive)
-        json_set_sensitive(content);
     char uid[STORE_UID_MAX], seal[SEAL_TEXT_MAX];
     text_copy(uid, sizeof uid, object->source);
     uid[strcspn(uid, "/")] = '\0';
@@ -79,8 +77,7 @@ static struct json *marked_content(const struct engine *engine, const struct dep
 
 static bool send_json(struct engine *engine, struct dependency *object, struct copy *copy,
                       enum dependency_request_type type, const struct json *body) {
-    __attribute__((cleanup(buffer_free))) struct buffer text = {.max = REQUEST_BODY_MAX,
-                                                               .sensitive = object->resource->sensitive};
+    AUTO_BUFFER(text, REQUEST_BODY_MAX);
     struct dependency_request request = {.type = type, .cluster = copy->cluster};
     copy->busy = body && json_print(body, &text) && dependency_send(engine, object, &request, text.data, text.len);
     if (!copy->busy)

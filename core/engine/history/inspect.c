@@ -282,9 +282,13 @@ static bool fill_mirror(const struct engine *engine, const struct entry *entry, 
     out->cluster = mirror->facts.cluster;
     out->cluster_name = engine->clusters[mirror->facts.cluster].name;
     out->uid = mirror->uid;
+    char space[254];
+    entry_namespace(entry, space);
+    (void)cluster_namespace(engine, mirror->facts.cluster, space, out->namespace_);
     out->version = version ? version : "";
     out->reduced = mirror->reduced;
     out->attempt = mirror->facts.attempt;
+    out->as_tenant = engine->settings.tenancy.impersonate;
     return true;
 }
 
@@ -294,6 +298,14 @@ enum inspect_mirror inspect_mirror(const struct engine *engine, const struct kin
     if (!entry)
         return INSPECT_MIRROR_NOT_OURS;
     return fill_mirror(engine, entry, out) ? INSPECT_MIRROR_FOUND : INSPECT_MIRROR_NONE;
+}
+
+void inspect_namespace(const struct engine *engine, const char *worker, const char *namespace_,
+                       char out[NAMESPACE_SIZE]) {
+    size_t c = engine->n_clusters - 1;
+    while (c > ENGINE_MANAGEMENT && !text_equal(engine->clusters[c].name, worker))
+        c--;
+    (void)cluster_namespace(engine, c, namespace_, out);
 }
 
 const char *inspect_version(const struct engine *engine, const struct kind *kind) {

@@ -2,6 +2,7 @@
 #include "core/engine/placement/placement.h"
 
 #include "core/base/text.h"
+#include "core/config/namespace_map.h"
 #include "core/engine/decide/decide_parts.h"
 
 // Permitted namespaces -------------------------------------------------------------------------------------------
@@ -47,6 +48,23 @@ enum namespaces_verdict namespaces_judge(const char *rule, const struct namespac
     return !selector || is_selected(selector, subject->labels) ? NAMESPACES_PERMITTED : NAMESPACES_DENIED;
 }
 
+static bool has_name_there(const struct decide_facts *f, const char *map) {
+    char here[NAMESPACE_SIZE], there[NAMESPACE_SIZE];
+    if (!map || f->namespace_.len == 0)
+        return true;
+    if (f->namespace_.len >= sizeof here)
+        return false;
+    memcpy(here, f->namespace_.name, f->namespace_.len);
+    here[f->namespace_.len] = '\0';
+    return namespace_there(map, f->origin, here, there);
+}
+
+enum namespaces_verdict placement_judge(const struct decide_facts *f, size_t cluster) {
+    const struct worker_facts *w = &f->workers[cluster];
+    enum namespaces_verdict verdict = namespaces_judge(w->namespaces, &f->namespace_);
+    return verdict == NAMESPACES_PERMITTED && !has_name_there(f, w->renames) ? NAMESPACES_DENIED : verdict;
+}
+
 // The choice -----------------------------------------------------------------------------------------------------
 
 static int compare(uint64_t a, uint64_t b) {
@@ -87,13 +105,12 @@ static bool is_better(const struct decide_facts *f, size_t a, size_t b) {
 }
 
 bool placement_permits(const struct decide_facts *f, size_t cluster, int64_t *next_ns) {
-    const struct worker_facts *w = &f->workers[cluster];
     const struct placement_option *option = f->view ? &f->view->workers[cluster] : NULL;
     const struct mirror_facts *m = decide_mirror_in(f, cluster);
     int64_t until_ns = 0;
     if (f->asks)
         *f->asks = true;
-    if (!decide_is_eligible(f, cluster) || namespaces_judge(w->namespaces, &f->namespace_) != NAMESPACES_PERMITTED)
+    if (!decide_is_eligible(f, cluster) || placement_judge(f, cluster) != NAMESPACES_PERMITTED)
         return false;
     if (option && option->obstacle != OBSTACLE_NONE)
         until_ns = option->until_ns;

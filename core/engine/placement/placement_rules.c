@@ -136,8 +136,8 @@ void placement_worker_refresh(const struct engine *engine, size_t cluster, size_
 
 bool placement_is_limited(const struct engine *engine, const struct entry *entry) {
     return entry->workload->placement.has_placement_annotations || capacity_is_used(engine) ||
-           engine->placement.workers_are_limited || engine->settings.tenancy.impersonate || engine->placement.rules->limited || scoring_is_used(engine, entry) ||
-           dependencies_limit(engine, entry);
+           engine->placement.workers_are_limited || engine->settings.tenancy.impersonate ||
+           engine->placement.rules->limited || scoring_is_used(engine, entry) || dependencies_limit(engine, entry);
 }
 
 static void exclude_all(struct placement_view *view, enum worker_obstacle obstacle) {

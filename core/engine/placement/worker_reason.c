@@ -202,14 +202,24 @@ static void find_in_view(const struct engine *engine, const struct entry *entry,
         out->until_ns = option->until_ns;
 }
 
+static void fill_unnamed(const struct engine *engine, size_t cluster, const char *space, struct worker_reason *out) {
+    AUTO_BUFFER(text, sizeof out->text - 1);
+    namespace_describe_none(engine->clusters[cluster].settings.namespace_map, engine->origin, space, &text);
+    fill(out, OBSTACLE_NAMESPACE, "no name for the namespace", "is not chosen: %s", text.data ? text.data : "");
+}
+
 static void find_of_workload(const struct engine *engine, const struct entry *entry, size_t cluster, int64_t now_ns,
                              struct worker_reason *out) {
     const struct mirror *mirror = entry_mirror(entry, cluster);
     const char *problem = capacity_problem(engine, cluster);
     char lack[sizeof out->brief];
     struct namespaces_subject subject = facts_namespace(engine, entry);
+    char space[254], there[NAMESPACE_SIZE];
+    entry_namespace(entry, space);
     if (namespaces_judge(engine->clusters[cluster].settings.namespaces, &subject) != NAMESPACES_PERMITTED)
         fill(out, OBSTACLE_NAMESPACE, "namespace not permitted", "does not accept workloads of the namespace");
+    else if (!cluster_namespace(engine, cluster, space, there))
+        fill_unnamed(engine, cluster, space, out);
     else if (mirror && mirror->facts.excluded_until_ns > now_ns)
         fill_rejection(engine, entry, mirror, out);
     else if (mirror && entry->workload->unstarted &&

@@ -267,6 +267,7 @@ static void check_cluster(struct visit *visit) {
         visit_read_sources(visit);
     for (size_t i = 0; i < visit->preflight->adapters->n_kinds; i++)
         check_served(visit, visit->preflight->adapters->kinds[i]);
+    visit_check_dependencies(visit);
     check_rights(visit);
 }
 

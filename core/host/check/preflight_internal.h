@@ -37,3 +37,7 @@ void visit_read_sources(struct visit *visit);
 // The workers of all sources, merged as by the host. Adds a problem for each item that is not used.
 struct error *preflight_merge(struct preflight *preflight, struct problems *problems, struct worker_spec **specs,
                               size_t *count);
+
+// preflight_dependencies.c
+// Warns of resources of `dependencies` that the cluster does not serve.
+void visit_check_dependencies(struct visit *visit);

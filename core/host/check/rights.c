@@ -163,24 +163,23 @@ struct rights_features rights_features_of(const struct config *config) {
 }
 
 void rights_free(struct rights *rights) {
-    for (size_t i = 0; i < rights->count; i++) {
+    for (size_t i = 0; i < rights->count; i++)
         free(rights->list[i].resources);
-        free(rights->list[i].names);
-    }
     free(rights->list);
     *rights = (struct rights){0};
 }
 
 void rights_add(struct rights_table *table, const struct right *right, const char *resources) {
     struct right *added = array_next(&table->rights->list, table->rights->count, sizeof(*added));
-    if (!added) {
-        table->no_memory = true;
+    const char *names = right->names ? right->names : "";
+    char *block = added ? text_format("%s%c%s%c%s", resources, 0, right->group, 0, names) : NULL;
+    table->no_memory |= !block;
+    if (!block)
         return;
-    }
     *added = *right;
-    added->resources = strdup(resources);
-    added->names = right->names ? strdup(right->names) : NULL;
-    table->no_memory |= !added->resources || (right->names && !added->names);
+    added->resources = block;
+    added->group = block + strlen(block) + 1;
+    added->names = right->names ? added->group + strlen(added->group) + 1 : NULL;
     table->rights->count++;
 }
 
@@ -318,7 +317,7 @@ static void add_rule(struct rights_table *table, const struct rule *rule, const 
                                 .comment = rule->comment,
                                 .group = rule->group,
                                 .verbs = verbs,
-                                .names = (char *)names[rule->name]}; // rights_add copies it
+                                .names = names[rule->name]};
     if (rule->subject == REFERRED || rule->subject == COPIED)
         rights_add_dependencies(table, &right, rule->subject == COPIED);
     else if (rule->subject == OWNERS)

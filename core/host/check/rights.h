@@ -23,10 +23,10 @@ enum right_scope {
 struct right {
     enum right_scope scope;
     const char *comment; // printed above the rule; NULL: none
+    char *resources;     // "jobs, cronjobs", "jobs/status"; owned, with the group and the names in the same block
     const char *group;   // "" for core
-    char *resources;     // "jobs, cronjobs", "jobs/status"; owned
+    const char *names;   // "a, b", of the only objects; NULL: all
     const char *verbs;   // "get, list"
-    char *names;         // "a, b", of the only objects; NULL: all; owned
 };
 
 const char *right_scope_name(enum right_scope scope); // "cluster"

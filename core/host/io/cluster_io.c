@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/engine/mirror/mirror.h"
+#include "core/host/watchers/boundary.h"
 #include "core/kube/api/events.h"
 
 #define ANSWERED 64                 // versions remembered
@@ -322,6 +323,7 @@ static void note_write(struct in_flight *sent, const struct request *request) {
     sent->written.kind = kind_of(sent->io, &request->resource);
     sent->written.verb = request->verb;
     text_copy(sent->written.namespace_, sizeof sent->written.namespace_, request->namespace_);
+    text_copy(sent->written.tenant, sizeof sent->written.tenant, request->tenant ? request->tenant : "");
 }
 
 // Sends the request, with a copy of `wanted`.
@@ -344,13 +346,27 @@ static void send_request(struct cluster_io *io, const struct request *request, c
         free_in_flight(sent);
 }
 
+// A namespace without a name in the worker counts as rejected by the worker. Takes the error.
+static void refuse_request(struct in_flight *wanted, struct error *error) {
+    bool no_memory = error->code == ERROR_NO_MEMORY;
+    wanted->sent_ns = 0;
+    complete_locally(wanted, no_memory ? REASON_NOT_SENT : REASON_INVALID, error_text(error));
+    error_free(error);
+}
+
 void cluster_io_command(struct cluster_io *io, struct moment now, struct command *command) {
-    struct request *request = &command->request;
+    struct boundary_request there;
     struct in_flight wanted = {.io = io, .command = command->id, .written.kind = SIZE_MAX, .sent_ns = now.mono_ns};
+    struct error *error = boundary_request(&io->scope, &command->request, &there);
+    struct request *request = &there.request;
     note_write(&wanted, request);
     if (request->verb != VERB_GET && request->verb != VERB_RAW_GET)
         request->gate = gates_at(io->scope.gates, command->shard);
-    send_request(io, request, &wanted);
+    if (error)
+        refuse_request(&wanted, error);
+    else
+        send_request(io, request, &wanted);
+    boundary_request_clear(&there);
     command_free(command);
 }
 

@@ -169,6 +169,7 @@ static void open_io(void *arg) {
     struct host *host = thread->host;
     thread->scope.settings = thread->settings.io;
     thread->scope.origin = startup_origin(host->startup);
+    thread->scope.namespace_map = thread->spec.settings.namespace_map;
     thread->scope.seed = random_system();
     if (thread->cluster == ENGINE_MANAGEMENT)
         startup_stop(host->startup);

@@ -4,6 +4,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/host/watchers/boundary.h"
 
 #define REFUSED_NS (10 * CLOCK_MINUTE) // delay after a refusal
 // The first delay for a kind that is not served yet, doubled each time.
@@ -13,13 +14,16 @@
 
 // In calling order. Capacity comes first: the engine needs to know about capacity before any watch is connected.
 static const struct watcher *const rows[WATCHERS] = {
-    &capacity_watcher,          &pod_events_watcher, &field_check_watcher, &kueue_watcher,
-    &worker_namespaces_watcher, &namespaces_watcher, &guard_lease_watcher, &denied_rights_watcher,
-    &tenants_watcher,           &dependencies_watcher};
+    &capacity_watcher,   &pod_events_watcher,  &field_check_watcher,   &kueue_watcher,   &worker_namespaces_watcher,
+    &namespaces_watcher, &guard_lease_watcher, &denied_rights_watcher, &tenants_watcher, &dependencies_watcher};
 
 void cluster_post(const struct cluster_scope *scope, struct engine_event *event) {
+    char name[NAMESPACE_SIZE];
     event->cluster = scope->cluster;
-    scope->post(scope->ctx, event);
+    if (boundary_event(scope, event, name))
+        scope->post(scope->ctx, event);
+    else
+        engine_event_drop(event);
 }
 
 static void fill_options(struct reflector_options *options, const struct cluster_scope *scope) {

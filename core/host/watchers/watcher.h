@@ -43,6 +43,7 @@ struct cluster_scope {
     bool has_objects;            // an object of some kind was seen
     uint64_t guard_shards;       // shards whose Leases for the worker's guard the host renews, see engine_renews
     const char *origin;          // lists and watches of workers select this label value
+    const char *namespace_map;   // of a worker, see boundary.h; NULL: namespaces have the same names there
     const char *controller_name; // reportingController of Events
     const char *instance;        // reportingInstance of Events
     struct gates *gates;         // of writes; NULL: always open
@@ -54,7 +55,7 @@ struct cluster_scope {
     void *ctx;
 };
 
-// Posts an event of this cluster.
+// Posts an event of this cluster, in the names of a worker's namespaces; the engine gets the workloads' (boundary.h).
 void cluster_post(const struct cluster_scope *scope, struct engine_event *event);
 // Options of a watch in all namespaces, of a kind in the core group, version v1.
 struct reflector_options cluster_watch_options(const struct cluster_scope *scope, const char *plural);
@@ -63,6 +64,7 @@ struct written_object { // of a write that was sent
     size_t kind;
     enum verb verb;
     char namespace_[64];
+    char tenant[64]; // of the request; "": none
 };
 
 // News of a watch, or of the cluster.

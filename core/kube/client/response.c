@@ -142,7 +142,8 @@ static enum reason not_found_reason(const struct json *status, enum verb verb) {
 }
 
 // Since 1.36 an API server tries several rights to impersonate, and names the first denied one or the last granted one
-// (apiserver's endpoints/filters/impersonation): "cannot impersonate resource", "cannot impersonate-on:user-info:create".
+// (apiserver's endpoints/filters/impersonation): "cannot impersonate resource", "cannot
+// impersonate-on:user-info:create".
 static enum reason forbidden_reason(const struct json *status, const char *message) {
     if (strstr(message, "\" cannot impersonate"))
         return REASON_NOT_TENANT;

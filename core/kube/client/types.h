@@ -5,6 +5,7 @@
 
 #include "core/kube/object/object.h"
 #include "core/kube/transport/gate.h"
+#include "core/kube/transport/tenant.h"
 
 struct resource {
     const char *group;   // "" for core

@@ -91,6 +91,12 @@ size_t object_cost(const struct object *object);
 size_t object_text_cost(const char *text, size_t len);
 void object_free(struct object *object);
 
+// A copy of the text of an object, or a patch of one, with another metadata.namespace (an RFC 1123 label) if the text
+// has one. NULL: out of memory; free().
+char *object_text_in(const char *text, size_t len, const char *namespace_, size_t *out_len);
+// The same for an object. False: out of memory; nothing has changed.
+bool object_move(struct object *object, const char *namespace_);
+
 // metadata fields; "" if absent, never NULL.
 const char *object_name(const struct json *value);
 const char *object_namespace(const struct json *value);

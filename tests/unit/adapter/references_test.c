@@ -78,6 +78,21 @@ static void a_kind_names_its_references(void **state) {
          ":{'spec':{'volumes':[{'configMap':{'name':'c'}}]}}}}",
          "configmaps team/c at /spec/template/spec/volumes/0/configMap/name\n"
          "secrets team/s at /spec/sides/0/imagePullSecrets/0/name\n"},
+        // Parts with the fields of containers and volumes.
+        {{{.name = "/spec/steps/*", .flags = WHARF_REFERENCE_CONTAINERS},
+          {.name = "/spec/template", .flags = WHARF_REFERENCE_CONTAINERS},
+          {.name = "/spec/workspaces/*", .flags = WHARF_REFERENCE_VOLUMES}},
+         "{'metadata':{'namespace':'team'},'spec':{'steps':[{'envFrom':[{'secretRef':{'name':'a'}}]},{'env':[{'"
+         "valueFrom':{"
+         "'configMapKeyRef':{'name':'b'}}}]}],'template':{'env':[{'valueFrom':{'secretKeyRef':{'name':'c'}}}]},"
+         "'workspaces':[{'configMap':{'name':'d','optional':true}},{'persistentVolumeClaim':{'claimName':'e'}}],'"
+         "volumes':"
+         "[{'secret':{'secretName':'f'}}]}}",
+         "configmaps team/b at /spec/steps/1/env/0/valueFrom/configMapKeyRef/name\n"
+         "configmaps team/d optional at /spec/workspaces/0/configMap/name\n"
+         "persistentvolumeclaims team/e at /spec/workspaces/1/persistentVolumeClaim/claimName\n"
+         "secrets team/a at /spec/steps/0/envFrom/0/secretRef/name\n"
+         "secrets team/c at /spec/template/env/0/valueFrom/secretKeyRef/name\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         wharf_kind kind = {.references = cases[i].rows};

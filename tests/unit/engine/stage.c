@@ -155,9 +155,11 @@ static void serve(struct stage *stage, const struct command *command) {
     bool patch = status || request->verb == VERB_MERGE_PATCH;
     if (request->verb != VERB_RAW_GET)
         buffer_printf(&path, "?fieldManager=wharf%s", queries[request->dry_run]);
+    AUTO_TEXT user = request->tenant ? text_format(TENANT_USER_PREFIX "%s", request->tenant) : NULL;
     struct world_request sent = {.method = methods[request->verb],
                                  .path = path.data,
                                  .content_type = patch ? "application/merge-patch+json" : "application/json",
+                                 .user = user,
                                  .body = request->body,
                                  .body_len = request->body_len};
     struct world_response response = {0};

@@ -52,6 +52,20 @@ static void a_status_is_understood_by_its_reason_and_details(void **state) {
         {VERB_CREATE, 400, JSON, STATUS(400, "BadRequest", "no", "{}"), REASON_BAD_REQUEST, "no"},
         {VERB_GET, 401, JSON, STATUS(401, "Unauthorized", "who", "{}"), REASON_UNAUTHORIZED, "who"},
         {VERB_GET, 403, JSON, STATUS(403, "Forbidden", "User u cannot", "{}"), REASON_FORBIDDEN, "User u cannot"},
+        {VERB_CREATE, 403, JSON,
+         STATUS(403, "Forbidden",
+                "users \\\"wharf:a\\\" is forbidden: User \\\"w\\\" cannot impersonate resource \\\"users\\\" in API "
+                "group "
+                "\\\"\\\" at the cluster scope",
+                "{\"name\":\"wharf:a\",\"kind\":\"users\"}"),
+         REASON_NOT_TENANT, "wharf:a"},
+        {VERB_DELETE, 403, JSON,
+         STATUS(403, "Forbidden",
+                "jobs.batch \\\"a\\\" is forbidden: User \\\"w\\\" cannot impersonate-on:user-info:delete resource "
+                "\\\"jobs\\\" in "
+                "API group \\\"batch\\\" in the namespace \\\"n\\\"",
+                "{\"name\":\"a\",\"kind\":\"jobs\"}"),
+         REASON_NOT_TENANT, "impersonate-on"},
         {VERB_CREATE, 403, JSON, STATUS(403, "Forbidden", "jobs a is forbidden: exceeded quota: q", "{}"), REASON_QUOTA,
          "exceeded"},
         {VERB_CREATE, 403, JSON,
@@ -217,7 +231,8 @@ static void refusals_are_permanent_and_what_passes_by_itself_is_not(void **state
     (void)state;
     static const enum reason permanent[] = {
         REASON_BAD_REQUEST, REASON_UNAUTHORIZED,          REASON_FORBIDDEN,           REASON_QUOTA,
-        REASON_INVALID,     REASON_NAMESPACE_TERMINATING, REASON_NAMESPACE_NOT_FOUND, REASON_KIND_NOT_FOUND};
+        REASON_INVALID,     REASON_NAMESPACE_TERMINATING, REASON_NAMESPACE_NOT_FOUND, REASON_KIND_NOT_FOUND,
+        REASON_NOT_TENANT};
     size_t found = 0;
     for (int reason = REASON_OK; reason <= REASON_GARBAGE; reason++)
         found += reason_is_permanent((enum reason)reason);
