@@ -202,12 +202,12 @@ static void set_watch_problem(struct engine *engine, const struct engine_event *
                               struct dependency_resource *resource, const char *problem) {
     struct dependency_watch *watch = dependency_watch_of(engine, resource, event->cluster);
     struct dependency *object =
-        event->dependency.name ? dependency_find(engine, resource->name,
-                                                 resource->cluster_scoped || !event->dependency.namespace_
-                                                     ? ""
-                                                     : event->dependency.namespace_,
-                                                 event->dependency.name)
-                               : NULL;
+        event->dependency.name
+            ? dependency_find(engine, resource->name,
+                              resource->cluster_scoped || !event->dependency.namespace_ ? ""
+                                                                                        : event->dependency.namespace_,
+                              event->dependency.name)
+            : NULL;
     if (event->dependency.name) {
         struct copy *copy = object && event->cluster ? dependency_copy(object, event->cluster) : NULL;
         if (copy && (problem || copy->presence == PRESENCE_UNKNOWN))
@@ -275,7 +275,8 @@ void dependency_on_event(struct engine *engine, struct engine_event *event) {
         gone(engine, event, resource);
         break;
     case DEPENDENCIES_REFUSED:
-        set_watch_problem(engine, event, resource, event->dependency.problem ? event->dependency.problem : "access is denied");
+        set_watch_problem(engine, event, resource,
+                          event->dependency.problem ? event->dependency.problem : "access is denied");
         break;
     default: // lost: the state is that of before
         break;

@@ -34,7 +34,7 @@ static bool is_listed(const struct engine *engine, size_t cluster) {
 }
 
 static bool is_permitted(struct engine *engine, const struct dependency *object, size_t cluster) {
-    struct dependencies *all = engine->dependencies;
+    struct dependency_part *all = engine->dependencies;
     if (!is_listed(engine, cluster))
         return false;
     if (all->hold.at_ns == engine->now.mono_ns && all->hold.cluster == cluster &&
@@ -181,8 +181,7 @@ void dependency_compare(struct engine *engine, struct dependency *object, struct
             change_origins(engine, object, copy, there, DEPENDENCY_HAND_OVER);
         return;
     }
-    if (!object->content || object->content_mark != object->mark ||
-        dependency_use(engine, object) != DEPENDENCY_COPIED)
+    if (!object->content || object->content_mark != object->mark || dependency_use(engine, object) != DEPENDENCY_COPIED)
         return;
     AUTO_JSON content = marked_content(engine, object, copy->cluster);
     if (!content)
@@ -201,7 +200,8 @@ void dependency_compare(struct engine *engine, struct dependency *object, struct
     dependency_queue_users(engine, object);
 }
 
-// The source -----------------------------------------------------------------------------------------------------------
+// The source
+// -----------------------------------------------------------------------------------------------------------
 
 // False: a read is in flight, or due later, and the object is woken then; or there is no room.
 static bool read_source(struct engine *engine, struct dependency *object) {
@@ -228,7 +228,8 @@ static bool has_content(const struct dependency *object) {
     return object->content && object->content_mark == object->mark;
 }
 
-// Copies -----------------------------------------------------------------------------------------------------------------
+// Copies
+// -----------------------------------------------------------------------------------------------------------------
 
 static struct copy_facts facts_of(struct engine *engine, const struct dependency *object, const struct copy *copy) {
     struct copy_facts facts = {
@@ -303,7 +304,8 @@ static bool work_copy(struct engine *engine, struct dependency *object, struct c
     return true;
 }
 
-// Wishes -----------------------------------------------------------------------------------------------------------------
+// Wishes
+// -----------------------------------------------------------------------------------------------------------------
 
 // The watch of all objects of the resource comes first, so that the host opens none for the object.
 static bool wish_all(struct engine *engine, struct dependency_resource *resource, size_t cluster) {
@@ -346,7 +348,8 @@ static void wish_copied(struct engine *engine) {
     }
 }
 
-// Objects ----------------------------------------------------------------------------------------------------------------
+// Objects
+// ----------------------------------------------------------------------------------------------------------------
 
 // False: no room, the next step goes on.
 static bool work(struct engine *engine, struct dependency *object) {
@@ -406,7 +409,7 @@ static void queue_due(struct engine *engine) {
 }
 
 void dependency_work(struct engine *engine) {
-    struct dependencies *all = engine->dependencies;
+    struct dependency_part *all = engine->dependencies;
     queue_due(engine);
     if (all->wishes_due)
         wish_copied(engine);
