@@ -263,6 +263,12 @@ void need_acts_set_up(struct trial *trial, size_t cluster) {
     trial->user_acts = false;
 }
 
+void need_acts_provide(struct trial *trial, size_t index) {
+    appear(trial, index);
+    for (size_t c = 1; c < trial->plan.n_clusters && !needs_is_copied(trial, index); c++)
+        add_stranger(trial, c, index, true);
+}
+
 struct need_acts *need_acts_new(struct trial *trial) {
     struct need_acts *acts = calloc(1, sizeof *acts);
     if (!acts)

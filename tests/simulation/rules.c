@@ -274,8 +274,8 @@ static void check_place(struct trial *trial, size_t cluster, const struct about 
     places_check(trial, cluster, workload, body);
     spaces_check_place(trial, cluster, about->namespace_, about->name);
     rooms_check(trial, cluster, workload, body);
-    if (about->kind == 0 && workload)
-        need_rules_place(trial, cluster, workload);
+    if (workload)
+        need_rules_place(trial, cluster, about->kind, workload);
 }
 
 // An attempt that is recorded when the older mirrors are gone or given up is correct, also for a later process.

@@ -198,6 +198,7 @@ void dependency_drop_if_unused(struct engine *engine, struct dependency *object)
 void dependency_free_all(struct engine *engine) {
     struct dependency_part *all = engine->dependencies;
     size_t cursor = 0;
+    heap_free(&all->timers); // while its objects exist
     for (struct dependency *o; (o = map_next(&all->objects, &cursor));)
         free_object(o);
     cursor = 0;
@@ -205,7 +206,6 @@ void dependency_free_all(struct engine *engine) {
         free_resource(r);
     map_free(&all->objects);
     map_free(&all->resources);
-    heap_free(&all->timers);
     free(all->requests);
     free(all->in_cluster);
     free(all);
