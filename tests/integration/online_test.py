@@ -45,6 +45,38 @@ class Online(cli_test.Case):
         self.assert_says(err, "w2 (http://127.0.0.1:", "the same cluster as the management cluster (uid k0",
                          "w3 (http://127.0.0.1:", "the same cluster as w1 (uid k1", ": 2 problems")
 
+    def namespaces(self, **uids):
+        return {"/api/v1/namespaces": [{"metadata": {"name": name.replace("_", "-"), "uid": uid, "annotations": (
+            {"wharf.dev/tenant": uid} if uid else {})}} for name, uid in uids.items()]}
+
+    def test_with_tenancy_it_tells_which_namespaces_consent(self):
+        self.serve("mgmt", lists=self.namespaces(team_a="u-a", team_b="u-b", other=""))
+        worker = self.serve("w1", lists=self.namespaces(team_a="u-a", team_b="u-x,u-b", default=""))
+        self.serve("w2", lists=self.namespaces(team_a="u-b", team_z="u-z"))
+        self.write_config(workers=("w1", "w2"), more="tenancy: impersonate\n")
+        code, out, err = self.check()
+        self.assertEqual(code, 0)
+        self.assert_says(out, "w1: consent of team-a, team-b\n")
+        self.assert_says(err, "w2 (http://127.0.0.1:", "namespace team-a consents to uid u-b, found namespace team-a with "
+                         "another uid in the management cluster", "namespace team-z consents to uid u-z, found no such namespace",
+                         "no namespace consents (annotation wharf.dev/tenant): nothing is placed there")
+        self.assertNotIn("create things example.com", worker.asked)
+        for tenant in ("team-a", "team-b"):
+            for verb in ("create", "patch", "delete"):
+                self.assertIn(f"wharf:{tenant}: {verb} things example.com", worker.asked)
+        self.assertIn("create things example.com in team-b", worker.where)
+
+    def test_with_tenancy_it_tells_what_the_host_and_the_tenants_may_not(self):
+        self.serve("mgmt", lists=self.namespaces(team_a="u-a", team_b="u-b"))
+        self.serve("w1", lists=self.namespaces(team_a="u-a", team_b="u-b"), denied=[
+            "impersonate users wharf:team-a", "wharf:team-b: delete things example.com"])
+        self.write_config(more="tenancy: impersonate\n")
+        code, _, err = self.check()
+        self.assertEqual(code, 1)
+        self.assert_says(err, "may not act as user wharf:team-a, expected the rights of wharf rbac --for worker: users",
+                         "user wharf:team-b may not delete things.example.com in namespace team-b, expected to be allowed",
+                         ": 2 problems")
+
     def test_only_what_the_configuration_needs_is_asked_for(self):
         management, worker = self.serve("mgmt"), self.serve("w1")
         self.write_config(more="origin: eu\n")

@@ -147,6 +147,8 @@ static const char *namespace_of(const struct visit *visit, const struct right *r
 // The rights to write may be limited to some namespaces.
 static struct error *check_right(struct visit *visit, const struct right *right) {
     const struct preflight *preflight = visit->preflight;
+    if (right->scope == RIGHT_TENANT) // see visits_check_tenants
+        return NULL;
     if (right->scope != RIGHT_WORK || preflight->n_namespaces == 0)
         return right_each(right, namespace_of(visit, right), check_permission, visit);
     for (size_t n = 0; n < preflight->n_namespaces; n++) {
@@ -376,6 +378,7 @@ struct error *preflight_check(struct preflight *preflight, struct problems *prob
         check_others(preflight, specs + config->n_workers, count - first, visits + first);
         compare_uids(visits, count);
         visits_check_namespaces(preflight, visits, count);
+        visits_check_tenants(preflight, visits, count);
         preflight->n_workers = n_specs;
     } else if (!error) {
         error = error_no_memory();

@@ -47,6 +47,10 @@ void visits_check_namespaces(struct preflight *preflight, struct visit *visits, 
 bool visit_namespace(const struct visit *visit, const char *here, char out[NAMESPACE_SIZE]);
 void visit_check_rights(struct visit *visit);
 
+// preflight_tenants.c
+// After all other checks, visits[0] being that of the management cluster; with tenancy only.
+void visits_check_tenants(struct preflight *preflight, struct visit *visits, size_t count);
+
 // preflight_dependencies.c
 // Warns of resources of `dependencies` that the cluster does not serve.
 void visit_check_dependencies(struct visit *visit);
