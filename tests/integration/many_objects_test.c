@@ -29,11 +29,18 @@
 static void put_object(struct buffer *out, int number) {
     static char filler[ANNOTATION + 1];
     memset(filler, 'x', ANNOTATION);
-    buffer_printf(out,
-                  "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{\"name\":\"c%06d\","
-                  "\"namespace\":\"n\",\"uid\":\"u-%d\",\"resourceVersion\":\"%d\",\"annotations\":{\"a\":\"%s\"}%s}}",
-                  number, number, number + 1, filler,
-                  number < OBJECTS - MARKED ? "" : ",\"labels\":{\"wharf.dev/origin\":\"here\"}");
+    buffer_printf(
+        out,
+        "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{\"name\":\"c%06d\","
+        "\"namespace\":\"n\",\"uid\":\"u-%d\",\"resourceVersion\":\"%d\",\"annotations\":{\"a\":\"%s\"}%s}}",
+        number, number, number + 1, filler,
+        number < OBJECTS - MARKED ? "" : ",\"labels\":{\"wharf.dev/origin\":\"here\"}");
+}
+
+// The number after a part of the request; 0 without.
+static int number_after(const char *request, const char *part) {
+    const char *found = strstr(request, part);
+    return found ? (int)strtol(found + strlen(part), NULL, 10) : 0;
 }
 
 static void send_text(struct peer *peer, const char *text) {
@@ -74,16 +81,14 @@ static void send_watch(struct peer *peer, bool initial) {
 
 static bool serve(void *ctx, struct peer *peer, const char *request) {
     (void)ctx;
-    const char *next = strstr(request, "continue="), *limit = strstr(request, "limit=");
     if (text_has_prefix(request, "GET /api/v1 ")) {
         send_text(peer, "{\"kind\":\"APIResourceList\",\"resources\":[{\"name\":\"configmaps\",\"kind\":\"ConfigMap\","
                         "\"verbs\":[\"list\",\"watch\"]}]}");
     } else if (text_has_prefix(request, "GET /api/v1/configmaps?") && strstr(request, "watch=true")) {
         send_watch(peer, strstr(request, "sendInitialEvents"));
         return false;
-    } else if (text_has_prefix(request, "GET /api/v1/configmaps?") && limit) {
-        send_page(peer, next ? atoi(next + strlen("continue=")) : 0, // NOLINT(cert-err34-c): the server's own
-                  atoi(limit + strlen("limit=")));                   // NOLINT(cert-err34-c)
+    } else if (text_has_prefix(request, "GET /api/v1/configmaps?")) {
+        send_page(peer, number_after(request, "continue="), number_after(request, "limit="));
     } else {
         peer_send(peer, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
     }
@@ -137,11 +142,11 @@ static void post(void *ctx, struct engine_event *event) {
 
 static void wish_for(struct stand *stand, const char *name) {
     cluster_io_wish(stand->io, &(const struct dependency_wish){.resource = "configmaps",
-                                                                .version = "v1",
-                                                                .namespace_ = *name ? "n" : "",
-                                                                .name = name,
-                                                                .cluster = 1,
-                                                                .wanted = true});
+                                                               .version = "v1",
+                                                               .namespace_ = *name ? "n" : "",
+                                                               .name = name,
+                                                               .cluster = 1,
+                                                               .wanted = true});
 }
 
 // VmRSS or VmHWM of this process (proc(5)), in KiB.
@@ -209,7 +214,7 @@ static void of_a_streaming_list_only_what_is_referred_to_is_kept(void **state) {
 
 int main(void) {
     log_setup(LOG_TEXT, LOG_WARN);
-    if (curl_transport_setup() != NULL)
+    if (curl_transport_setup())
         return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_a_list_in_pages_only_what_is_referred_to_is_kept),

@@ -264,7 +264,8 @@ static void messages_about_a_secret_have_no_values(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         SENSITIVE_WHILE(true);
         struct response response;
-        read_answer(&response, &(struct answer){VERB_CREATE, cases[i].code, cases[i].type, cases[i].body, REASON_OK, ""});
+        read_answer(&response,
+                    &(struct answer){VERB_CREATE, cases[i].code, cases[i].type, cases[i].body, REASON_OK, ""});
         assert_true(response.sensitive);
         assert_string_equal(response.message, cases[i].message);
         response_clear(&response);
