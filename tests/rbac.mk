@@ -20,3 +20,4 @@ TEST_TARGETS += join-test
 .PHONY: join-test
 join-test: $(B)/wharf $(ADAPTERS) $(SCORER)
 	python3 -B tests/integration/join/join_test.py $(B)
+	python3 -B tests/integration/join/dependencies_test.py $(B)

@@ -3,12 +3,6 @@
 
 #define LETTERS_AND_DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-void text_free_secret(char *text) {
-    if (text)
-        explicit_bzero(text, strlen(text));
-    free(text);
-}
-
 void text_list_free(char **list) {
     for (size_t i = 0; list && list[i]; i++)
         free(list[i]);
@@ -16,7 +10,7 @@ void text_list_free(char **list) {
 }
 
 void text_cleanup(char **text) {
-    free(*text);
+    (sensitive_section ? sensitive_free : free)(*text);
     *text = NULL;
 }
 
@@ -160,4 +154,12 @@ void text_hex(const unsigned char *bytes, size_t len, char *out) {
         *out++ = digits[bytes[i] & 15];
     }
     *out = '\0';
+}
+
+bool text_list_has(const char *list, const char *word) {
+    size_t len = strlen(word);
+    for (const char *at = list; *at; at += strcspn(at, ", "), at += strspn(at, ", "))
+        if (len > 0 && strcspn(at, ", ") == len && strncmp(at, word, len) == 0)
+            return true;
+    return false;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf check`: all problems that `wharf run` would have, at once.
 #include "core/cmd/rbac/rbac.h"
+#include "core/config/dependencies.h"
 #include "core/host/check/preflight.h"
 #include "core/host/io/cluster_connection.h"
 #include "core/host/startup/seal_source.h"
@@ -35,6 +36,7 @@ static void check_cleanup(struct check *check) {
     source_items_free(&check->preflight.found[SOURCE_DIRECTORY]);
     rbac_options_clear(&check->namespaced);
     problems_free(&check->preflight.warnings);
+    problems_free(&check->preflight.notes);
     setup_free(&check->setup);
 }
 
@@ -131,6 +133,32 @@ static void print_seal(const struct config *config) {
                config->path);
 }
 
+static void print_list(const char *list) {
+    const char *at;
+    size_t len = 0;
+    for (bool first = true; dependency_next(&list, &at, &len); first = false)
+        printf("%s%.*s", first ? " " : ", ", (int)len, at);
+}
+
+// Only labelled Secrets are copied unless the configuration has all, which a user may not expect.
+static void print_dependencies(const struct config *config) {
+    const struct dependency_options *options = &config->engine.dependencies;
+    bool secrets = dependency_use_of(options, "secrets") == DEPENDENCY_COPIED;
+    if (!dependency_options_any(options))
+        return;
+    printf("%s: objects that workloads refer to:", config->path);
+    if (options->copy)
+        printf(" copied into workers:");
+    print_list(options->copy);
+    if (secrets)
+        printf(options->secrets == SECRETS_ALL ? " (all Secrets)"
+                                               : " (Secrets with the label wharf.dev/copy: \"true\")");
+    if (options->check)
+        printf("%s checked there:", options->copy ? ";" : "");
+    print_list(options->check);
+    putchar('\n');
+}
+
 // The credential plugins, already run with `online`.
 static void print_plugins(const struct check *check, bool online) {
     for (size_t i = 0; i <= check->setup.config->n_workers; i++) {
@@ -167,7 +195,10 @@ static void print_success(const struct check *check) {
            check->setup.adapters->count == 1 ? "" : "s", check->setup.adapters->n_kinds,
            check->setup.adapters->n_kinds == 1 ? "" : "s",
            check->online ? ", and all clusters respond and grant the permissions that are needed" : "");
+    for (size_t i = 0; i < check->preflight.notes.count; i++)
+        printf("%s\n", check->preflight.notes.list[i]);
     print_seal(check->setup.config);
+    print_dependencies(check->setup.config);
     print_plugins(check, check->online);
 }
 

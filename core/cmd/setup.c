@@ -204,7 +204,7 @@ static struct error *enable_names(struct config *config, const char *names) {
 
 struct error *setup_report(const struct setup *setup) {
     bool complete = main_print_problems("", &setup->problems) == 0 && setup->adapters;
-    return complete ? NULL : error_new(ERROR_INVALID, "the adapters could not be loaded");
+    return complete ? NULL : error_new(ERROR_INVALID, "the configuration or an adapter cannot be used");
 }
 
 struct error *setup_all(const char *adapter_directory, struct setup *out, bool *has_generic) {

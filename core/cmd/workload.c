@@ -35,8 +35,12 @@ static struct error *print_table(const struct json *explanation, const struct st
 static void print_place(const struct json *explanation) {
     const char *phase = status_text(explanation, "phase"), *cluster = status_text(explanation, "cluster");
     long long attempt = (long long)json_int64(json_get(explanation, "attempt"), 0);
-    AUTO_TEXT place = *cluster ? text_format("%s in %s (attempt %lld)", phase, cluster, attempt)
-                               : text_format("%s, in no worker", phase);
+    const char *there = status_text(json_get(explanation, "mirror"), "namespace");
+    bool renamed = *there && strcmp(there, status_text(explanation, "namespace")) != 0;
+    AUTO_TEXT place = *cluster
+                          ? text_format("%s in %s (%s%s%sattempt %lld)", phase, cluster, renamed ? "namespace " : "",
+                                        renamed ? there : "", renamed ? ", " : "", attempt)
+                          : text_format("%s, in no worker", phase);
     field("Phase:", place ? place : phase);
 }
 
@@ -44,6 +48,13 @@ static void print_place(const struct json *explanation) {
 static const char *scores_of(const struct json *explanation) {
     const struct json *attempts = json_get(explanation, "attempts");
     return json_size(attempts) > 0 ? status_text(json_at(attempts, json_size(attempts) - 1), "scores") : "";
+}
+
+// In the worker of the placement, else in the management cluster.
+static struct error *print_dependencies(const struct json *explanation) {
+    const char *cluster = status_text(json_first(json_get(explanation, "dependencies")), "cluster");
+    AUTO_TEXT heading = text_format("Refers to (with the states in %s)", *cluster ? cluster : "the management cluster");
+    return heading ? print_table(explanation, &status_dependencies, heading) : error_no_memory();
 }
 
 static struct error *print_explanation(const struct json *explanation) {
@@ -62,6 +73,7 @@ static struct error *print_explanation(const struct json *explanation) {
     field("Until:", status_text(explanation, "until"));
     TRY(print_table(explanation, &status_attempts, "Attempts (times are ages)"));
     TRY(print_table(explanation, &status_fits, "Workers"));
+    TRY(print_dependencies(explanation));
     const struct json *help = json_first(json_get(explanation, "help"));
     if (help)
         puts("\nWhat would help:");
@@ -82,7 +94,8 @@ static struct error *run_explain(struct call *call) {
 SUBCOMMAND(explain, run_explain, "explain where a workload is, and why",
            "Prints whether the object is delegated to this host, and if not, why; each attempt with its worker, times\n"
            "and outcome; the reason for which the workload waits and until when; for each worker, why it accepts the\n"
-           "workload or not; and suggestions.\n",
+           "workload or not; the objects that the workload refers to, copied or checked by the configuration's\n"
+           "dependencies; and suggestions.\n",
            .operand = OPERAND_OBJECT, ASKS_HOST, FLAGS(explain_flags));
 
 static bool is_number(const char *text) {

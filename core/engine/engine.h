@@ -62,6 +62,23 @@ struct engine_time {
     int64_t spent_ns, costly_ns;
 };
 
+// Objects that workloads refer to, by their state in a worker; see core/engine/dependencies/.
+enum dependency_state {
+    DEPENDENCY_UNKNOWN,  // not seen yet, in the management cluster or in the worker
+    DEPENDENCY_NEEDED,   // is being copied
+    DEPENDENCY_MISSING,  // has no source, or the worker lacks the checked object
+    DEPENDENCY_CURRENT,  // a copy of the newest source is there
+    DEPENDENCY_FOUND,    // another writer's object is there
+    DEPENDENCY_CONFLICT, // another writer's object has other content
+    DEPENDENCY_REFUSED,  // the cluster rejects the copy, or access
+    DEPENDENCY_MADE,     // by the kind's controller
+    DEPENDENCY_STATES
+};
+const char *dependency_state_name(enum dependency_state state); // "needed"
+
+enum copy_result { COPIES_CREATED, COPIES_CHANGED, COPIES_DELETED, COPIES_FAILED, COPY_RESULTS };
+const char *copy_result_name(enum copy_result result); // "created"
+
 struct stats_cluster {
     char name[64]; // "management", or the worker's
     char uid[40];  // of namespace kube-system, by the last read; "": unknown
@@ -89,12 +106,14 @@ struct stats_cluster {
     uint64_t pod_reports_refused;   // pod reports without a mirror of this host, or over the limit
     struct stats_capacity capacity;
     enum guard_state guard;
-    int64_t guard_since_ns; // wall clock
-    uint64_t guards;        // guards alive at the last read (fence.h); 0 without fencing
-    uint64_t status_bytes;  // of objects written for statuses of the mirrors
-    uint64_t statuses_wait; // 1: over the limit, see status.h
-    uint64_t suspect;       // 1: finishes workloads far faster than other workers (completions.c)
-    uint64_t quarantined;   // mirrors: neither adopted nor deleted until proven
+    int64_t guard_since_ns;                   // wall clock
+    uint64_t guards;                          // guards alive at the last read (fence.h); 0 without fencing
+    uint64_t status_bytes;                    // of objects written for statuses of the mirrors
+    uint64_t statuses_wait;                   // 1: over the limit, see status.h
+    uint64_t suspect;                         // 1: finishes workloads far faster than other workers (completions.c)
+    uint64_t quarantined;                     // mirrors: neither adopted nor deleted until proven
+    uint64_t dependencies[DEPENDENCY_STATES]; // objects that workloads here refer to; management: sources
+    uint64_t copies[COPY_RESULTS];            // requests
 };
 
 enum adapter_failure { ADAPTER_CRASHED, ADAPTER_LIMIT, ADAPTER_ANSWER, ADAPTER_FAILURES };
@@ -200,6 +219,8 @@ struct engine_time engine_time_of(const struct engine *engine, size_t cluster);
 // workload and no mirror left.
 bool engine_has_worker(const struct engine *engine, size_t cluster);
 bool engine_may_leave(const struct engine *engine, size_t cluster);
+// Whether the worker certainly has no mirror, and no placed workload: its lists are complete.
+bool engine_is_unused(const struct engine *engine, size_t cluster);
 
 // The uid of a worker's cluster: "" for a refused worker or an unknown uid.
 const char *engine_identity(const struct engine *engine, size_t cluster);

@@ -30,7 +30,8 @@ struct identity { // of one cluster, see identity.c
     uint64_t identified; // ordinal among the clusters identified and not refused; 0: none yet
     enum refusal {
         REFUSAL_NONE,
-        REFUSAL_MANAGEMENT, // the worker is the management cluster
+        REFUSAL_MANAGEMENT, // the worker is the management cluster,
+        REFUSAL_NOT_SELF,   // or with `self` is not
         REFUSAL_DUPLICATE,  // another worker with a better claim has the same uid
         REFUSAL_OTHER       // a different cluster than at startup, or than the one that joined
     } refusal;
@@ -39,7 +40,7 @@ struct identity { // of one cluster, see identity.c
     char recorded[STORE_UID_MAX];                  // see engine_event.worker; "": none
 };
 
-struct tenants { // of one cluster, see tenancy/
+struct tenants {    // of one cluster, see tenancy/
     struct map map; // struct tenant, by namespace
     bool listed;
     bool lost; // the watch
@@ -136,7 +137,8 @@ struct engine {
             size_t count;
         } marks;
     } aside;
-    struct capacity *capacity; // NULL: free capacity is unlimited everywhere
+    struct capacity *capacity;            // NULL: free capacity is unlimited everywhere
+    struct dependency_part *dependencies; // NULL: the feature is off
     struct changes *history;
     struct {
         uint32_t epoch;               // how often a reload enabled fencing
@@ -206,9 +208,9 @@ struct engine {
     struct {
         struct throttle other_hosts; // writes by another host with the same origin
     } status;
-    struct {                        // see tenancy/
-        int64_t due_ns, passed_ns;  // of the next pass over entries, CLOCK_NEVER: none; of the last pass
-        bool all;                   // the pass decides on all entries anew
+    struct {                       // see tenancy/
+        int64_t due_ns, passed_ns; // of the next pass over entries, CLOCK_NEVER: none; of the last pass
+        bool all;                  // the pass decides on all entries anew
     } tenancy;
 };
 

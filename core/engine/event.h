@@ -59,12 +59,13 @@ enum tenant_news {
 };
 
 enum dependency_news {
-    DEPENDENCIES_LISTING, // a list of the resource begins: objects not seen before LISTED are gone
-    DEPENDENCIES_LISTED,  // complete, and the watch is open
-    DEPENDENCY_SEEN,      // also objects that nobody asked for, in metadata alone
-    DEPENDENCY_GONE,
-    DEPENDENCIES_LOST,   // the watch: the state is that of before
-    DEPENDENCIES_REFUSED // the cluster denies access or does not serve the resource: `problem`
+    DEPENDENCIES_FORGOTTEN, // the host has no wishes of this cluster: repeat them. Has no resource
+    DEPENDENCIES_LISTING,   // a list of the resource begins: objects not seen before LISTED are gone
+    DEPENDENCIES_LISTED,    // complete, and the watch is open; without LISTING before: open again, nothing was missed
+    DEPENDENCY_SEEN,        // the first answer to a wish, and each change; also objects with the host's mark
+    DEPENDENCY_GONE,        // likewise: there is none
+    DEPENDENCIES_LOST,      // the watch: the state is that of before
+    DEPENDENCIES_REFUSED    // the cluster denies access or does not serve the resource: `problem`
 };
 
 // State of the free capacity of a worker.
@@ -141,10 +142,10 @@ struct engine_event {
         struct {
             enum dependency_news news;
             const char *resource;    // "configmaps", "tasks.tekton.dev"
-            const char *namespace_;  // of a watch by name, else NULL: of all objects of the resource
+            const char *namespace_;  // SEEN, GONE, and of a watch of one object; NULL: of all of the resource
             const char *name;        // the same
             const char *problem;     // LOST, REFUSED
-            struct object *metadata; // SEEN, GONE: taken by the engine
+            struct object *metadata; // SEEN: the parts that concern the host, taken by the engine
         } dependency;                // DEPENDENCY
         struct {
             enum tenant_news news;
@@ -203,8 +204,9 @@ struct relist {
     size_t cluster, kind;
 };
 
-// An object that workloads refer to, to be watched or no longer. A watch of all objects of the resource reports wanted
-// objects, and in workers those with the host's marks.
+// An object that workloads refer to, to be watched or no longer. Name "": all objects of the resource, of which the
+// host reports the wanted ones and, in workers, those with the host's mark; other wanted objects have a watch each, and
+// so have all of a resource of which the cluster refuses the watch of all.
 struct dependency_wish { // the texts first, see struct_copy_with_texts; owned block
     const char *resource, *version, *namespace_, *name;
     size_t cluster;

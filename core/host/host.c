@@ -41,6 +41,7 @@ static struct thread_settings thread_settings_of(const struct config *config) {
     return (struct thread_settings){.io = {.pod_events = config->pod_events,
                                            .capacity = config->engine.placement.capacity,
                                            .namespaces = config_needs_namespaces(config),
+                                           .dependencies = dependency_options_any(&config->engine.dependencies),
                                            .tenants = config->engine.tenancy.impersonate,
                                            .fencing = fencing},
                                     .memory_per_cluster = config->memory_per_cluster,

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A management cluster and nine workers that share one etcd, so that many workers cost little. Here pods need what they name, as
 in any cluster: admission looks for their ServiceAccount and priority class, the played kubelet for what they mount."""
+import contextlib
+import copy
 import functools
 import json
 import os
@@ -9,15 +11,18 @@ import host
 import manifests
 import servers
 from env import Env
+from jobs import brief
+from pods import Kubelet
 from relay import Relay
 from skip import Skip
 from wait import until
 
+OWN = "own"   # the management cluster as a worker
 WORKERS = tuple(f"w{number}" for number in range(1, 10))
 _CONTROLLERS = ("serviceaccount-controller", "serviceaccount-token-controller", "root-ca-certificate-publisher-controller",
                 "persistentvolumeclaim-protection-controller")
 _ADMISSION_OFF = "DefaultStorageClass,DefaultIngressClass"
-COPIED = {"copy": ["configmaps", "secrets", "serviceaccounts", "persistentvolumeclaims"], "check": ["priorityclasses"],
+COPIED = {"copy": ["configmaps", "secrets", "serviceaccounts", "persistentvolumeclaims"], "check": ["priorityclasses.scheduling.k8s.io"],
           "secrets": "all"}
 COPIES = ("configmaps", "secrets", "serviceaccounts", "persistentvolumeclaims")
 OF = "wharf.dev/copy-of"   # the label of a copy
@@ -29,8 +34,9 @@ class Crowd(Env):
     def __init__(self, outer):
         folder = os.path.join(outer.folder, "crowd")
         os.makedirs(folder)
-        self.outer, self.printed, self.chosen, self.stack = outer, {}, (), servers.Clusters(
-            outer.clusters.assets, folder, WORKERS, one_etcd=True, more_controllers=_CONTROLLERS, admission_off=_ADMISSION_OFF)
+        self.printed, self.chosen, self.maps = {}, (), {}
+        self.stack = servers.Clusters(outer.clusters.assets, folder, WORKERS, one_etcd=True, more_controllers=_CONTROLLERS,
+                                      admission_off=_ADMISSION_OFF)
         clusters = self.stack.__enter__()
         try:
             super().__init__(clusters, folder, outer.host.wharf, outer.host.adapters)
@@ -61,14 +67,16 @@ class Crowd(Env):
 
     # The host.
 
-    def use(self, count=len(WORKERS), each=None, enabled=None, **settings):
-        """The host runs with so many workers, with the rights that it prints for these settings; `each` has what else the
-        configuration says of a worker. Returns once all of them get Jobs."""
-        chosen = WORKERS[:count]
-        if (chosen, each or {}) != (self.chosen, self.host.worker_settings):
-            self.chosen, self.host.settings = chosen, None
+    def use(self, count=len(WORKERS), maps=None, enabled=None, **settings):
+        """The host runs with so many workers, with the rights that it prints for these settings. `maps`: {worker: what the names of
+        all namespaces become there}; with OWN, the management cluster is a worker too. Returns once all of them get Jobs."""
+        chosen, maps = (*WORKERS[:count], *(name for name in maps or {} if name == OWN)), maps or {}
+        if (chosen, maps) != (self.chosen, self.maps):
+            self.chosen, self.maps, self.host.settings = chosen, maps, None
             self.host.kubeconfigs = {name: path for name, path in self.configs.items() if name in ("management", *chosen)}
-            self.host.worker_settings = dict(each or {})
+            self.host.worker_settings = {name: f'namespaces: {{map: {{"*": "{to}"}}}}' for name, to in maps.items()}
+            if OWN in maps:
+                self.host.kubeconfigs[OWN], self.host.worker_settings[OWN] = None, "self: true, " + self.host.worker_settings[OWN]
         if self.host.settings is None and self.host.process.running():
             self.host.stop()
         self._grant({**self.host.defaults, **settings}, enabled or {"job": {}})
@@ -91,7 +99,58 @@ class Crowd(Env):
             self.printed = printed
             self._apply_rbac()
 
-    # Queries.
+    @contextlib.contextmanager
+    def own_worker(self):
+        """The management cluster is among the workers here too, and has nodes."""
+        cluster = copy.copy(self.clusters.management)
+        cluster.name = OWN
+        kubelet = Kubelet(cluster, self.released)
+        kubelet.start()
+        self.workers.append(cluster)
+        self.kubelets.append(kubelet)
+        self.audits[OWN] = self.audits["management"]
+        try:
+            yield cluster
+        finally:
+            kubelet.stop()
+            self.workers.remove(cluster)
+            self.kubelets.remove(kubelet)
+            del self.audits[OWN]
+
+    # Queries: mirrors are where the maps say.
+
+    def there(self, worker, namespace=None):
+        """The name of a namespace (default: the test's) in a worker."""
+        mapped = self.maps.get(worker, "{namespace}").replace("{origin}", self.host.origin)
+        return mapped.replace("{namespace}", namespace or self.namespace)
+
+    def mirror(self, worker, name):
+        return self.worker(worker).admin.find("jobs", self.there(worker), name)
+
+    def pods_created(self, name):
+        made = {worker.name: len(self.audits[worker.name].pods_created(self.there(worker.name), name)) for worker in self.workers}
+        return {worker: count for worker, count in made.items() if count}
+
+    def mirrors_that_ran(self, name):
+        return {uid for worker in self.workers
+                for uid in self.audits[worker.name].pods_created(self.there(worker.name), name)}
+
+    def release(self):
+        self.released |= {self.there(worker.name) for worker in self.workers} | {self.namespace}
+
+    def delete_all(self):
+        super().delete_all()
+        self.release()
+
+    def nothing_is_left_over(self):
+        def empty():
+            left = [f"{worker.name}: {plural} {found['metadata']['namespace']}/{brief(found)}" for worker in self.workers
+                    for plural in self.plurals for found in worker.admin.list(plural, selector="wharf.dev/origin")]
+            left += [f"{worker.name}: pod {pod['metadata']['name']}" for worker in self.workers
+                     for pod in worker.admin.list("pods", self.there(worker.name))]
+            assert not left, "; ".join(left)
+            return True
+        until(empty, "nothing to be left over in the workers")
 
     def copies(self, namespace=None, plurals=COPIES):
         """{(worker, plural, namespace, name)} of all copies that there are."""
@@ -104,8 +163,9 @@ class Crowd(Env):
 
     def nothing_was_lacking(self):
         """No pod was ever to start without something that it mounts."""
+        ours = {self.namespace} | {self.there(worker.name) for worker in self.workers}
         lacked = {f"{kubelet.name}: {pod} {missing}" for kubelet in self.kubelets
-                  for (namespace, pod), missing in kubelet.lacked.items() if namespace == self.namespace}
+                  for (namespace, pod), missing in kubelet.lacked.items() if namespace in ours}
         assert not lacked, "; ".join(sorted(lacked))
 
 

@@ -16,7 +16,8 @@ ROWS = (
     (400, "test_kinds", "test_deaf", "test_give_up", "test_kueue_kinds", "test_kinds_trouble"),
     (300, "test_fence"),
     # Share ten more API servers. The last test of the last one waits for what the others left.
-    (240, "test_dependency_contract", "test_dependencies", "test_dependency_changes", "test_dependency_kill", "test_dependency_cost"),
+    (300, "test_dependency_contract", "test_dependencies", "test_dependency_changes", "test_dependency_kill", "test_mapping",
+     "test_dependency_cost"),
     (180, "test_chaos"),
     (180, "test_kueue_quota"),
     (120, "test_kueue_workers"),
@@ -33,6 +34,7 @@ ROWS = (
     (60, "test_logs"),
     (50, "test_cron", "test_policies", "test_origins"),
     (50, "test_loss"),
+    (60, "test_tenancy"),
     (45, "test_capacity"),
     (40, "test_credentials"),
     (40, "test_life", "test_pod_events"),

@@ -119,7 +119,7 @@ def _slowly(seconds):
 
 @in_crowd
 def an_object_that_is_only_checked_keeps_workers_without_it_from_the_job(env):
-    env.use(3, dependencies='{copy: [secrets], check: [configmaps, priorityclasses], secrets: all}')
+    env.use(3, dependencies='{copy: [secrets], check: [configmaps, priorityclasses.scheduling.k8s.io], secrets: all}')
     first, second, third = env.workers[:3]
     second.admin.create("configmaps", env.namespace, needs.configmap("local", other="content"))
     needs.create(env.management, env.namespace, {"configmaps": [needs.configmap("local")], "secrets": [needs.secret("s")]})

@@ -71,6 +71,8 @@ class Kind:
     workers_since   {case: the first version of Kubernetes, (1, 36), in whose workers it works}
     templates       templates(spec) -> its pod templates, which may change while it is suspended; None: they cannot
     retried         the end of a pod that the kind retries: "fail", or "kill" where it depends on the exit code
+    refers          the resources of its own that it refers to beside those of pods, "tasks.tekton.dev"
+    brings          False: its pods' references are not known, so that the host does not bring them
     first_kept      pointers below /status that keep the first mirror's value in later mirrors
     """
 
@@ -78,7 +80,7 @@ class Kind:
                  managed_by=("/spec/managedBy", None), suspend=("/spec/suspend", True, False), children=(), only_in_mirror=(),
                  retry=None, ttl=None, scale=None, never_ends=False, status_rule=None, own_status=None, setup=None,
                  versions=None, cases=None, skip=None, since=None, templates=None, retried="fail", first_kept=(),
-                 subresource=True, workers_since=None):
+                 subresource=True, workers_since=None, refers=(), brings=True):
         self.plural, self.api_version, self.body, self.phase, self.project = plural, api_version, body, phase, project
         self.adapter, self.settings, self.managed_by, self.suspend = adapter, settings, managed_by, suspend
         self.children, self.only_in_mirror, self.retry, self.ttl, self.scale = children, only_in_mirror, retry, ttl, scale
@@ -86,6 +88,7 @@ class Kind:
         self.own_status, self.cases, self.skip = own_status, cases or {}, skip or {}
         self.since, self.templates, self.retried, self.first_kept = since or {}, templates, retried, first_kept
         self.subresource, self.workers_since = subresource, workers_since or {}
+        self.refers, self.brings = refers, brings
 
     def workload(self, name, pods, host_value):
         pointer, value = self.managed_by

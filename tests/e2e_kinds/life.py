@@ -21,11 +21,15 @@ class Life:
         self.may_be_refused = ()   # codes that a case provokes
         self.statuses = self.writes = self.refused = self.left = 0
         self.rewrites = collections.Counter()   # {user: changes of the object after one of the host's}
-        for cluster in scene.clusters.all:
-            if not cluster.admin.find("namespaces", None, namespace):
-                cluster.admin.create("namespaces", None, {"metadata": {"name": namespace}})
-            if kind.setup:
-                kind.setup(cluster.admin, namespace)
+        self.prepare()
+
+    def prepare(self):
+        """Its namespace, and what it refers to, in all clusters."""
+        for cluster in self.scene.clusters.all:
+            if not cluster.admin.find("namespaces", None, self.namespace):
+                cluster.admin.create("namespaces", None, {"metadata": {"name": self.namespace}})
+            if self.kind.setup:
+                self.kind.setup(cluster.admin, self.namespace)
 
     # Verbs.
 

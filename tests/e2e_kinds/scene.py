@@ -39,20 +39,23 @@ class Scene:
         self.reader = fixtures.Reader(os.path.dirname(os.path.abspath(wharf)))
         self.known = {each["plural"]: each for each in self.reader.settings("generic")["kinds"]}
         self.audits = {cluster.name: Audit(cluster) for cluster in clusters.all}
-        self._grant(wharf, adapters, folder)
+        self.programs = wharf, adapters, folder
+        self.grant()
         self.nodes = [Nodes(worker, kwok) for worker in clusters.workers]
         self.controllers, self.absent = self._install(projects)
         self.relays = {worker.name: Relay(worker.port) for worker in clusters.workers}
         self.host = Host(wharf, adapters, folder, self._kubeconfigs(), defaults=SETTINGS)
         self.recorder = Recorder(clusters.all)
 
-    def _grant(self, wharf, adapters, folder):
-        """The rights that the host asks for with these kinds."""
+    def grant(self, **settings):
+        """The rights that the host asks for with these kinds and settings."""
+        wharf, adapters, folder = self.programs
         path = os.path.join(folder, "rights.yaml")
         with open(path, "w", encoding="utf-8") as file:
             enabled = [{"name": name, **more} for name, more in self._enabled().items()]
             json.dump({"apiVersion": "wharf.dev/v1alpha1", "kind": "HostConfiguration", "management": {"kubeconfig": "m"},
-                       "workers": [{"name": "w", "kubeconfig": "w"}], "adapters": {"enabled": enabled}}, file)
+                       "workers": [{"name": "w", "kubeconfig": "w"}], "adapters": {"enabled": enabled},
+                       **{key: json.loads(value) for key, value in settings.items()}}, file)
         for cluster in self.clusters.all:
             manifests.apply(cluster.admin, "namespace.yaml")
             done = subprocess.run([
@@ -108,6 +111,9 @@ class Scene:
             for worker in self.clusters.workers:
                 until(lambda worker=worker, kind=kind, group=group: self.host.takes_work(worker.name, f"{kind.plural}.{group}"),
                       f"{worker.name} to get {kind.plural}")
+
+    def worker(self, name):
+        return next(worker for worker in self.clusters.workers if worker.name == name)
 
     def release(self, namespace):
         for each in (*self.nodes, *(companion for controller in self.controllers for companion in controller.companions)):

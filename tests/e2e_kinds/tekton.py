@@ -156,7 +156,7 @@ _ONCE = "its webhook refuses to make a run pending that has started"
 _KNOWN = {"tasks": (_VERSION, True), "pipelines": (_VERSION, True)}
 KINDS = [
     Kind("pipelineruns", _VERSION, _pipelinerun, _phase("PipelineRunPending"), project=PROJECT, adapter="pipelinerun",
-         suspend=("/spec/status", "PipelineRunPending", None), children=("taskruns",), only_in_mirror=("/observedGeneration",),
+         refers=("pipelines.tekton.dev", "tasks.tekton.dev"), suspend=("/spec/status", "PipelineRunPending", None), children=("taskruns",), only_in_mirror=("/observedGeneration",),
          retry={"spec": {"pipelineRef": {"name": "sums-with-retries"}}}, setup=_setup, versions={**_KNOWN, "taskruns": (_VERSION, True)},
          skip={"suspend-resume": _ONCE}, cases={
              "cancelled": _ends_with(_change_of_status("Cancelled"), "Cancelled"),
@@ -167,7 +167,7 @@ KINDS = [
              "no-pipeline": _without_its_definition({"pipelineRef": {"name": "absent"}}, "CouldntGetPipeline"),
              "relabelled": lives.relabelled, "results": _results("results", "total")}),
     Kind("taskruns", _VERSION, _taskrun, _phase("TaskRunPending"), project=PROJECT, adapter="pipelinerun",
-         suspend=("/spec/status", "TaskRunPending", None), only_in_mirror=("/observedGeneration",), retry={"spec": {"retries": 1}},
+         refers=("tasks.tekton.dev",), suspend=("/spec/status", "TaskRunPending", None), only_in_mirror=("/observedGeneration",), retry={"spec": {"retries": 1}},
          setup=_setup, versions=_KNOWN, skip={"suspend-resume": _ONCE}, cases={
              "cancelled": _ends_with({"spec": {"status": "TaskRunCancelled", "statusMessage": "not needed"}}, "TaskRunCancelled"),
              "cancelled-pending": _cancelled_while_pending("TaskRunPending", "TaskRunCancelled", "TaskRunCancelled"),

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of all kinds at once."""
+import inspect
+
+import brought
 from life import Life
 from wait import until
 
@@ -57,5 +60,5 @@ def every_kind_is_placed_again_when_its_worker_is_lost(scene):
     scene.use()
 
 
-TESTS = [(name.replace("_", " "), function) for name, function in list(globals().items())
-         if callable(function) and getattr(function, "__module__", None) == __name__ and not name.startswith("_")]
+TESTS = [(name.replace("_", " "), function) for module in (globals(), vars(brought)) for name, function in list(module.items())
+         if inspect.isfunction(function) and function.__module__ == module["__name__"] and not name.startswith("_")]

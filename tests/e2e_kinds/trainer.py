@@ -76,7 +76,7 @@ _MPI = {"runtimePatches": _patches("node", pods={"e2e.example.com/pods": "run"})
 KINDS = [Kind(
     "trainjobs", "trainer.kubeflow.org/v1alpha1", _body, by_conditions("Complete", jobset.all_ready("jobsStatus")), project=PROJECT, adapter="trainjob",
     managed_by=("/spec/managedBy", KUEUE), children=("jobsets", "jobs"), only_in_mirror=("/conditions/*/observedGeneration",),
-    templates=_templates, retry={"spec": {"runtimeRef": _reference("restarted")}}, setup=_setup,
+    templates=_templates, refers=("trainingruntimes.trainer.kubeflow.org",), retry={"spec": {"runtimeRef": _reference("restarted")}}, setup=_setup,
     versions={"jobsets": ("jobset.x-k8s.io/v1alpha2", True), "trainingruntimes": ("trainer.kubeflow.org/v1alpha1", True)},
     cases={"torch-runtime": _release_runtime("torch-distributed"), "jax-runtime": _release_runtime("jax-distributed"),
            "deepspeed-runtime": _release_runtime("deepspeed-distributed", _MPI)})]

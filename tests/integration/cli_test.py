@@ -103,12 +103,16 @@ class ApiServer:
                 path = self.path.split("?")[0]
                 if path != "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews" or not outer.reviews:
                     return self.answer(403, status(403, "reviews are forbidden"))
+                user = self.headers["Impersonate-User"]
+                if user and "impersonate users " + user in outer.denied:
+                    return self.answer(403, {**status(403, f'users "{user}" is forbidden: User "x" cannot impersonate resource '
+                                                      '"users"'), "reason": "Forbidden"})
                 wanted = body["spec"]["resourceAttributes"]
                 word = " ".join(filter(None, [wanted["verb"], wanted["resource"], wanted.get("group"),
                                               wanted.get("subresource"), wanted.get("name")]))
-                outer.asked.append(word)
+                outer.asked.append((f"{user}: " if user else "") + word)
                 outer.where.append("%s in %s" % (word, wanted.get("namespace", "*")))
-                allowed = word not in outer.denied
+                allowed = outer.asked[-1] not in outer.denied
                 body["metadata"] = {}
                 body["status"] = {"allowed": allowed, "reason": "" if allowed else "no rule allows it"}
                 self.answer(201, body)
@@ -376,6 +380,29 @@ class Check(Case):
         self.write_config(more=sources % "nowhere.d")
         code, out, err = wharf("check", "--config", self.config)
         self.assert_says(err, "nowhere.d: No such file or directory", ": 2 problems")
+
+    def test_resources_that_no_kind_refers_to_are_told_with_what_may_be_meant(self):
+        self.good_files()
+        for text, words in (
+                ("copy: [configmap]", ('dependencies.copy: found "configmap", to which no enabled kind refers, did you mean '
+                                       '"configmaps"?',)),
+                ("check: [secrets, priorityclasses]", ('dependencies.check: found "priorityclasses"',
+                                                       'did you mean "priorityclasses.scheduling.k8s.io"?')),
+                ("copy: [tasks.tekton.dev]", ('found "tasks.tekton.dev"', "expected one of configmaps, ")),
+                ("copy: [priorityclasses.scheduling.k8s.io]",
+                 ("dependencies.copy: found priorityclasses.scheduling.k8s.io, which are of the whole cluster",
+                  "expected them in check")),
+                ("copy: [secrets], check: [secrets]", ("found secrets in copy and in check",))):
+            self.write_config(more=f"dependencies: {{{text}}}\n")
+            code, _, err = wharf("check", "--config", self.config)
+            self.assertEqual(code, 1, err)
+            self.assert_says(err, f"{self.config}:11: ", *words, ": 1 problem")
+            code, _, err = wharf("run", "--config", self.config)
+            self.assertEqual(code, 1, err)
+            self.assert_says(err, *words)
+        self.write_config(adapters=("good", "missing"), more="dependencies: {copy: [things.of-the-missing]}\n")
+        code, _, err = wharf("check", "--config", self.config)
+        self.assert_says(err, "missing.so", ": 1 problem")   # it may know the resource
 
     def test_management_without_kubeconfig_means_the_pod_that_it_runs_in(self):
         self.good_files()

@@ -107,6 +107,51 @@ class Rights(unittest.TestCase):
         self.assertEqual(rights(rbac("worker", "--without-logs", "--config", silent)),
                          WORKER - LOGS - expect("everywhere list,watch events"))
 
+    def test_nothing_is_granted_on_what_workloads_refer_to_unless_it_is_configured(self):
+        empty = self.config("dependencies: {copy: [], check: []}\n")
+        self.assertEqual(rights(rbac("management", "--config", empty)), rights(rbac("management", "--config", self.config(""))))
+        self.assertEqual(rights(rbac("worker", "--config", empty)), rights(rbac("worker", "--config", self.config(""))))
+
+    def test_what_is_copied_may_be_written_in_workers_and_what_is_checked_only_be_read(self):
+        path = self.config("dependencies: {copy: [configmaps, secrets], check: [priorityclasses.scheduling.k8s.io]}\n")
+        plain = self.config("")
+        read = expect("everywhere get,list,watch configmaps", "everywhere get,list,watch secrets",
+                      "everywhere get,list,watch priorityclasses.scheduling.k8s.io")
+        written = expect("everywhere create,patch,delete configmaps", "everywhere create,patch,delete secrets")
+        for cluster, more in (("management", read), ("worker", read | written)):
+            found = rights(rbac(cluster, "--config", path))
+            self.assertEqual(found - rights(rbac(cluster, "--config", plain)), more)
+        limited = rights(rbac("worker", "--config", path, "--namespaced", "a"))
+        self.assertLessEqual(read | {("in a", *rest) for _, *rest in written}, limited)
+        self.assertFalse(written & limited)
+
+    def test_watches_by_name_need_rights_only_in_the_namespaces_with_workloads(self):
+        path = self.config("dependencies: {copy: [secrets], check: [priorityclasses.scheduling.k8s.io], watch: names}\n")
+        read = expect("in a get,list,watch secrets", "in b get,list,watch secrets",
+                      "everywhere get,list,watch priorityclasses.scheduling.k8s.io")
+        for cluster in ("management", "worker"):
+            found = rights(rbac(cluster, "--config", path, "--namespaced", "a,b"))
+            self.assertLessEqual(read, found)
+            self.assertFalse([right for right in found if right[0] == "everywhere" and right[2] == "secrets"])
+        self.assertLessEqual(expect("in a create,patch,delete secrets"), found)
+
+    def test_objects_limit_the_rights_to_their_names_but_for_create(self):
+        path = self.config("dependencies: {copy: [configmaps, secrets], check: [serviceaccounts], watch: names}\n")
+        named = ("--objects", "secrets/a,secrets/42,serviceaccounts/runner", "--namespaced", "n", "--config", path)
+        found = {right for right in rights(rbac("worker", *named)) if right[2] in ("configmaps", "secrets", "serviceaccounts")}
+        self.assertEqual(found, expect(
+            *(f"in n get,list,watch,patch,delete secrets {name}" for name in ("a", "42")), "in n create secrets",
+            "in n get,list,watch serviceaccounts runner", "in n get,list,watch,create,patch,delete configmaps"))
+        for text, objects, told in (
+                ("copy: [secrets]", "secrets/a", "--objects: found without dependencies.watch: names"),
+                ("copy: [secrets], watch: names", "configmaps/a", "found configmaps/a, expected a resource of dependencies"),
+                ("copy: [secrets], watch: names", "secrets", 'found "secrets", expected a resource and a name like'),
+                ("copy: [secrets], watch: names", "secrets/A", 'found "secrets/A", expected a resource and a name like')):
+            code, _, err = wharf("rbac", "--for", "worker", "--adapters", ADAPTERS, "--objects", objects,
+                                 "--config", self.config(f"dependencies: {{{text}}}\n"))
+            self.assertEqual(code, 2)
+            self.assertIn(told, err)
+
     def test_capacity_grants_nodes_and_pods_to_be_listed_and_watched(self):
         seen = expect("everywhere list,watch nodes", "everywhere list,watch pods")
         asked = self.config("placement: {capacity: true}\n")
@@ -145,6 +190,41 @@ class Rights(unittest.TestCase):
             limited = {(f"in {space}", *right[1:]) for right in all_of if is_limited(right) for space in ("a", "b")}
             self.assertEqual(rights(rbac(cluster, "--namespaced", "a,b")),
                              {right for right in all_of if not is_limited(right)} | limited)
+
+    def test_with_tenancy_the_tenants_write_and_the_host_acts_as_them_by_name(self):
+        def tenants(*arguments, exec_=True):
+            items = rbac("worker", *(["--exec"] if exec_ else []), *arguments)
+            roles = {item["metadata"]["name"]: item["rules"] for item in items if item["kind"] == "ClusterRole"}
+            bound = {(item["metadata"]["namespace"], subject["name"]) for item in items if item["kind"] == "RoleBinding"
+                     for subject in item["subjects"] if item["roleRef"] == {
+                         "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "wharf-tenant"}}
+            may = {(verb, resource) for rule in roles["wharf-tenant"] for resource in rule["resources"] for verb in rule["verbs"]}
+            return items, bound, may
+        path = self.config("tenancy: impersonate\nnamespaces: {allow: [team-a, lab-*, team-b]}\n")
+        items, bound, may = tenants("--config", path)
+        host = rights(items)
+        self.assertEqual(bound, {("team-a", "wharf:team-a"), ("team-b", "wharf:team-b")})
+        self.assertEqual(may, {("create", "jobs"), ("patch", "jobs"), ("delete", "jobs"), ("patch", "workloads"),
+                               ("get", "pods/log"), ("create", "pods/exec"), ("get", "pods/exec")})
+        self.assertLessEqual(expect("everywhere impersonate users wharf:team-a", "everywhere impersonate users wharf:team-b",
+                                    "everywhere impersonate groups wharf:tenants", "everywhere get,list pods",
+                                    "everywhere get,list,watch namespaces", "everywhere get,list,watch jobs.batch"), host)
+        self.assertEqual({right for right in host if right[1] in ("create", "patch", "delete")},
+                         expect("in wharf-system create serviceaccounts/token wharf"))
+        self.assertEqual({right[3] for right in host if right[1] == "impersonate"},
+                         {"wharf:team-a", "wharf:team-b", "wharf:tenants"})
+        _, bound, _ = tenants("--config", path, "--namespaced", "team-c,team-d=eu-team-d")
+        self.assertEqual(bound, {("team-c", "wharf:team-c"), ("eu-team-d", "wharf:team-d")})
+        self.assertLessEqual(expect("everywhere get,list,watch namespaces"), rights(rbac("management", "--config", path)))
+        code, _, err = wharf("rbac", "--for", "worker", "--adapters", ADAPTERS, "--config",
+                             self.config("tenancy: impersonate\nnamespaces: {allow: [lab-*]}\n"))
+        self.assertEqual(code, 2)
+        self.assertIn("found no namespace by name in namespaces.allow, expected --namespaced A,B", err)
+
+    def test_without_tenancy_nobody_is_impersonated(self):
+        for arguments in ((), ("--namespaced", "a"), ("--config", self.config("tenancy: none\n"))):
+            self.assertNotIn("impersonate", str(rbac("worker", *arguments)))
+            self.assertNotIn("wharf-tenant", str(rbac("worker", *arguments)))
 
     def test_the_viewer_reads_kinds_and_logs_and_writes_nothing(self):
         items = rbac("management")

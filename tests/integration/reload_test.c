@@ -308,6 +308,22 @@ static void one_that_fails_a_check_refuses_the_reload_as_a_whole(void **state) {
     stage_close(scene);
 }
 
+static void a_resource_that_no_kind_refers_to_refuses_the_reload_as_a_whole(void **state) {
+    (void)state;
+    static const char wrong[] = "dependencies: {copy: [configmap]}\n", right[] = "dependencies: {copy: [configmaps]}\n";
+    struct scene *scene = stage_run(1, true, "");
+    install(scene, &mpi_job);
+    reload(scene, "  - name: mpijob\n", wrong, false);
+    assert_int_equal(wharf_logged(scene, "did you mean \\\"configmaps\\\"?"), 1);
+    assert_int_equal(wharf_logged(scene, "a kind is added"), 0);
+    reload(scene, "  - name: mpijob\n", right, true);
+    assert_int_equal(wharf_logged(scene, "a kind is added"), 1);
+    assert_int_equal(wharf_logged(scene, "takes effect after a restart"), 0);
+    assert_true(stage_page_has(scene, "/api/v1/rights", "\"configmaps\""));
+    assert_jobs_undisturbed(scene);
+    stage_close(scene);
+}
+
 #define BAD_TRIP(more)                                                                                                 \
     "{group: acme.example, versions: [v1], kind: Trip, plural: trips, managedBy: {field: /spec/managedBy}" more "}"
 #define MPI                                                                                                            \
@@ -460,6 +476,7 @@ int main(void) {
         cmocka_unit_test(it_is_watched_in_a_worker_that_comes_back_later),
         cmocka_unit_test(a_kind_of_the_generic_adapter_is_added_beside_those_that_it_has),
         cmocka_unit_test(one_that_fails_a_check_refuses_the_reload_as_a_whole),
+        cmocka_unit_test(a_resource_that_no_kind_refers_to_refuses_the_reload_as_a_whole),
         cmocka_unit_test(a_bad_kind_of_the_generic_adapter_is_refused_alone),
         cmocka_unit_test(what_cannot_change_is_told_and_goes_on_as_it_was),
         cmocka_unit_test(pod_events_are_switched_on_and_off),

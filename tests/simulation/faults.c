@@ -4,6 +4,7 @@
 #include "tests/simulation/cuts.h"
 #include "tests/simulation/fields.h"
 #include "tests/simulation/guards.h"
+#include "tests/simulation/needs.h"
 #include "tests/simulation/pests.h"
 #include "tests/simulation/queues.h"
 #include "tests/simulation/rules.h"
@@ -132,6 +133,8 @@ static int admit(void *ctx, enum world_verb verb, const char *plural, struct jso
         snprintf(message, 256, "exceeded quota: all, requested: count/%s=1, used: 9, limited: 9", plural);
         return 403;
     }
+    if (needs_resource("", plural) != NEED_RESOURCES)
+        return 0;
     if (strcmp(plural, "jobs") == 0)
         fields_admit(side->trial, side->cluster, object);
     if (strcmp(plural, "jobs") == 0)
@@ -276,6 +279,10 @@ static void network(struct trial *trial, const struct episode *e) {
 }
 
 static void deny(struct trial *trial, size_t cluster) {
+    if (trial->plan.needs && trial_chance(trial, 60)) {
+        needs_deny(trial, cluster);
+        return;
+    }
     static const char *const verbs[] = {"create", "patch", "delete", "list", "watch", "*"};
     static const char *const resources[] = {"jobs.batch", "jobs.batch/status", "namespaces", "nodes", "pods"};
     const char *verb = verbs[trial_below(trial, 6)];
@@ -343,6 +350,7 @@ static void begin(struct trial *trial, struct episode *e) {
         trial_add_namespace(trial, e->cluster); // it is set up again
         trial->user_acts = false;
         fields_set_up(trial, e->cluster);
+        needs_set_up(trial, e->cluster);
         guards_wiped(trial, e->cluster);
         sim_cut_streams(trial->net, cluster);
         break;

@@ -11,6 +11,8 @@
 #include "tests/simulation/intake.h"
 #include "tests/simulation/leases.h"
 #include "tests/simulation/members.h"
+#include "tests/simulation/need_rules.h"
+#include "tests/simulation/needs.h"
 #include "tests/simulation/pace_rules.h"
 #include "tests/simulation/places.h"
 #include "tests/simulation/promise_rules.h"
@@ -185,6 +187,7 @@ static void after_step(void *ctx, const struct update *update, const struct turn
     intake_after(trial, update, older->events);
     for (size_t i = older->log; i < update->n_log; i++) {
         trial_trace(trial, "host: %s: %s", world_name(trial->worlds[update->log[i].cluster]), update->log[i].text);
+        need_rules_text(trial, update->log[i].text);
         if (update->log[i].level == LOG_ERROR) // a defect that the engine found in itself
             trial_fail(trial, "%s", update->log[i].text);
     }
@@ -257,6 +260,7 @@ static struct cluster_io_settings settings_of(const struct trial *trial) {
         .kinds = trial->engine_kinds,
         .n_kinds = trial->host->n_configured,
         .fencing = {.enabled = trial->plan.guards, .after_ns = guards_after_ns(trial), .namespace_ = "wharf-system"},
+        .dependencies = trial->plan.needs,
         .capacity = trial->plan.capacity};
 }
 
@@ -315,6 +319,7 @@ static struct engine_settings engine_settings_of(const struct trial *trial) {
                                     .burst = 10,
                                     .placement = places_options(trial),
                                     .namespaces = spaces_rule(trial),
+                                    .dependencies = needs_options(trial),
                                     .fencing = {trial->plan.guards, true, guards_after_ns(trial)}};
 }
 

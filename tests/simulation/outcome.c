@@ -3,6 +3,7 @@
 #include "core/adapter/phase.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/json/pointer.h"
+#include "tests/simulation/need_rules.h"
 #include "tests/simulation/places.h"
 #include "tests/simulation/queues.h"
 #include "tests/simulation/rules.h"
@@ -242,7 +243,7 @@ char *outcome_missing(struct trial *trial) {
             if (missing)
                 return missing;
         }
-    return NULL;
+    return need_rules_missing(trial);
 }
 
 void outcome_count(struct trial *trial) {

@@ -3,6 +3,7 @@
 
 #include "core/engine/mirror/mirror.h"
 #include "tests/simulation/members.h"
+#include "tests/simulation/need_rules.h"
 #include "tests/simulation/pests.h"
 #include "tests/simulation/steady.h"
 
@@ -176,12 +177,14 @@ static bool names_cluster(const struct trial *trial, const char *text) {
 void promises_event(struct trial *trial, const struct workload_event *event) {
     // About the workload itself, any cluster, or one that is not in the configuration.
     static const char *const general[] = {
-        "NotDelegated",    "OwnedByKueue",        "HadFinished",     "StatusRewritten",  "AnotherHost",
-        "Waiting",         "AlsoRunHere",         "Unschedulable",   "NotCarried",       "AlreadyStarted",
-        "ClusterSelector", "TooManyAttempts",     "Refused",         "FieldsDropped",    "TooLarge",
-        "UnknownCluster",  "AnnotationsTooLarge", "NamespaceDenied", "TooManyWorkloads", "AdapterFailed"};
+        "NotDelegated",     "OwnedByKueue",        "HadFinished",     "StatusRewritten",  "AnotherHost",
+        "Waiting",          "AlsoRunHere",         "Unschedulable",   "NotCarried",       "AlreadyStarted",
+        "ClusterSelector",  "TooManyAttempts",     "Refused",         "FieldsDropped",    "TooLarge",
+        "UnknownCluster",   "AnnotationsTooLarge", "NamespaceDenied", "TooManyWorkloads", "AdapterFailed",
+        "MissingDependency"};
     trial_trace(trial, "host: Event %s on %s: %s", event->reason, event->name, event->text);
     struct tracked_workload *told = rules_workload(trial, event->uid);
+    need_rules_text(trial, event->text);
     if (told && strcmp(event->reason, "GaveUp") == 0)
         told->gave_up = true;
     if (told && strcmp(event->reason, "Withdrawn") == 0)
@@ -242,7 +245,8 @@ void promises_request(struct trial *trial, size_t cluster, const struct http_req
         *since_ns = trial->now_ns;
         *requests = 0;
     }
-    if (++*requests > LISTS_A_MINUTE * (1 + trial->n_kinds))
+    size_t watched = 1 + trial->n_kinds + needs_count(trial);
+    if (++*requests > LISTS_A_MINUTE * watched)
         trial_fail(trial, "rule 8: %u lists, watches and the like of %s in a minute, the last one %s", *requests,
                    world_name(trial->worlds[cluster]), request->path);
 }

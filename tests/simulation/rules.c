@@ -8,6 +8,7 @@
 #include "tests/simulation/forgery.h"
 #include "tests/simulation/leases.h"
 #include "tests/simulation/members.h"
+#include "tests/simulation/need_rules.h"
 #include "tests/simulation/pests.h"
 #include "tests/simulation/places.h"
 #include "tests/simulation/promise_rules.h"
@@ -273,6 +274,8 @@ static void check_place(struct trial *trial, size_t cluster, const struct about 
     places_check(trial, cluster, workload, body);
     spaces_check_place(trial, cluster, about->namespace_, about->name);
     rooms_check(trial, cluster, workload, body);
+    if (workload)
+        need_rules_place(trial, cluster, about->kind, workload);
 }
 
 // An attempt that is recorded when the older mirrors are gone or given up is correct, also for a later process.
@@ -306,6 +309,7 @@ static void check_create(struct trial *trial, size_t cluster, const struct about
                    world_name(trial->worlds[cluster]),
                    mirror_attempt(trial_object(trial, other, about->kind, about->namespace_, about->name)),
                    world_name(trial->worlds[other]));
+    need_rules_create(trial, cluster, about->kind, body);
     job->begun = attempt;
 }
 
@@ -432,6 +436,7 @@ char *rules_request(struct trial *trial, size_t cluster, const struct http_reque
     if (request->body)
         error_free(json_parse(request->body, request->body_len, &body));
     struct about about = read_path(trial, request, body);
+    need_rules_request(trial, cluster, request, body);
     leases_request(trial, request);
     crew_request(trial, cluster, request);
     bool object = about.known && *about.name;
@@ -446,9 +451,10 @@ char *rules_request(struct trial *trial, size_t cluster, const struct http_reque
     if (request->method == HTTP_GET || !about.known)
         return NULL;
     const char *plural = trial->engine_kinds[about.kind]->abi.plural;
-    trial_trace(trial, "host: %s %s %s/%s%s in %s: %.150s", http_method_name(request->method), plural, about.namespace_,
+    bool shown = request->body && request->method != HTTP_POST;
+    trial_trace(trial, "host: %s %s %s/%s%s in %s: %.*s", http_method_name(request->method), plural, about.namespace_,
                 about.name, about.status ? "/status" : "", world_name(trial->worlds[cluster]),
-                request->body && request->method != HTTP_POST ? request->body : "");
+                shown && request->body_len < 150 ? (int)request->body_len : 150, shown ? request->body : "");
     check_write(trial, cluster, &about, request, body);
     struct tracked_mirror *mirror = rules_mirror(trial, rules_text(body, "metadata", NULL, "uid"));
     if (mirror)
@@ -471,6 +477,7 @@ void rules_answered(struct trial *trial, size_t cluster, const char *object, con
 
 void rules_went_back(struct trial *trial, size_t cluster) {
     trial->rules->back_ns[cluster] = trial->now_ns;
+    need_rules_went_back(trial, cluster);
     for (size_t i = 0; i < trial->rules->n_mirrors; i++) {
         struct tracked_mirror *m = &trial->rules->mirrors[i];
         const struct tracked_workload *job = rules_workload(trial, m->workload);

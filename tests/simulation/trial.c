@@ -13,6 +13,8 @@
 #include "tests/simulation/intake.h"
 #include "tests/simulation/leases.h"
 #include "tests/simulation/members.h"
+#include "tests/simulation/need_rules.h"
+#include "tests/simulation/needs.h"
 #include "tests/simulation/pace_rules.h"
 #include "tests/simulation/pests.h"
 #include "tests/simulation/places.h"
@@ -181,6 +183,7 @@ static void cut_plan(struct trial *trial) {
                   {&plan->fields, "some workers drop a field"},
                   {&plan->intake, "maxWorkloads is set"},
                   {&plan->wait, "onWorkerLost: wait"},
+                  {&plan->needs, "workloads refer to objects"},
                   {&plan->raters, "adapters rate the workers"},
                   {&plan->rough, "what is left of workers is not always known"},
                   {&plan->costs, "requests take servers time"}};
@@ -283,6 +286,7 @@ static void make_plan(struct trial *trial) {
     choose_restrictions(trial);
     choose_hosts(trial);
     rooms_choose(trial);
+    needs_choose(trial);
     if (plan->guards)
         plan->lost_timeout_ns += 25 * CLOCK_SECOND;
     cut_plan(trial);
@@ -391,6 +395,7 @@ struct trial *trial_new(uint64_t seed, bool replicas, bool tracing, bool telling
     trial->spaces = spaces_new(trial);
     trial->intake = intake_new(trial);
     trial->fields = fields_new(trial);
+    trial->needs = needs_new(trial);
     trial->faults = faults_new(trial);
     trial->breaks = breaks_new(trial);
     trial->pests = pests_new(trial);
@@ -401,7 +406,7 @@ struct trial *trial_new(uint64_t seed, bool replicas, bool tracing, bool telling
     trial->crew = crew_new(trial);
     if (!trial->rules || !trial->status || !trial->promises || !trial->crds || !trial->users || !trial->pests ||
         !trial->steady || !trial->leases || !trial->guards || !trial->faults || !trial->breaks || !trial->queues ||
-        !trial->rooms || !trial->spaces || !trial->intake || !trial->fields || !trial->crew ||
+        !trial->rooms || !trial->spaces || !trial->intake || !trial->fields || !trial->crew || !trial->needs ||
         (tracing && !trial->lines) || (!trial->plan.elects && !instance_start(trial)))
         abort();
     return trial;
@@ -427,6 +432,7 @@ void trial_free(struct trial *trial) {
     free(trial->spaces);
     free(trial->intake);
     free(trial->fields);
+    needs_drop(trial);
     faults_free(trial->faults);
     breaks_free(trial->breaks);
     free(trial->pests);
@@ -444,7 +450,7 @@ static int64_t next_time(struct trial *trial) {
     int64_t times[] = {sim_net_due(trial->net), users_due(trial),  faults_due(trial), crds_due(trial),
                        pests_due(trial),        queues_due(trial), steady_due(trial), leases_due(trial),
                        guards_due(trial),       rooms_due(trial),  spaces_due(trial), intake_due(trial),
-                       crew_due(trial),         rivals_due(trial), breaks_due(trial)};
+                       crew_due(trial),         rivals_due(trial), breaks_due(trial), needs_due(trial)};
     int64_t next = CLOCK_NEVER;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         next = times[i] < next ? times[i] : next;
@@ -483,6 +489,7 @@ static bool step(struct trial *trial, int64_t until_ns) {
         members_act(trial);
         instance_add_kind(trial);
     }
+    needs_act(trial);
     users_act(trial);
     pests_act(trial);
     rivals_act(trial);
@@ -501,6 +508,7 @@ static bool step(struct trial *trial, int64_t until_ns) {
     }
     fields_check(trial);
     intake_check(trial);
+    need_rules_check(trial);
     crew_check(trial);
     return true;
 }
@@ -543,6 +551,8 @@ static void stay_idle(struct trial *trial) {
              most = IDLE_REQUESTS * (clusters > 5 ? clusters : 5) * trial->plan.hosts;
     if (trial->plan.pending_timeout_ns) // workers may be tried in turn for a few workloads
         most += IDLE_REQUESTS * 10;
+    if (trial->plan.needs) // a watch of each resource, or of single objects
+        most += IDLE_REQUESTS * 10 * clusters * trial->plan.hosts;
     if (trial->plan.capacity) // two more watches of each
         most += IDLE_REQUESTS * clusters * trial->plan.hosts;
     if (requests > most)
@@ -571,6 +581,7 @@ bool trial_run(struct trial *trial) {
     rooms_end(trial);
     spaces_end(trial);
     intake_end(trial);
+    needs_end(trial);
     leases_end(trial);
     crew_end(trial);
     if (trial->plan.steady && !trial->failure) {

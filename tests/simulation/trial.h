@@ -57,6 +57,7 @@ struct trial_plan { // what the seed determines in advance
     bool rough;      // with capacity: every trouble, nodes that come and go, and users who interfere
     bool costs;      // requests take servers time, and wait for each other
     bool breaks;     // in processes that fail
+    bool needs;      // workloads refer to objects, which are copied or checked
     bool guards;     // fencing is enabled, with a guard in each worker
     int64_t kind_added_ns; // the last kind is in the host's configuration from then on; CLOCK_NEVER: it always was
     int64_t lost_timeout_ns, retention_ns, orphan_grace_ns;
@@ -70,6 +71,8 @@ struct breaks;
 struct cuts;
 struct fields;
 struct intake;
+struct need_rules;
+struct needs;
 struct spaces;
 struct tap;
 struct sent; // a batch of commands in flight to a cluster_io
@@ -147,6 +150,8 @@ struct trial {
     struct rooms *rooms;
     struct spaces *spaces;
     struct intake *intake;
+    struct needs *needs;
+    struct need_rules *need_rules;
     struct fields *fields;
     struct status_rules *status;
     struct promises *promises;

@@ -5,6 +5,7 @@
 #include "tests/simulation/cuts.h"
 #include "tests/simulation/fields.h"
 #include "tests/simulation/forgery.h"
+#include "tests/simulation/needs.h"
 #include "tests/simulation/pests.h"
 #include "tests/simulation/places.h"
 #include "tests/simulation/plays.h"
@@ -233,7 +234,10 @@ static void create(struct trial *trial, unsigned job) {
     if (kind == 0) {
         rooms_ask(trial, object);
         fields_ask(trial, object);
+        needs_ask(trial, object);
     }
+    if (kind > 0)
+        needs_provide(trial, kind, object);
     if (!workload_of(trial, job))
         create_in(trial, ENGINE_MANAGEMENT, job, object);
     struct tracked_workload *tracked = tracked_of(trial, job);

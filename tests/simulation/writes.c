@@ -5,6 +5,7 @@
 #include "tests/simulation/fields.h"
 #include "tests/simulation/forgery.h"
 #include "tests/simulation/guards.h"
+#include "tests/simulation/need_rules.h"
 #include "tests/simulation/pests.h"
 #include "tests/simulation/promise_rules.h"
 #include "tests/simulation/queues.h"
@@ -341,6 +342,8 @@ void rules_hook(void *ctx, const struct world_write *write) {
     bool known = kind < trial->n_kinds;
     trace_write(trial, side->cluster, write);
     note_late(trial);
+    if (need_rules_hook(trial, side->cluster, write))
+        return;
     if (known && kind == 0 && side->cluster != ENGINE_MANAGEMENT && write->now && write->status < 300)
         status_written(trial, write->now);
     if (known && write->status < 300)

@@ -8,15 +8,15 @@
 #define CONTENT_MAX (1 << 20)
 #define KEY_MAX 253
 
-static const struct shape config_map_shape[] = {
-    {"apiVersion", SHAPE_STRING, false}, {"kind", SHAPE_STRING, false},      {"metadata", SHAPE_OBJECT, false},
-    {"data", SHAPE_OBJECT, false},       {"binaryData", SHAPE_OBJECT, false}, {"immutable", SHAPE_BOOL, false},
-    {NULL, SHAPE_INT32, false}};
+static const struct shape config_map_shape[] = {{"apiVersion", SHAPE_STRING, false}, {"kind", SHAPE_STRING, false},
+                                                {"metadata", SHAPE_OBJECT, false},   {"data", SHAPE_OBJECT, false},
+                                                {"binaryData", SHAPE_OBJECT, false}, {"immutable", SHAPE_BOOL, false},
+                                                {NULL, SHAPE_INT32, false}};
 
-static const struct shape secret_shape[] = {
-    {"apiVersion", SHAPE_STRING, false}, {"kind", SHAPE_STRING, false},       {"metadata", SHAPE_OBJECT, false},
-    {"data", SHAPE_OBJECT, false},       {"stringData", SHAPE_OBJECT, false}, {"immutable", SHAPE_BOOL, false},
-    {"type", SHAPE_STRING, true},        {NULL, SHAPE_INT32, false}};
+static const struct shape secret_shape[] = {{"apiVersion", SHAPE_STRING, false}, {"kind", SHAPE_STRING, false},
+                                            {"metadata", SHAPE_OBJECT, false},   {"data", SHAPE_OBJECT, false},
+                                            {"stringData", SHAPE_OBJECT, false}, {"immutable", SHAPE_BOOL, false},
+                                            {"type", SHAPE_STRING, true},        {NULL, SHAPE_INT32, false}};
 
 static const struct shape account_shape[] = {{"apiVersion", SHAPE_STRING, false},
                                              {"kind", SHAPE_STRING, false},
@@ -40,8 +40,10 @@ static bool decode_map(struct json *value, const char *name, bool bytes, char me
         const char *text = json_string(member);
         AUTO_BUFFER(content, CONTENT_MAX * 4);
         if (!text || (bytes && !decode_bytes(text, &content))) {
-            snprintf(message, 256, text ? "illegal base64 data in %s" : "json: cannot unmarshal value into Go struct "
-                                                                       "field .%s of type string",
+            snprintf(message, 256,
+                     text ? "illegal base64 data in %s"
+                          : "json: cannot unmarshal value into Go struct "
+                            "field .%s of type string",
                      name);
             return false;
         }

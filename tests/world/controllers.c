@@ -13,8 +13,8 @@
 
 static bool is_ours(const struct stored *object) {
     const struct kind *kind = object->kind;
-    bool any = kind->special == SPECIAL_JOB || kind->special == SPECIAL_CRONJOB ||
-               kind->special == SPECIAL_CLAIM || kind->player;
+    bool any = kind->special == SPECIAL_JOB || kind->special == SPECIAL_CRONJOB || kind->special == SPECIAL_CLAIM ||
+               kind->player;
     return any && !kind->cluster->options.no_controllers;
 }
 

@@ -107,15 +107,10 @@ static void add_names(struct json *entry, const struct kind *kind) {
     static const struct {
         enum special special;
         const char *short_name, *category;
-    } known[] = {{SPECIAL_NAMESPACE, "ns", NULL},
-                 {SPECIAL_POD, "po", "all"},
-                 {SPECIAL_JOB, NULL, "all"},
-                 {SPECIAL_CRONJOB, "cj", "all"},
-                 {SPECIAL_EVENT, "ev", NULL},
-                 {SPECIAL_CONFIGMAP, "cm", NULL},
-                 {SPECIAL_SERVICEACCOUNT, "sa", NULL},
-                 {SPECIAL_CLAIM, "pvc", NULL},
-                 {SPECIAL_PRIORITYCLASS, "pc", NULL}};
+    } known[] = {
+        {SPECIAL_NAMESPACE, "ns", NULL},      {SPECIAL_POD, "po", "all"},   {SPECIAL_JOB, NULL, "all"},
+        {SPECIAL_CRONJOB, "cj", "all"},       {SPECIAL_EVENT, "ev", NULL},  {SPECIAL_CONFIGMAP, "cm", NULL},
+        {SPECIAL_SERVICEACCOUNT, "sa", NULL}, {SPECIAL_CLAIM, "pvc", NULL}, {SPECIAL_PRIORITYCLASS, "pc", NULL}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (kind->special == known[i].special) {
             add_list_of_one(entry, "shortNames", known[i].short_name);

@@ -304,7 +304,7 @@ static struct error *run_join(struct call *call) {
     TRY(read_options(&join));
     TRY(open_clusters(&join));
     if (join.setup.assumed)
-        join_read_needed(&join);
+        TRY(join_read_needed(&join));
     return join_worker(&join);
 }
 

@@ -39,6 +39,8 @@ static bool is_dangerous(const struct right *right, const char *account) {
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (strcmp(right->group, groups[i]) == 0)
             return true;
+    if (strstr(right->verbs, "impersonate")) // granted here, and for the tenants' names only
+        return true;
     bool own_token = strcmp(right->resources, "serviceaccounts/token") == 0 && text_equal(right->names, account);
     return *right->group == '\0' && !own_token &&
            (strstr(right->resources, "secrets") || strstr(right->resources, "serviceaccounts"));
@@ -48,18 +50,22 @@ static struct error *read_right(struct json *item, const char *account, struct r
     struct right *right = array_next(&rights->list, rights->count, sizeof *right);
     if (!right)
         return error_no_memory();
-    const char *resources = words(item, "resources"), *name = json_string(json_get(item, "name"));
+    const char *resources = words(item, "resources");
     *right = (struct right){.group = json_string_or(json_get(item, "group"), ""),
                             .resources = resources ? strdup(resources) : NULL,
                             .verbs = words(item, "verbs"),
-                            .names = name ? strdup(name) : NULL};
-    if (right->resources && right->verbs && is_plain(right->group) && (!name || (right->names && is_plain(name))) &&
+                            .names = json_string(json_get(item, "name"))};
+    if (right->resources && right->verbs && is_plain(right->group) && (!right->names || is_plain(right->names)) &&
         right_scope_read(json_string_or(json_get(item, "scope"), ""), &right->scope) && !is_dangerous(right, account)) {
         rights->count++;
         return NULL;
     }
     free(right->resources);
-    free(right->names);
+    if (resources && *right->group == '\0' && !strchr(resources, '/'))
+        return error_new(ERROR_USAGE,
+                         "the host asks for rights on %s, as with dependencies in its configuration; they are only "
+                         "granted with that configuration: give --config",
+                         resources);
     return error_new(ERROR_INVALID, "its /api/v1/rights has a right that no host needs: %.40s of %.80s",
                      right->verbs ? right->verbs : "?", resources ? resources : "?");
 }
@@ -80,7 +86,7 @@ static struct error *read_needed(const struct join *join, struct remote *host, b
     return NULL;
 }
 
-void join_read_needed(struct join *join) {
+struct error *join_read_needed(struct join *join) {
     struct call *call = join->call;
     AUTO_ERROR error = join_open_host(call, &join->setup, join->namespace_);
     if (!error)
@@ -89,12 +95,15 @@ void join_read_needed(struct join *join) {
         error = read_needed(join, call->remote, true, &join->needed_with_logs);
     if (!error) {
         join->rights.given = &join->needed.rights;
-        return;
+        return NULL;
     }
+    if (error->code == ERROR_USAGE)
+        return TAKE(error);
     fprintf(stderr,
             "adapters: job, as no configuration is given and no host answers (%s); --config or --adapters-enabled "
             "names others\n",
             error_text(error));
+    return NULL;
 }
 
 static bool has_word(const char *list, const char *word) {
@@ -148,7 +157,10 @@ static struct error *rights_without_limits(const struct join *join, struct right
     struct rbac_options options = {.account = join->rights.account,
                                    .with_logs = true,
                                    .with_exec = join->rights.with_exec,
-                                   .given = join->rights.given ? &with_logs->rights : NULL};
+                                   .given = join->rights.given ? &with_logs->rights : NULL,
+                                   .n_namespaces = join->rights.n_namespaces};
+    memcpy(options.namespaces, join->rights.namespaces, sizeof options.namespaces);
+    memcpy(options.tenants, join->rights.tenants, sizeof options.tenants);
     return rbac_rights(&options, &join->setup, out);
 }
 
@@ -239,15 +251,17 @@ struct error *join_await_ready(const struct join *join) {
 #define VERSIONS_MAX 16
 #define AGAIN_NS (50 * CLOCK_MS)
 
-static struct error *denied(const struct access_review *question) {
-    return error_new(ERROR_REFUSED, "the host may not %s %s%s%s%s%s%s%s%s%s", question->verb, question->resource,
-                     question->subresource ? "/" : "", question->subresource ? question->subresource : "",
-                     *question->group != '\0' ? "." : "", question->group, question->name ? " " : "",
-                     question->name ? question->name : "", question->namespace_ ? " in namespace " : "",
-                     question->namespace_ ? question->namespace_ : "");
+static struct error *denied(const char *tenant, const struct access_review *question) {
+    return error_new(ERROR_REFUSED, "%s%s may not %s %s%s%s%s%s%s%s%s%s",
+                     tenant ? "user " TENANT_USER_PREFIX : "the host", tenant ? tenant : "", question->verb,
+                     question->resource, question->subresource ? "/" : "",
+                     question->subresource ? question->subresource : "", *question->group != '\0' ? "." : "",
+                     question->group, question->name ? " " : "", question->name ? question->name : "",
+                     question->namespace_ ? " in namespace " : "", question->namespace_ ? question->namespace_ : "");
 }
 
-static struct error *review_once(struct cluster *cluster, const struct access_review *question, bool *allowed) {
+static struct error *review_once(struct cluster *cluster, const char *tenant, const struct access_review *question,
+                                 bool *allowed) {
     AUTO_JSON review = NULL;
     AUTO_BUFFER(body, ACCESS_REVIEW_MAX);
     if (!access_review_write(question, &body))
@@ -255,6 +269,7 @@ static struct error *review_once(struct cluster *cluster, const struct access_re
     const struct http_request request = {.method = HTTP_POST,
                                          .path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
                                          .content_type = "application/json",
+                                         .tenant = tenant,
                                          .body = body.data};
     TRY(cluster_send(cluster, &request, &review));
     *allowed = json_bool(json_path(review, "status", "allowed", NULL), false);
@@ -263,7 +278,8 @@ static struct error *review_once(struct cluster *cluster, const struct access_re
 
 struct checking {
     struct cluster *cluster;
-    int64_t until_ns; // monotonic
+    const char *tenant; // whose rights; NULL: the host's
+    int64_t until_ns;   // monotonic
     size_t count;
 };
 
@@ -273,12 +289,24 @@ static struct error *check_one(void *ctx, const struct access_review *question) 
     bool allowed = false;
     checking->count++;
     for (;;) {
-        TRY(review_once(checking->cluster, question, &allowed));
+        TRY(review_once(checking->cluster, checking->tenant, question, &allowed));
         if (allowed)
             return NULL;
         if (!remote_wait(checking->until_ns, AGAIN_NS))
-            return denied(question);
+            return denied(checking->tenant, question);
     }
+}
+
+// The rights of the tenants, as the tenants.
+static struct error *check_tenants(const struct join *join, struct checking *checking, const struct right *right) {
+    struct rbac_tenant tenant = {.index = 0};
+    struct error *error = NULL;
+    while (!error && rbac_next_tenant(&join->rights, join->setup.config, &tenant)) {
+        checking->tenant = tenant.name;
+        error = right_each(right, tenant.there, check_one, checking);
+    }
+    checking->tenant = NULL;
+    return error;
 }
 
 static struct error *check_scope(const struct join *join, struct checking *checking, const struct right *right) {
@@ -339,7 +367,11 @@ struct error *join_check_rights(struct join *join) {
     TRY(open_as_host(join, checking.until_ns, &cluster));
     TRY(rbac_rights(&join->rights, &join->setup, &rights));
     for (size_t i = 0; i < rights.count; i++)
-        TRY(error_wrap(check_scope(join, &checking, &rights.list[i]), "%s", join->worker.role));
+        if (rights.list[i].scope != RIGHT_TENANT)
+            TRY(error_wrap(check_scope(join, &checking, &rights.list[i]), "%s", join->worker.role));
+    for (size_t i = 0; i < rights.count; i++) // with the right to act as the tenants
+        if (rights.list[i].scope == RIGHT_TENANT)
+            TRY(error_wrap(check_tenants(join, &checking, &rights.list[i]), "%s", join->worker.role));
     if (join->rights.given)
         TRY(report_kinds_of_host(&cluster, json_get(join->needed.document, "kinds")));
     for (size_t i = 0; !join->rights.given && i < adapters->n_kinds; i++) {

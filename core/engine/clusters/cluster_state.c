@@ -6,6 +6,14 @@
 #include "core/engine/placement/placing.h"
 #include "core/engine/shard/shard.h"
 
+bool cluster_namespace(const struct engine *engine, size_t cluster, const char *namespace_, char out[NAMESPACE_SIZE]) {
+    const char *map = engine->clusters[cluster].settings.namespace_map;
+    bool mapped = map && *namespace_, found = !mapped || namespace_there(map, engine->origin, namespace_, out);
+    if (!mapped || !found)
+        text_copy(out, NAMESPACE_SIZE, namespace_);
+    return found;
+}
+
 enum contact cluster_contact(const struct engine *engine, size_t cluster) {
     return engine->clusters[cluster].membership.contact;
 }
@@ -67,6 +75,7 @@ void cluster_refresh(struct engine *engine, size_t cluster, size_t kind) {
                       contact != CONTACT_SUSPECT && contact != CONTACT_REJECTED;
     facts->lost_since_ns = watch->lost_since_ns;
     facts->namespaces = slot->settings.namespaces;
+    facts->renames = slot->settings.namespace_map;
     placement_worker_refresh(engine, cluster, kind);
     struct stats_watch *stats = &engine->stats.clusters[cluster].watches[kind];
     stats->state = watch->state;

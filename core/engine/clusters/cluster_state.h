@@ -2,6 +2,7 @@
 // The state of the clusters: watches, identities, and the worker facts of decide().
 #pragma once
 
+#include "core/config/namespace_map.h"
 #include "core/engine/engine_internal.h"
 
 struct watch_state { // one kind in one cluster
@@ -36,6 +37,9 @@ struct watch_state { // one kind in one cluster
 
 enum pause { PAUSE_FULL = 1, PAUSE_DISOWNED = 2, PAUSE_STATUS = 4, PAUSE_FIELD = 8, PAUSE_ADAPTER = 16 };
 
+// The name of a namespace in the cluster: the same, or by the worker's namespaces.map. False: it has none there, and
+// `out` is the same name.
+bool cluster_namespace(const struct engine *engine, size_t cluster, const char *namespace_, char out[NAMESPACE_SIZE]);
 enum contact cluster_contact(const struct engine *engine, size_t cluster);
 bool cluster_is_vacant(const struct engine *engine, size_t cluster); // no worker has this number
 struct watch_state *cluster_watch(const struct engine *engine, size_t cluster, size_t kind);

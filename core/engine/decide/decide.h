@@ -56,6 +56,7 @@ struct worker_facts {
     uint32_t weight;        // 1 or more
     uint32_t order;         // from 1 on; 0: after all others
     const char *namespaces; // rule, see namespaces_judge; or NULL
+    const char *renames;    // its namespaces.map, see namespace_map.h; or NULL
     uint64_t guarded;       // masks of shards: a guard stops the mirrors of these once the worker is lost,
     int64_t fenced_ns;      // by then; the host gives up none of these before; 0: unknown
     int64_t unguarded_ns;   // the host gives up mirrors of the other shards from then on; CLOCK_NEVER: never
@@ -158,6 +159,14 @@ struct unstarted_facts {
     bool gave_up;               // the host tries only workers that join later
 };
 
+// The objects that the workload refers to, see core/engine/dependencies/; the worst of them, in this order.
+enum needs_state {
+    NEEDS_MET,
+    NEEDS_COMING,  // not known yet, or being copied
+    NEEDS_MISSING, // do not exist in the management cluster
+    NEEDS_LACKED   // the worker cannot have them
+};
+
 struct decide_facts {
     const struct workload_facts *workload;
     bool busy;                          // a write or a read of the workload is in flight
@@ -181,6 +190,7 @@ struct decide_facts {
     int64_t now_ns;
     const char *namespaces;               // rule for all workers, see namespaces_judge; or NULL
     struct namespaces_subject namespace_; // the namespace of the workload
+    const char *origin;                   // of this host
     const struct placement_view *view;    // NULL: all workers are candidates, with the default policy
     bool *asks;                           // output: a choice between workers was made, so a view matters; may be NULL
     bool own_record;                      // this process wrote the annotations, see status.h
@@ -188,6 +198,9 @@ struct decide_facts {
     bool no_consent;                      // it may not
     bool leaves;                          // nor keep the mirror
     bool adapter_waits;                   // the last call of the adapter has no result yet, see aside.h
+    enum needs_state needs;               // of a workload without a mirror, in the management cluster
+    enum needs_state needs_there;         // in the worker of the placement
+    int64_t needs_at_ns;                  // NEEDS_COMING at the latest until then; 0: unknown
     const struct unstarted_facts *unstarted; // NULL: no unstarted mirror, no rejection by a worker
 };
 
@@ -254,6 +267,7 @@ enum waiting {
     WAITING_CHANGES,
     WAITING_BYTES,
     WAITING_ADAPTER,
+    WAITING_DEPENDENCY,
     WAITINGS
 };
 

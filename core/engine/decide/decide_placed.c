@@ -291,6 +291,12 @@ static struct action create_unproven(const struct decide_facts *f, const struct 
     return placement_permits(f, create.cluster, &next_ns) ? create : leave_worker(f, m, next_ns);
 }
 
+static const char *gone_because(const struct decide_facts *f) {
+    if (f->workload->drained_attempt == f->workload->attempt)
+        return f->no_consent ? "the namespace there does not consent" : "the worker is drained";
+    return is_withdrawn(f) ? "the mirror did not start in time" : "the mirror was deleted";
+}
+
 // The worker is reachable and the mirror does not exist.
 static struct action without_mirror(const struct decide_facts *f, const struct mirror_facts *m, size_t stale_pending) {
     const struct workload_facts *w = f->workload;
@@ -305,10 +311,7 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
     if (w->suspended)
         return decide_queued(f, decide_status(f, "suspended"));
     if (w->gone_attempt == w->attempt)
-        return placement_move(f, w->drained_attempt == w->attempt && f->no_consent ? "the namespace there has no consent"
-                                 : w->drained_attempt == w->attempt ? "the worker is drained"
-                                 : is_withdrawn(f)                ? "the mirror did not start in time"
-                                                                  : "the mirror was deleted");
+        return placement_move(f, gone_because(f));
     if (m && m->excluded_until_ns > f->now_ns)
         return placement_move(f, "the worker rejected the workload");
     if (m && m->present)
@@ -332,13 +335,19 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
     if (verify_earlier(f, &ask))
         return ask;
     enum namespaces_verdict verdict = namespaces_judge(f->namespaces, &f->namespace_);
-    enum namespaces_verdict there = namespaces_judge(f->workers[w->cluster].namespaces, &f->namespace_);
+    enum namespaces_verdict there = placement_judge(f, w->cluster);
     if (verdict == NAMESPACES_UNDECIDED || there == NAMESPACES_UNDECIDED || f->consent_unknown)
         return action_blocked(WAITING_STARTUP_GRACE, 0);
     if (verdict == NAMESPACES_DENIED)
         return action_blocked(WAITING_NAMESPACE, 0);
     if (there == NAMESPACES_DENIED || f->no_consent)
         return leave_worker(f, m, CLOCK_NEVER);
+    if (f->needs != NEEDS_MET)
+        return action_blocked(WAITING_DEPENDENCY, 0);
+    if (f->needs_there == NEEDS_LACKED)
+        return leave_worker(f, m, CLOCK_NEVER);
+    if (f->needs_there != NEEDS_MET)
+        return action_blocked(WAITING_DEPENDENCY, w->cluster);
     struct action create = {.type = ACTION_CREATE, .cluster = w->cluster, .attempt = w->attempt, .why = "placed"};
     return f->own_record ? create : create_unproven(f, m, create);
 }

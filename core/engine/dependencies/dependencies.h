@@ -5,24 +5,10 @@
 
 #include "core/engine/engine_internal.h"
 
-#define MARK_COPY_OF "wharf.dev/copy-of"      // label of a copy: uid of the source
-#define MARK_SOURCE "wharf.dev/source"        // annotation of a copy: "<uid>/<resourceVersion>" of the source
+#define MARK_COPY_OF "wharf.dev/copy-of"        // label of a copy: uid of the source
+#define MARK_SOURCE "wharf.dev/source"          // annotation of a copy: "<uid>/<resourceVersion>" of the source
 #define MARK_ALSO_USED "wharf.dev/also-used-by" // annotation of a copy: further origins, "a,b"
-#define MARK_COPY "wharf.dev/copy"            // label of a source, "true": may be copied
-
-// The state of an object for one workload, as `wharf explain` shows it.
-enum dependency_state {
-    DEPENDENCY_UNKNOWN,  // not seen yet, in the management cluster or in the worker
-    DEPENDENCY_NEEDED,   // is being copied
-    DEPENDENCY_MISSING,  // has no source, or the worker lacks the checked object
-    DEPENDENCY_CURRENT,  // a copy of the newest source is there
-    DEPENDENCY_FOUND,    // another writer's object is there
-    DEPENDENCY_CONFLICT, // another writer's object has other content
-    DEPENDENCY_REFUSED,  // the cluster rejects the copy, or access
-    DEPENDENCY_MADE,     // by the kind's controller
-    DEPENDENCY_STATES
-};
-const char *dependency_state_name(enum dependency_state state); // "needed"
+#define MARK_COPY "wharf.dev/copy"              // label of a source, "true": may be copied
 
 // Whether a worker lacks what the workload needs, for good as far as the host knows; *until_ns: the next try,
 // CLOCK_NEVER: none. See OBSTACLE_DEPENDENCY.
@@ -45,5 +31,3 @@ struct dependency_view {
 };
 void dependencies_visit(struct engine *engine, struct entry *entry,
                         void (*visit)(void *ctx, const struct dependency_view *view), void *ctx);
-
-size_t dependencies_in_flight(const struct engine *engine); // requests

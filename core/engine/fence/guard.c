@@ -278,7 +278,8 @@ static bool has_finished(const struct kind *kind, const struct json *object, str
 }
 
 uint64_t guard_hash(const struct kind *kind, const struct json *object) {
-    return shard_hash_of(kind->plural_group, object_namespace(object), object_name(object));
+    const char *workloads = object_annotation(object, MARK_NAMESPACE); // where it has another name
+    return shard_hash_of(kind->plural_group, workloads ? workloads : object_namespace(object), object_name(object));
 }
 
 enum guard_verdict guard_judge(const struct guard *guard, const struct kind *kind, const struct json *object,

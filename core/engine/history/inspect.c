@@ -3,6 +3,7 @@
 
 #include "core/adapter/phase.h"
 #include "core/engine/clusters/cluster_state.h"
+#include "core/engine/dependencies/dependencies.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/kueue/kueue.h"
@@ -281,9 +282,13 @@ static bool fill_mirror(const struct engine *engine, const struct entry *entry, 
     out->cluster = mirror->facts.cluster;
     out->cluster_name = engine->clusters[mirror->facts.cluster].name;
     out->uid = mirror->uid;
+    char space[254];
+    entry_namespace(entry, space);
+    (void)cluster_namespace(engine, mirror->facts.cluster, space, out->namespace_);
     out->version = version ? version : "";
     out->reduced = mirror->reduced;
     out->attempt = mirror->facts.attempt;
+    out->as_tenant = engine->settings.tenancy.impersonate;
     return true;
 }
 
@@ -293,6 +298,14 @@ enum inspect_mirror inspect_mirror(const struct engine *engine, const struct kin
     if (!entry)
         return INSPECT_MIRROR_NOT_OURS;
     return fill_mirror(engine, entry, out) ? INSPECT_MIRROR_FOUND : INSPECT_MIRROR_NONE;
+}
+
+void inspect_namespace(const struct engine *engine, const char *worker, const char *namespace_,
+                       char out[NAMESPACE_SIZE]) {
+    size_t c = engine->n_clusters - 1;
+    while (c > ENGINE_MANAGEMENT && !text_equal(engine->clusters[c].name, worker))
+        c--;
+    (void)cluster_namespace(engine, c, namespace_, out);
 }
 
 const char *inspect_version(const struct engine *engine, const struct kind *kind) {
@@ -322,9 +335,18 @@ static void fill_waiting_text(struct engine *engine, struct entry *entry, struct
         unresumed_put(engine, entry, &text);
     else if (waiting == WAITING_ADAPTER)
         aside_put(engine, entry, &text);
+    else if (waiting == WAITING_DEPENDENCY)
+        dependencies_put(engine, entry, &text);
     if (text.len == 0 && waiting != WAITING_NOT)
         buffer_text(&text, waiting_text(waiting));
     text_copy(out->waiting_text, sizeof out->waiting_text, text.len > 0 ? text.data : "");
+}
+
+void inspect_dependencies(struct engine *engine, const struct kind *kind, const char *namespace_, const char *name,
+                          void (*visit)(void *ctx, const struct dependency_view *view), void *ctx) {
+    struct entry *entry = find_entry(engine, kind, namespace_, name);
+    if (entry)
+        dependencies_visit(engine, entry, visit, ctx);
 }
 
 bool inspect_explain(struct engine *engine, struct moment now, const struct kind *kind, const char *namespace_,

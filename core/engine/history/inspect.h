@@ -3,6 +3,8 @@
 // the next step. Times are of the wall clock, 0: none, or not known.
 #pragma once
 
+#include "core/config/namespace_map.h"
+#include "core/engine/dependencies/dependencies.h"
 #include "core/engine/engine.h"
 #include "core/engine/placement/placing.h"
 #include "core/engine/status/status.h"
@@ -40,9 +42,11 @@ void inspect_gone(const struct engine *engine, uint64_t since,
 struct mirror_view {
     size_t cluster;
     const char *cluster_name, *uid;
-    const char *version; // API version of the kind in the worker; "": unknown
-    const char *reduced; // why and how the host reduced the copied status; NULL: not reduced
+    char namespace_[NAMESPACE_SIZE]; // of the mirror
+    const char *version;             // API version of the kind in the worker; "": unknown
+    const char *reduced;             // why and how the host reduced the copied status; NULL: not reduced
     uint32_t attempt;
+    bool as_tenant;         // the host acts as the tenant there, see core/engine/tenancy/
     bool finished;          // of the workload
     wharf_phase_kind phase; // by inspect_explain only
 };
@@ -51,10 +55,18 @@ enum inspect_mirror { INSPECT_MIRROR_FOUND, INSPECT_MIRROR_NONE, INSPECT_MIRROR_
 enum inspect_mirror inspect_mirror(const struct engine *engine, const struct kind *kind, const char *namespace_,
                                    const char *name, struct mirror_view *out);
 
+// The name of a namespace in the worker of this name; the same if there is no such worker, or no name there.
+void inspect_namespace(const struct engine *engine, const char *worker, const char *namespace_,
+                       char out[NAMESPACE_SIZE]);
+
 // The API version of a kind in the management cluster, NULL: unknown; and the reason why there is no watch, "": the
 // watch is open.
 const char *inspect_version(const struct engine *engine, const struct kind *kind);
 const char *inspect_problem(const struct engine *engine, const struct kind *kind);
+
+// The objects that the workload refers to, see core/engine/dependencies/.
+void inspect_dependencies(struct engine *engine, const struct kind *kind, const char *namespace_, const char *name,
+                          void (*visit)(void *ctx, const struct dependency_view *view), void *ctx);
 
 // All facts about one workload.
 struct explain_view {

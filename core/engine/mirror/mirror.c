@@ -89,6 +89,7 @@ bool mirror_set_marks(const struct mirror_context *context, struct json *object)
     return set_text(labels, MARK_ORIGIN, context->origin) &&
            set_text(labels, MARK_UID, object_uid(context->workload)) &&
            set_text(labels, MARK_KIND, context->kind->plural_group) && set_text(annotations, MARK_ATTEMPT, attempt) &&
+           (!context->renamed || set_text(annotations, MARK_NAMESPACE, object_namespace(context->workload))) &&
            set_seal(context, annotations);
 }
 

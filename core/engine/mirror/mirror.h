@@ -15,6 +15,8 @@
 #define MARK_RETRY "wharf.dev/retry"     // annotation of a workload, see retry_if_due
 #define MARK_CARRIED "wharf.dev/carried" // annotation of a mirror: see struct record
 #define MARK_VERSION "wharf.dev/version" // annotation of a mirror: resourceVersion of the workload at the create
+#define MARK_NAMESPACE                                                                                                 \
+    "wharf.dev/namespace"               // annotation of a mirror: of the workload, where the mirror's has another name
 #define MARK_IMMUTABLE "wharf.dev/rest" // annotation of a mirror: hash of the workload's immutable fields at the create
 
 #define MARK_RELEASE "wharf.dev/release"  // annotation of a mirror, "true": an operator releases the mirror
@@ -101,6 +103,7 @@ struct mirror_context {
     uint8_t *carry;                // enum carry_state of the mirror: read, and set once known; NULL: compare each time
     const struct seal_keys *seals; // NULL, or without a key: mirrors have no seal
     const char *cluster;           // of the mirror, present or future; used with keys only
+    bool renamed;                  // the namespace has another name there
 };
 
 // The functions return the adapter's result, or WHARF_RETRY when out of memory.

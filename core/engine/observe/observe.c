@@ -316,7 +316,9 @@ static void seen_workload(struct engine *engine, size_t kind, struct object *obj
     rival_seen(engine, object->value, NULL);
     const char *space = object_namespace(object->value), *name = object_name(object->value);
     const char *manager = json_string(pointer_find(object->value, k->abi.managed_by));
-    bool ours = text_equal(manager, k->managed_by) && strlen(uid) < STORE_UID_MAX;
+    // A mirror in the management cluster, as a worker of its own, is no workload.
+    bool ours = text_equal(manager, k->managed_by) && strlen(uid) < STORE_UID_MAX &&
+                !mirror_is_ours(k, engine->origin, object->value);
     struct entry *entry = store_get(&engine->store, kind, space, name);
     if (!ours)
         limit_forget(engine, uid);

@@ -2,6 +2,7 @@
 #include "core/engine/placement/placement.h"
 
 #include "core/base/text.h"
+#include "core/config/namespace_map.h"
 #include "core/engine/decide/decide_parts.h"
 
 // Permitted namespaces -------------------------------------------------------------------------------------------
@@ -47,6 +48,23 @@ enum namespaces_verdict namespaces_judge(const char *rule, const struct namespac
     return !selector || is_selected(selector, subject->labels) ? NAMESPACES_PERMITTED : NAMESPACES_DENIED;
 }
 
+static bool has_name_there(const struct decide_facts *f, const char *map) {
+    char here[NAMESPACE_SIZE], there[NAMESPACE_SIZE];
+    if (!map || f->namespace_.len == 0)
+        return true;
+    if (f->namespace_.len >= sizeof here)
+        return false;
+    memcpy(here, f->namespace_.name, f->namespace_.len);
+    here[f->namespace_.len] = '\0';
+    return namespace_there(map, f->origin, here, there);
+}
+
+enum namespaces_verdict placement_judge(const struct decide_facts *f, size_t cluster) {
+    const struct worker_facts *w = &f->workers[cluster];
+    enum namespaces_verdict verdict = namespaces_judge(w->namespaces, &f->namespace_);
+    return verdict == NAMESPACES_PERMITTED && !has_name_there(f, w->renames) ? NAMESPACES_DENIED : verdict;
+}
+
 // The choice -----------------------------------------------------------------------------------------------------
 
 static int compare(uint64_t a, uint64_t b) {
@@ -87,13 +105,12 @@ static bool is_better(const struct decide_facts *f, size_t a, size_t b) {
 }
 
 bool placement_permits(const struct decide_facts *f, size_t cluster, int64_t *next_ns) {
-    const struct worker_facts *w = &f->workers[cluster];
     const struct placement_option *option = f->view ? &f->view->workers[cluster] : NULL;
     const struct mirror_facts *m = decide_mirror_in(f, cluster);
     int64_t until_ns = 0;
     if (f->asks)
         *f->asks = true;
-    if (!decide_is_eligible(f, cluster) || namespaces_judge(w->namespaces, &f->namespace_) != NAMESPACES_PERMITTED)
+    if (!decide_is_eligible(f, cluster) || placement_judge(f, cluster) != NAMESPACES_PERMITTED)
         return false;
     if (option && option->obstacle != OBSTACLE_NONE)
         until_ns = option->until_ns;
@@ -186,6 +203,9 @@ struct action placement_move(const struct decide_facts *f, const char *why) {
         return action_blocked(WAITING_STARTUP_GRACE, 0);
     if (w->attempt && w->clean_attempt != w->attempt && w->places.at_ns > f->now_ns)
         return action_wait_until(w->places.at_ns, WAITING_REPEATED, 0);
+    if (f->needs != NEEDS_MET)
+        return f->needs_at_ns ? action_wait_until(f->needs_at_ns, WAITING_DEPENDENCY, 0)
+                              : action_blocked(WAITING_DEPENDENCY, 0);
     int64_t next_ns = CLOCK_NEVER;
     size_t candidates = 0, best = placement_choose(f, &next_ns, &candidates);
     if (best == DECIDE_UNPLACED || decide_time_is_up(f))

@@ -13,22 +13,23 @@ enum worker_obstacle {
     OBSTACLE_REFUSED,     // by identity
     OBSTACLE_UNREACHABLE, // the API server
     OBSTACLE_CONNECTING,
-    OBSTACLE_KIND,       // not served there
-    OBSTACLE_PAUSED,     // too many orphans
-    OBSTACLE_SUSPECT,    // answers late
-    OBSTACLE_CLOSED,     // cordoned, drained or leaving
-    OBSTACLE_REJECTED,   // the worker rejected the mirror
-    OBSTACLE_OCCUPIED,   // an object of the name is there
-    OBSTACLE_SELECTOR,   // the labels do not match
-    OBSTACLE_PINNED,     // the workload names others
-    OBSTACLE_FULL,       // maxActive
-    OBSTACLE_CAPACITY,   // the workload's requests do not fit
-    OBSTACLE_NAMESPACE,  // the namespace is not allowed there
-    OBSTACLE_TRIED,      // the mirror did not start there in time
-    OBSTACLE_UNDECIDED,  // the rule needs the labels of the namespace, and the host has none
-    OBSTACLE_FENCED,     // the guard would stop new mirrors
+    OBSTACLE_KIND,        // not served there
+    OBSTACLE_PAUSED,      // too many orphans
+    OBSTACLE_SUSPECT,     // answers late
+    OBSTACLE_CLOSED,      // cordoned, drained or leaving
+    OBSTACLE_REJECTED,    // the worker rejected the mirror
+    OBSTACLE_OCCUPIED,    // an object of the name is there
+    OBSTACLE_SELECTOR,    // the labels do not match
+    OBSTACLE_PINNED,      // the workload names others
+    OBSTACLE_FULL,        // maxActive
+    OBSTACLE_CAPACITY,    // the workload's requests do not fit
+    OBSTACLE_NAMESPACE,   // the namespace is not allowed there
+    OBSTACLE_TRIED,       // the mirror did not start there in time
+    OBSTACLE_UNDECIDED,   // the rule needs the labels of the namespace, and the host has none
+    OBSTACLE_FENCED,      // the guard would stop new mirrors
     OBSTACLE_CREDENTIALS, // the worker rejects the credentials
-    OBSTACLE_TENANT       // no consent of the namespace there, or no impersonation
+    OBSTACLE_TENANT,      // no consent of the namespace there, or no impersonation
+    OBSTACLE_DEPENDENCY   // the worker cannot have an object that the workload refers to
 };
 
 struct placement_option { // one worker
@@ -66,6 +67,8 @@ size_t placement_choose(const struct decide_facts *f, int64_t *next_ns, size_t *
 size_t placement_candidates(const struct decide_facts *f, size_t *list);
 // Whether the worker may get the workload now. If not, lowers *next_ns to the time of a possible change.
 bool placement_permits(const struct decide_facts *f, size_t cluster, int64_t *next_ns);
+// The worker's own rule for the workload's namespace. Denied also where the namespace has no name.
+enum namespaces_verdict placement_judge(const struct decide_facts *f, size_t cluster);
 // The engine waits for the state of a worker.
 bool placement_in_startup_grace(const struct decide_facts *f);
 // Rule 2: until this time a worker of unknown state may have an earlier mirror. After a restart: any worker; else the

@@ -310,6 +310,7 @@ static void stand_by(struct engine *engine, struct entry *entry) {
 static void facts(const struct engine *engine, const struct entry *entry, struct decide_facts *facts) {
     facts->namespaces = engine->settings.namespaces;
     facts->namespace_ = facts_namespace(engine, entry);
+    facts->origin = engine->origin;
     facts->wait_when_lost = facts_worker_is_lost(engine, entry) && placement_waits_when_lost(engine, entry);
 }
 

@@ -2,6 +2,7 @@
 // The rules of the configuration, and the view of one workload.
 #include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
+#include "core/engine/dependencies/dependencies.h"
 #include "core/engine/placement/placing.h"
 #include "core/engine/shard/shard.h"
 #include "core/engine/tenancy/tenancy.h"
@@ -135,7 +136,8 @@ void placement_worker_refresh(const struct engine *engine, size_t cluster, size_
 
 bool placement_is_limited(const struct engine *engine, const struct entry *entry) {
     return entry->workload->placement.has_placement_annotations || capacity_is_used(engine) ||
-           engine->placement.workers_are_limited || engine->settings.tenancy.impersonate || engine->placement.rules->limited || scoring_is_used(engine, entry);
+           engine->placement.workers_are_limited || engine->settings.tenancy.impersonate ||
+           engine->placement.rules->limited || scoring_is_used(engine, entry) || dependencies_limit(engine, entry);
 }
 
 static void exclude_all(struct placement_view *view, enum worker_obstacle obstacle) {
@@ -239,6 +241,15 @@ static void exclude_without_capacity(struct engine *engine, struct entry *entry,
     }
 }
 
+static void exclude_by_dependencies(const struct engine *engine, const struct entry *entry,
+                                    struct placement_view *view) {
+    for (size_t c = 1; dependencies_limit(engine, entry) && c < view->n_clusters; c++) {
+        int64_t until_ns = CLOCK_NEVER;
+        if (!cluster_is_vacant(engine, c) && dependencies_exclude(engine, entry, c, &until_ns))
+            placement_exclude(view, c, OBSTACLE_DEPENDENCY, until_ns);
+    }
+}
+
 static void read_annotations(struct engine *engine, struct entry *entry, struct placement_view *view) {
     const struct json *object = doc_tree(&engine->store, &entry->workload->doc);
     const char *names = object_annotation(object, MARK_CLUSTER_NAMES);
@@ -270,6 +281,7 @@ bool placement_view_make(struct engine *engine, struct entry *entry, struct plac
     exclude_without_consent(engine, entry, out);
     exclude_full(engine, entry, out);
     exclude_without_capacity(engine, entry, out);
+    exclude_by_dependencies(engine, entry, out);
     return true;
 }
 

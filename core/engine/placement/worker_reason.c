@@ -2,6 +2,7 @@
 
 #include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
+#include "core/engine/dependencies/dependencies.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/placement/placing.h"
@@ -74,6 +75,8 @@ static const char *brief_of(const char *reason) {
         {"CreateFailed", "creates fail"},
         {"FieldsDropped", "drops fields"},
         {"DidNotStart", "did not start"},
+        {"MissingDependency", "lacks an object of the workload"},
+        {"DependencyRejected", "rejects an object of the workload"},
     };
     for (size_t i = 0; reason && i < sizeof briefs / sizeof briefs[0]; i++)
         if (strcmp(briefs[i].reason, reason) == 0)
@@ -170,6 +173,14 @@ static void fill_tenant(const struct engine *engine, const struct entry *entry, 
     out->obstacle = OBSTACLE_TENANT;
 }
 
+static void fill_dependency(const struct engine *engine, const struct entry *entry, size_t cluster,
+                            struct worker_reason *out) {
+    AUTO_BUFFER(text, 4096);
+    dependencies_put_lack(engine, entry, cluster, &text);
+    fill(out, OBSTACLE_DEPENDENCY, "lacks an object of the workload", "cannot run the workload: %s",
+         text.len > 0 ? text.data : "an object that the workload refers to");
+}
+
 // The obstacle that the view has.
 static void find_in_view(const struct engine *engine, const struct entry *entry, const struct placement_view *view,
                          size_t cluster, struct worker_reason *out) {
@@ -182,11 +193,19 @@ static void find_in_view(const struct engine *engine, const struct entry *entry,
         fill_full(engine, entry, cluster, out);
     else if (option->obstacle == OBSTACLE_TENANT)
         fill_tenant(engine, entry, cluster, out);
+    else if (option->obstacle == OBSTACLE_DEPENDENCY)
+        fill_dependency(engine, entry, cluster, out);
     else if (option->obstacle == OBSTACLE_UNDECIDED)
         fill(out, OBSTACLE_UNDECIDED, "not decided yet",
              "is not decided on: a rule of placement selects by the labels of the namespace, which are unknown");
     if (out->obstacle != OBSTACLE_NONE)
         out->until_ns = option->until_ns;
+}
+
+static void fill_unnamed(const struct engine *engine, size_t cluster, const char *space, struct worker_reason *out) {
+    AUTO_BUFFER(text, sizeof out->text - 1);
+    namespace_describe_none(engine->clusters[cluster].settings.namespace_map, engine->origin, space, &text);
+    fill(out, OBSTACLE_NAMESPACE, "no name for the namespace", "is not chosen: %s", text.data ? text.data : "");
 }
 
 static void find_of_workload(const struct engine *engine, const struct entry *entry, size_t cluster, int64_t now_ns,
@@ -195,8 +214,12 @@ static void find_of_workload(const struct engine *engine, const struct entry *en
     const char *problem = capacity_problem(engine, cluster);
     char lack[sizeof out->brief];
     struct namespaces_subject subject = facts_namespace(engine, entry);
+    char space[254], there[NAMESPACE_SIZE];
+    entry_namespace(entry, space);
     if (namespaces_judge(engine->clusters[cluster].settings.namespaces, &subject) != NAMESPACES_PERMITTED)
         fill(out, OBSTACLE_NAMESPACE, "namespace not permitted", "does not accept workloads of the namespace");
+    else if (!cluster_namespace(engine, cluster, space, there))
+        fill_unnamed(engine, cluster, space, out);
     else if (mirror && mirror->facts.excluded_until_ns > now_ns)
         fill_rejection(engine, entry, mirror, out);
     else if (mirror && entry->workload->unstarted &&

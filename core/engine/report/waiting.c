@@ -2,6 +2,7 @@
 // Rule 8. Reports a wait of more than a minute: an Event on the workload, once per reason, and a metric.
 #include "core/base/memory.h"
 #include "core/engine/clusters/cluster_state.h"
+#include "core/engine/dependencies/dependencies.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/mirror/mirror_parts.h"
 #include "core/engine/placement/placing.h"
@@ -78,6 +79,8 @@ static const struct {
                                        "final status at once"},
     [WAITING_ADAPTER] = {"adapter", "the adapter has failed for the workload, is paused or is busy; wharf explain has "
                                     "the reason"},
+    [WAITING_DEPENDENCY] = {"dependency", "objects that the workload refers to are missing, or on their way to the "
+                                          "worker; wharf explain names them"},
     [WAITING_GONE] = {"deletion", "the mirror has a deletionTimestamp but still exists; check the finalizers"},
 };
 
@@ -124,7 +127,8 @@ static void report_unschedulable(struct engine *engine, struct entry *entry) {
 
 // Whether another Event has reported the cause of the wait.
 static bool has_own_event(const struct workload *w) {
-    static const uint64_t failures = BIT(WAITING_BACKOFF) | BIT(WAITING_REPEATED) | BIT(WAITING_ADAPTER);
+    static const uint64_t failures =
+        BIT(WAITING_BACKOFF) | BIT(WAITING_REPEATED) | BIT(WAITING_ADAPTER) | BIT(WAITING_DEPENDENCY);
     static const uint64_t losses = BIT(WAITING_WORKER) | BIT(WAITING_KEPT) | BIT(WAITING_UNGUARDED);
     static const uint64_t others = BIT(WAITING_BYTES) | BIT(WAITING_QUEUED) | BIT(WAITING_KUEUE) |
                                    BIT(WAITING_CHECK_REJECTED) | BIT(WAITING_START) | BIT(WAITING_GAVE_UP);
@@ -150,6 +154,8 @@ static void report_waiting(struct engine *engine, struct entry *entry, const str
         unresumed_put(engine, entry, &text);
     else if (w->waiting == WAITING_ADAPTER)
         aside_put(engine, entry, &text);
+    else if (w->waiting == WAITING_DEPENDENCY)
+        dependencies_put(engine, entry, &text);
     if (text.len == 0)
         buffer_text(&text, waiting_text(action->waiting));
     if (action->cluster != 0 && action->cluster < engine->n_clusters) {

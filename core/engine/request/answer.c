@@ -200,7 +200,7 @@ static void on_answer(struct engine *engine, struct engine_event *event) {
     struct engine_requests *table = &engine->request;
     uint64_t id = event->answer.command, place = id & UINT32_MAX;
     struct response *response = event->answer.response;
-    if (place == 0 || place > table->n_requests)
+    if (place == 0 || place > table->n_requests || id & REQUEST_BESIDE)
         return;
     struct request_in_flight *slot = &table->requests[place - 1], request = *slot;
     if (!slot->entry || slot->generation != (uint32_t)(id >> 32))
@@ -209,7 +209,6 @@ static void on_answer(struct engine *engine, struct engine_event *event) {
     slot->record = NULL;
     slot->next_free = table->free_request;
     table->free_request = (uint32_t)place;
-    table->in_flight--;
     struct entry *entry = request.entry;
     bool reads = request.verb == VERB_GET || request.verb == VERB_RAW_GET;
     pacing_answered(engine, request.cluster, reads ? WINDOW_READ : WINDOW_WRITE, response,

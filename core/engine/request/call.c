@@ -40,6 +40,10 @@ struct mirror_context call_begin_for_mirror(struct engine *engine, struct entry 
                                             wharf_mirror_state state, struct adapter_call *call) {
     call_begin(engine, entry, state, call);
     const struct workload_facts *w = &entry->workload->facts;
+    size_t cluster = mirror ? mirror->facts.cluster : worker_of(entry);
+    char space[254], there[NAMESPACE_SIZE];
+    entry_namespace(entry, space);
+    (void)cluster_namespace(engine, cluster, space, there);
     return (struct mirror_context){.kind = engine->kinds[entry->kind],
                                    .origin = engine->origin,
                                    .call = call,
@@ -52,7 +56,8 @@ struct mirror_context call_begin_for_mirror(struct engine *engine, struct entry 
                                    .unfinished = !w->finished || w->foreign_end,
                                    .finalizer = engine->settings.mirror_finalizer,
                                    .seals = engine->seals,
-                                   .cluster = engine->clusters[mirror ? mirror->facts.cluster : worker_of(entry)].name};
+                                   .cluster = engine->clusters[cluster].name,
+                                   .renamed = strcmp(there, space) != 0};
 }
 
 bool call_succeeded(struct engine *engine, struct entry *entry, wharf_result result, struct adapter_call *call,

@@ -26,7 +26,8 @@ static struct request_in_flight *take_slot(struct engine_requests *table, uint64
     uint32_t place = table->free_request;
     struct request_in_flight *slot = &table->requests[place - 1];
     table->free_request = slot->next_free;
-    *id = ((uint64_t)++slot->generation << 32) | place;
+    slot->generation = (slot->generation + 1) & INT32_MAX; // below REQUEST_BESIDE
+    *id = ((uint64_t)slot->generation << 32) | place;
     return slot;
 }
 
@@ -95,7 +96,6 @@ bool command_send(struct engine *engine, struct entry *entry, const struct reque
     if (slot->is_budgeted)
         status_budget_sent(engine, entry);
     update->n_commands++;
-    engine->request.in_flight++;
     pacing_sent(engine, request->cluster);
     engine->stats.clusters[request->cluster].sent[command->request.verb]++;
     return true;

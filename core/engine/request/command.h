@@ -56,6 +56,9 @@ struct request_in_flight {
     struct entry *entry;   // NULL: the slot is free
 };
 
+// A bit of the ids of requests that belong to no entry: their part has a table of its own.
+#define REQUEST_BESIDE (UINT64_C(1) << 63)
+
 // False: not sent, for lack of memory, of the shard's lease or of the API version.
 bool command_send(struct engine *engine, struct entry *entry, const struct request_in_flight *request);
 // Sends a request about the mirror, for the present attempt, or with `mirror` NULL about the workload. Rule 5: the
@@ -186,6 +189,9 @@ void pacing_answered(struct engine *engine, size_t cluster, enum window_verb ver
 bool pacing_has_spare(struct engine *engine, size_t cluster);
 // Whether a request of the present entry goes out: at once, or since the entry has its turn.
 bool pacing_is_open(struct engine *engine, size_t cluster);
+// For requests that belong to no entry, with `in_flight` of them to the cluster: whether one more may go out. They get
+// half of the window.
+bool pacing_has_place(struct engine *engine, size_t cluster, size_t in_flight);
 // Whether requests to a cluster go out at once, after a pause with few requests in flight: for work that comes last.
 bool pacing_is_calm(struct engine *engine, size_t cluster);
 // The number of objects that wait for any window.

@@ -61,6 +61,15 @@ bool pacing_has_spare(struct engine *engine, size_t cluster) {
     return pace_of(engine, cluster)->queue.count == 0 && has_room(engine, cluster);
 }
 
+bool pacing_has_place(struct engine *engine, size_t cluster, size_t in_flight) {
+    struct pace *pace = pace_of(engine, cluster);
+    if (!pace || (in_flight > 0 && in_flight >= (size_t)pace->window.limit / 2))
+        return false;
+    bool room = has_room(engine, cluster);
+    pace->window.full |= !room;
+    return room;
+}
+
 bool pacing_is_calm(struct engine *engine, size_t cluster) {
     int64_t pressed_ns = pace_of(engine, cluster)->pressed_ns;
     return pacing_has_spare(engine, cluster) && (pressed_ns == 0 || engine->now.mono_ns - pressed_ns >= CALM_NS);
@@ -110,6 +119,7 @@ struct entry *pacing_next(struct engine *engine) {
 void pacing_sent(struct engine *engine, size_t cluster) {
     struct pace *pace = pace_of(engine, cluster);
     window_sent(&pace->window);
+    engine->request.in_flight++;
     if (pace->window.in_flight >= MANY)
         pace->pressed_ns = engine->now.mono_ns;
 }
@@ -125,7 +135,10 @@ static enum window_outcome outcome_of(const struct response *response) {
 
 void pacing_answered(struct engine *engine, size_t cluster, enum window_verb verb, const struct response *response,
                      int64_t round_trip_ns) {
-    window_answered(&pace_of(engine, cluster)->window, verb, outcome_of(response), round_trip_ns, engine->now.mono_ns);
+    struct pace *pace = pace_of(engine, cluster);
+    engine->request.in_flight--;
+    if (pace) // NULL: the worker has left
+        window_answered(&pace->window, verb, outcome_of(response), round_trip_ns, engine->now.mono_ns);
 }
 
 void pacing_count(struct engine *engine) {

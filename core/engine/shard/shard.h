@@ -20,6 +20,8 @@ struct shard {
 };
 
 uint32_t shard_of(const struct engine *engine, const struct entry *entry);
+// The same for any object; `key`: "namespace/name".
+uint32_t shard_of_key(const struct engine *engine, const char *plural_group, const char *key);
 uint64_t shard_mask(const struct engine *engine); // shards that this host holds; bit 0 without shards
 uint64_t shard_all(const struct engine *engine);  // all shards; bit 0 without shards
 

@@ -6,10 +6,12 @@
 #include "core/engine/fence/fence.h"
 #include "core/engine/status/status.h"
 
+uint32_t shard_of_key(const struct engine *engine, const char *plural_group, const char *key) {
+    return engine->shard.count < 2 ? 0 : shard_hash_at(shard_hash(plural_group, key), engine->shard.count);
+}
+
 uint32_t shard_of(const struct engine *engine, const struct entry *entry) {
-    if (engine->shard.count < 2)
-        return 0;
-    return shard_hash_at(shard_hash(engine->kinds[entry->kind]->plural_group, entry->key), engine->shard.count);
+    return shard_of_key(engine, engine->kinds[entry->kind]->plural_group, entry->key);
 }
 
 uint64_t shard_mask(const struct engine *engine) {

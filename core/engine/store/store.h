@@ -116,8 +116,10 @@ struct mirror {
     bool uncompared : 1;              // the result of an accepted patch is not compared yet (noop_patch_hash)
     bool tried : 1;                   // a dry-run create showed that the worker keeps all fields (mirror_parts.h)
     bool has_run : 1;                 // pods have run since the create or the last suspension
+    bool needs_read : 1;              // the needs of needs_uid are known, see dependencies/
     char uid[STORE_UID_MAX];          // of the object itself
     char workload_uid[STORE_UID_MAX]; // from the mark
+    char needs_uid[STORE_UID_MAX];
 };
 
 // One life of a delegated workload: from the first sight until the workload is gone, no longer delegated, or made
@@ -211,6 +213,7 @@ struct entry {
     struct mirror_facts *mirrors;    // see entry_mirrors
     struct fair_node node;           // for writes to the workload
     struct fair_node placement_turn; // in placement_queue
+    struct needs *needs;             // see dependencies/; NULL: none
     uint64_t deleted_uid;            // hash of the uid of the last workload with an event of the deletion, 0: none
     int64_t read_at_ns;              // earliest read of the workload
     const char *why;                 // of the last decision; static

@@ -10,48 +10,51 @@
 #define KNOWN_MAX 256 // resources that a suggestion is made from
 #define NAMES_MAX 65536
 
-struct check {
+struct dependency_check {
     const struct config *config;
     const struct adapters *adapters;
     struct problems *problems;
 };
 
-static void report(const struct check *check, const char *list, const char *sentence) {
+static void report(const struct dependency_check *check, const char *list, const char *sentence) {
     problems_add(check->problems, "%s:%zu: dependencies.%s: %s", check->config->path, check->config->dependencies_line,
                  list, sentence);
 }
 
-// The one meant by "configmap", "ConfigMap" or "task", or by a name that is nearly right.
-static const char *meant(const struct check *check, const char *resource, struct reference_resource found[KNOWN_MAX],
-                         struct buffer *all) {
-    const char *known[KNOWN_MAX];
-    size_t count = 0;
-    while (count < KNOWN_MAX &&
-           reference_resource_at(check->adapters->kinds, check->adapters->n_kinds, count, &found[count])) {
-        const struct reference_resource *at = &found[count];
-        const char *group = strchr(at->resource, '.');
-        size_t len = group ? (size_t)(group - at->resource) : strlen(at->resource);
-        bool plural = strlen(resource) == len && memcmp(resource, at->resource, len) == 0;
-        if (plural || strcasecmp(resource, at->kind) == 0)
-            return at->resource;
-        buffer_printf(all, "%s%s", count > 0 ? ", " : "", at->resource);
-        known[count++] = at->resource;
+static bool is_meant(const char *found, const struct reference_resource *known) {
+    size_t len = strcspn(known->resource, ".");
+    return (strlen(found) == len && memcmp(found, known->resource, len) == 0) || strcasecmp(found, known->kind) == 0;
+}
+
+// The resource meant by "tasks", "Task" or "configmap"; NULL: unknown.
+static const char *meant(const struct reference_resource *known, size_t count, const char *found) {
+    const char *names[KNOWN_MAX];
+    for (size_t i = 0; i < count; i++) {
+        if (is_meant(found, &known[i]))
+            return known[i].resource;
+        names[i] = known[i].resource;
     }
-    return suggest(resource, known, count);
+    return suggest(found, names, count);
 }
 
-static void report_unknown(const struct check *check, const char *list, const char *resource) {
-    AUTO_BUFFER(all, NAMES_MAX);
-    struct reference_resource found[KNOWN_MAX];
-    const char *suggested = meant(check, resource, found, &all);
-    AUTO_TEXT sentence = suggested ? text_format("found \"%s\", to which no enabled kind refers, did you mean \"%s\"?",
-                                                 resource, suggested)
-                                   : text_format("found \"%s\", to which no enabled kind refers, expected one of %s",
-                                                 resource, all.data ? all.data : "those of pods");
-    report(check, list, sentence ? sentence : "out of memory");
+static void report_unknown(const struct dependency_check *check, const char *list, const char *found) {
+    AUTO_BUFFER(text, NAMES_MAX);
+    struct reference_resource *known = calloc(KNOWN_MAX, sizeof *known);
+    size_t count = 0;
+    while (known && count < KNOWN_MAX &&
+           reference_resource_at(check->adapters->kinds, check->adapters->n_kinds, count, &known[count]))
+        count++;
+    buffer_printf(&text, "found \"%s\", to which no enabled kind refers, ", found);
+    const char *suggested = meant(known, count, found);
+    if (suggested)
+        buffer_printf(&text, "did you mean \"%s\"?", suggested);
+    for (size_t i = 0; i < count && !suggested; i++)
+        buffer_printf(&text, "%s%s", i > 0 ? ", " : "expected one of ", known[i].resource);
+    free(known);
+    report(check, list, text.failed ? "out of memory" : text.data);
 }
 
-static void check_resource(const struct check *check, const char *list, const char *resource, bool copied) {
+static void check_resource(const struct dependency_check *check, const char *list, const char *resource, bool copied) {
     struct reference_resource found;
     if (!reference_resource_find(check->adapters->kinds, check->adapters->n_kinds, resource, &found)) {
         report_unknown(check, list, resource);
@@ -65,7 +68,7 @@ static void check_resource(const struct check *check, const char *list, const ch
     report(check, list, sentence ? sentence : "out of memory");
 }
 
-static void check_list(const struct check *check, const char *list, const char *resources) {
+static void check_list(const struct dependency_check *check, const char *list, const char *resources) {
     const char *at;
     size_t len = 0;
     while (dependency_next(&resources, &at, &len)) {
@@ -78,7 +81,7 @@ static void check_list(const struct check *check, const char *list, const char *
 }
 
 void dependencies_check(const struct config *config, const struct adapters *adapters, struct problems *problems) {
-    const struct check check = {config, adapters, problems};
+    const struct dependency_check check = {config, adapters, problems};
     check_list(&check, "copy", config->engine.dependencies.copy);
     check_list(&check, "check", config->engine.dependencies.check);
 }

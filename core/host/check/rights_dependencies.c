@@ -81,8 +81,7 @@ static bool is_alone(const struct referred *resource) {
 }
 
 static bool go_together(const struct referred *a, const struct referred *b) {
-    return a == b ||
-           (!is_alone(a) && !is_alone(b) && strcmp(a->group, b->group) == 0 && a->cluster_scoped == b->cluster_scoped);
+    return !is_alone(a) && !is_alone(b) && strcmp(a->group, b->group) == 0 && a->cluster_scoped == b->cluster_scoped;
 }
 
 // The first resource, and those that go together with it. False: out of memory.
@@ -91,7 +90,7 @@ static bool add_right(struct rights_table *table, struct right right, const stru
     AUTO_BUFFER(names, TEXT_MAX);
     for (size_t i = 0; i < resources->count; i++) {
         struct referred *other = &resources->list[i];
-        if (!go_together(first, other))
+        if (other != first && (other->is_done || !go_together(first, other)))
             continue;
         buffer_printf(&names, "%s%s", names.len > 0 ? ", " : "", other->name);
         other->is_done = true;
@@ -123,21 +122,32 @@ static bool add_rights(struct rights_table *table, struct right right, const str
     return first->objects && add_right(table, right, &(struct referred_list){first, 1}, first);
 }
 
+static const char *comment_on(const struct referred *resource, bool copies) {
+    if (copies)
+        return "Copies of Secrets.";
+    return *resource->objects ? "Secrets that workloads refer to (dependencies)."
+                              : "Secrets that workloads refer to (dependencies). RBAC cannot limit this to a label.";
+}
+
 void rights_add_dependencies(struct rights_table *table, const struct right *right, bool copies) {
     const struct dependency_options *options = &table->wanted->features.dependencies;
     __attribute__((cleanup(clear))) struct referred_list resources = {.list = NULL};
     bool good = add_list(&resources, table->wanted, options->copy) &&
-                (copies || add_list(&resources, table->wanted, options->check));
-    struct right next = *right, of_secrets = *right;
-    of_secrets.comment = copies ? "Copies of Secrets."
-                                : "Secrets that workloads refer to (dependencies). RBAC cannot limit this to a label.";
+                (copies || add_list(&resources, table->wanted, options->check)),
+         told = false;
     for (size_t i = 0; i < resources.count && good; i++) {
         struct referred *resource = &resources.list[i];
+        struct right next = *right;
         if (resource->is_done)
             continue;
-        good = add_rights(table, is_secrets(resource) ? of_secrets : next, &resources, resource);
-        if (!is_secrets(resource))
+        if (options->by_name) // in some namespaces, if the host may write only there
+            next.scope = RIGHT_WORK;
+        if (is_secrets(resource))
+            next.comment = comment_on(resource, copies);
+        else if (told)
             next.comment = NULL;
+        told |= !is_secrets(resource);
+        good = add_rights(table, next, &resources, resource);
     }
     table->no_memory |= !good;
 }

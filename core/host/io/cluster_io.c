@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/engine/mirror/mirror.h"
+#include "core/host/watchers/boundary.h"
 #include "core/kube/api/events.h"
 
 #define ANSWERED 64                 // versions remembered
@@ -105,6 +106,8 @@ static void handle_rewind(const struct kind_watch *w, const char *problem, bool 
     io->n_answered = 0; // versions may come again, of other contents
     probe_disconnected(io->scope.probe);
     post(io, &(struct engine_event){.type = EVENT_RESTORED, .kind = w->watch.kind, .problem = problem});
+    if (!again)
+        watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_REWOUND, .problem = problem});
     for (size_t k = 0; k < io->n_kinds && !again; k++) {
         struct object_watch *other = &io->kinds[k]->watch;
         if (other->restored)
@@ -153,6 +156,8 @@ static void on_identity(void *ctx, const char *uid, const char *version, const c
     }
     for (size_t k = 0; rewound && k < io->n_kinds; k++)
         object_watch_rewind(&io->kinds[k]->watch, rewound);
+    if (rewound)
+        watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_REWOUND, .problem = rewound});
 }
 
 static void on_contact(void *ctx, enum contact contact, bool repeated, int64_t heard_ns, const char *problem) {
@@ -219,7 +224,7 @@ static struct error *watch_kind(struct cluster_io *io) {
     options.probe = scope->probe;
     object_watch_init(&w->watch, &options, scope->transport, on_notice, w);
     w->watch.kind = kind;
-    w->watch.persistent = w->watch.of_kind = true;
+    w->watch.persistent = w->watch.gives = true;
     *place = w;
     io->n_kinds++;
     return NULL;
@@ -293,7 +298,7 @@ void cluster_io_close(struct cluster_io *io, const char *message) {
         complete_locally(io->in_flight, io->in_flight->done ? REASON_NOT_SENT : REASON_UNKNOWN_OUTCOME, message);
         free_in_flight(io->in_flight);
     }
-    watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_CLOSING});
+    watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_CLOSING, .problem = message});
     for (size_t k = 0; k < io->n_kinds; k++)
         post(io, &(struct engine_event){.type = EVENT_STATE, .kind = k, .watch = {REFLECTOR_LOST, message}});
     cluster_io_free(io);
@@ -318,6 +323,7 @@ static void note_write(struct in_flight *sent, const struct request *request) {
     sent->written.kind = kind_of(sent->io, &request->resource);
     sent->written.verb = request->verb;
     text_copy(sent->written.namespace_, sizeof sent->written.namespace_, request->namespace_);
+    text_copy(sent->written.tenant, sizeof sent->written.tenant, request->tenant ? request->tenant : "");
 }
 
 // Sends the request, with a copy of `wanted`.
@@ -340,13 +346,27 @@ static void send_request(struct cluster_io *io, const struct request *request, c
         free_in_flight(sent);
 }
 
+// A namespace without a name in the worker counts as rejected by the worker. Takes the error.
+static void refuse_request(struct in_flight *wanted, struct error *error) {
+    bool no_memory = error->code == ERROR_NO_MEMORY;
+    wanted->sent_ns = 0;
+    complete_locally(wanted, no_memory ? REASON_NOT_SENT : REASON_INVALID, error_text(error));
+    error_free(error);
+}
+
 void cluster_io_command(struct cluster_io *io, struct moment now, struct command *command) {
-    struct request *request = &command->request;
+    struct boundary_request there;
     struct in_flight wanted = {.io = io, .command = command->id, .written.kind = SIZE_MAX, .sent_ns = now.mono_ns};
+    struct error *error = boundary_request(&io->scope, &command->request, &there);
+    struct request *request = &there.request;
     note_write(&wanted, request);
     if (request->verb != VERB_GET && request->verb != VERB_RAW_GET)
         request->gate = gates_at(io->scope.gates, command->shard);
-    send_request(io, request, &wanted);
+    if (error)
+        refuse_request(&wanted, error);
+    else
+        send_request(io, request, &wanted);
+    boundary_request_clear(&there);
     command_free(command);
 }
 
@@ -360,6 +380,10 @@ void cluster_io_relist(struct cluster_io *io, size_t kind) {
         watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_WANT_NAMESPACES});
     if (kind < io->n_kinds)
         object_watch_relist(&io->kinds[kind]->watch);
+}
+
+void cluster_io_wish(struct cluster_io *io, const struct dependency_wish *wish) {
+    watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_WISH, .wish = wish});
 }
 
 void cluster_io_event(struct cluster_io *io, struct moment now, struct workload_event *event) {

@@ -38,6 +38,9 @@ void cluster_io_ask(struct cluster_io *io, const struct request *request,
 // Lists the objects of a kind again; or RELIST_NAMESPACES.
 void cluster_io_relist(struct cluster_io *io, size_t kind);
 
+// Watches an object that workloads refer to, or no longer (dependencies.c). Not from a handler.
+void cluster_io_wish(struct cluster_io *io, const struct dependency_wish *wish);
+
 // Does the due work; returns the monotonic time of the next call needed.
 int64_t cluster_io_tick(struct cluster_io *io, struct moment now);
 

@@ -46,6 +46,10 @@ static int64_t tick(void *ctx, struct moment now) {
     int64_t next_ns = CLOCK_NEVER;
     if (thread->cluster == ENGINE_MANAGEMENT && !thread->io)
         next_ns = startup_tick(thread->host->startup, &thread->connection, now);
+    if (thread->io && atomic_exchange(&thread->forgets, false))
+        post_event(thread, &(struct engine_event){.type = EVENT_DEPENDENCY,
+                                                  .cluster = thread->cluster,
+                                                  .dependency = {.news = DEPENDENCIES_FORGOTTEN}});
     if (thread->io) {
         next_ns = cluster_io_tick(thread->io, now);
         thread->settled = thread->settled || cluster_io_is_settled(thread->io);
@@ -165,6 +169,7 @@ static void open_io(void *arg) {
     struct host *host = thread->host;
     thread->scope.settings = thread->settings.io;
     thread->scope.origin = startup_origin(host->startup);
+    thread->scope.namespace_map = thread->spec.settings.namespace_map;
     thread->scope.seed = random_system();
     if (thread->cluster == ENGINE_MANAGEMENT)
         startup_stop(host->startup);
@@ -281,7 +286,10 @@ static void run_batch(struct cluster_thread *thread, const struct errand *errand
 }
 
 bool cluster_thread_deliver(struct cluster_thread *thread, struct command_batch *batch) {
-    return post_errand(&(struct errand){.thread = thread, .run = run_batch, .batch = batch});
+    bool posted = post_errand(&(struct errand){.thread = thread, .run = run_batch, .batch = batch});
+    if (!posted && batch->n_wishes > 0)
+        atomic_store(&thread->forgets, true);
+    return posted;
 }
 
 // The loop runs the delivered tasks before its end; then this thread owns the connection. Closing may wait for a DNS

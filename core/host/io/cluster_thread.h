@@ -37,6 +37,7 @@ struct cluster_thread {
     uint64_t credentials; // generation of the `published` credentials
     bool published;
     bool background, settled;        // of that thread: see thread.h; all watches have begun
+    atomic_bool forgets;             // wishes were lost for lack of memory
     atomic_size_t pending;           // unanswered commands and Events, as last published by that thread
     atomic_bool stop;                // does no more work
     atomic_bool quiet;               // posts no more events

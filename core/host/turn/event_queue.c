@@ -33,6 +33,8 @@ static size_t cost_of(const struct event_item *item) {
     size_t bytes = sizeof *item + engine_event_texts(event);
     if ((event->type == EVENT_SEEN || event->type == EVENT_GONE) && event->object)
         return bytes + object_cost(event->object);
+    if (event->type == EVENT_DEPENDENCY && event->dependency.metadata)
+        return bytes + object_cost(event->dependency.metadata);
     if (event->type == EVENT_CAPACITY)
         return bytes + nodes_bytes(event->capacity.nodes);
     return bytes + (event->type == EVENT_ANSWER ? event->answer.response->cost : 0);

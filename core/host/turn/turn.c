@@ -51,8 +51,11 @@ void command_batch_free(struct command_batch *batch) {
         command_free(&batch->commands[i]);
     for (size_t i = 0; i < batch->n_events; i++)
         workload_event_free(&batch->events[i]);
+    for (size_t i = 0; i < batch->n_wishes; i++)
+        free(batch->wishes[i]);
     free(batch->commands);
     free(batch->events);
+    free(batch->wishes);
     free(batch->relists);
     free(batch);
 }
@@ -60,6 +63,8 @@ void command_batch_free(struct command_batch *batch) {
 void command_batch_run(struct command_batch *batch, struct cluster_io *io, struct moment now) {
     for (size_t i = 0; io && i < batch->n_relists; i++)
         cluster_io_relist(io, batch->relists[i]);
+    for (size_t i = 0; io && i < batch->n_wishes; i++)
+        cluster_io_wish(io, batch->wishes[i]);
     for (size_t i = 0; io && i < batch->n_commands; i++)
         cluster_io_command(io, now, &batch->commands[i]); // takes the command
     for (size_t i = 0; io && i < batch->n_events; i++)
@@ -124,6 +129,20 @@ static void add_relist(struct dispatch *dispatch, const struct relist *relist) {
         batch->relists[batch->n_relists++] = relist->kind;
 }
 
+// Wishes that memory does not suffice for stay in the update, in order, for the next dispatch.
+static void add_wishes(struct dispatch *dispatch, struct update *update) {
+    size_t added = 0;
+    for (; added < update->n_wishes; added++) {
+        struct command_batch *batch = batch_of(dispatch, update->wishes[added]->cluster);
+        if (!batch || !array_next(&batch->wishes, batch->n_wishes, sizeof *batch->wishes))
+            break;
+        batch->wishes[batch->n_wishes++] = update->wishes[added];
+    }
+    update->n_wishes -= added;
+    if (update->n_wishes > 0)
+        memmove(update->wishes, update->wishes + added, update->n_wishes * sizeof *update->wishes);
+}
+
 static void write_log(const struct dispatch *dispatch, struct log_message *message) {
     bool of_kind = message->kind != LOG_NO_KIND;
     log_fields(message->level, message->text, {"cluster", dispatch->names[message->cluster]},
@@ -141,6 +160,7 @@ void dispatch_run(struct dispatch *dispatch, struct update *update) {
         write_log(dispatch, &update->log[i]);
     for (size_t i = 0; i < update->n_relists; i++)
         add_relist(dispatch, &update->relists[i]);
+    add_wishes(dispatch, update);
     update->n_commands = update->n_events = update->n_log = update->n_relists = 0;
     for (struct command_batch *batch; (batch = dispatch->first);) {
         dispatch->first = batch->next;

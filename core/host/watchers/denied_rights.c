@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rights that a worker denies although a kind needs them. A 403 for a write comes from an admission policy or from the
 // worker's authorizer: a SelfSubjectAccessReview decides, repeated every few seconds while the right is denied, to
-// notice a grant. Without a 403 for a write, the watcher sends nothing.
+// notice a grant. Without a 403 for a write, the watcher sends nothing. Of a tenant's rights only a grant is posted:
+// the Events of the workloads tell what a tenant lacks, and the worker does not reject the host.
 #include "core/host/watchers/watcher.h"
 #include "core/json/json.h"
 #include "core/kube/api/requests.h"
@@ -37,7 +38,7 @@ static void add_right(struct denied_rights *denied, const struct written_object 
         if (!right->kind)
             place = right;
         else if (right->of.kind == object->kind && right->verb == verb &&
-                 strcmp(right->of.namespace_, object->namespace_) == 0)
+                 strcmp(right->of.namespace_, object->namespace_) == 0 && strcmp(right->of.tenant, object->tenant) == 0)
             return;
     }
     if (place)
@@ -51,7 +52,7 @@ static void post_denied(struct denied_rights *denied, size_t kind) {
     size_t more = 0;
     for (size_t i = 0; i < RIGHTS; i++) {
         const struct right_state *right = &denied->rights[i];
-        if (!right->denied || right->of.kind != kind)
+        if (!right->denied || right->of.kind != kind || *right->of.tenant)
             continue;
         if (text.len == 0)
             buffer_printf(&text, "the host may not %s %s%s%s in namespace %s", right->verb, right->kind->plural,
@@ -71,7 +72,7 @@ static void post_none_denied(struct denied_rights *denied) {
     for (size_t i = 0; i < RIGHTS; i++) {
         struct right_state right = denied->rights[i];
         denied->rights[i] = (struct right_state){.kind = NULL};
-        if (right.denied)
+        if (right.denied && !*right.of.tenant)
             post_denied(denied, right.of.kind);
     }
 }
@@ -99,7 +100,8 @@ static bool begin_review(struct denied_rights *denied, struct right_state *right
                                          .namespace_ = right->of.namespace_};
     if (!access_review_write(&review, &body))
         return false;
-    const struct request request = access_review_request(&body);
+    struct request request = access_review_request(&body);
+    request.tenant = *right->of.tenant ? right->of.tenant : NULL;
     struct error *error = client_submit(denied->base.scope->client, &request, on_answer, denied, NULL);
     bool sent = !error;
     error_free(error);
@@ -115,7 +117,7 @@ static void end_review(struct denied_rights *denied, struct moment now) {
     right->at_ns = now.mono_ns + (right->denied ? DENIED_NS : ALLOWED_NS);
     denied->reviewed = NULL;
     denied->answered = false;
-    if (!changed)
+    if (!changed || (right->denied && *right->of.tenant))
         return;
     post_denied(denied, right->of.kind);
     if (right->denied)

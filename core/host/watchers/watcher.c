@@ -4,6 +4,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/host/watchers/boundary.h"
 
 #define REFUSED_NS (10 * CLOCK_MINUTE) // delay after a refusal
 // The first delay for a kind that is not served yet, doubled each time.
@@ -13,12 +14,16 @@
 
 // In calling order. Capacity comes first: the engine needs to know about capacity before any watch is connected.
 static const struct watcher *const rows[WATCHERS] = {
-    &capacity_watcher,          &pod_events_watcher, &field_check_watcher, &kueue_watcher,
-    &worker_namespaces_watcher, &namespaces_watcher, &guard_lease_watcher, &denied_rights_watcher, &tenants_watcher};
+    &capacity_watcher,   &pod_events_watcher,  &field_check_watcher,   &kueue_watcher,   &worker_namespaces_watcher,
+    &namespaces_watcher, &guard_lease_watcher, &denied_rights_watcher, &tenants_watcher, &dependencies_watcher};
 
 void cluster_post(const struct cluster_scope *scope, struct engine_event *event) {
+    char name[NAMESPACE_SIZE];
     event->cluster = scope->cluster;
-    scope->post(scope->ctx, event);
+    if (boundary_event(scope, event, name))
+        scope->post(scope->ctx, event);
+    else
+        engine_event_drop(event);
 }
 
 static void fill_options(struct reflector_options *options, const struct cluster_scope *scope) {
@@ -116,9 +121,9 @@ void watcher_set_stop(struct watcher_set *watchers) {
 
 static void notify(const struct object_watch *watch, struct cluster_notice *notice) {
     notice->kind = watch->kind;
-    notice->own = !watch->of_kind;
+    notice->own = !watch->gives;
     watch->handle(watch->ctx, notice);
-    if (!watch->of_kind)
+    if (!watch->gives)
         object_free(notice->object);
 }
 
@@ -195,24 +200,28 @@ static void open_reflector(struct object_watch *watch, struct moment now) {
     error_free(error);
 }
 
+// With a jitter of a quarter, so that a kind that comes to several clusters is not looked for in all at once.
+static void close_for_now(struct object_watch *watch, struct moment now) {
+    uint64_t jitter = random_below(&watch->random, (uint64_t)watch->absent_ns / 4);
+    object_watch_close(watch, now.mono_ns + watch->absent_ns + (int64_t)jitter);
+    watch->absent_ns = clock_earlier(2 * watch->absent_ns, ABSENT_LAST_NS);
+}
+
 static void handle_refusal(struct object_watch *watch, struct moment now) {
     bool first = !watch->reported;
     if (!first && watch->persistent)
         return;
     const char *text = reflector_problem(watch->reflector);
     AUTO_TEXT problem = text ? strdup(text) : NULL;
+    bool denied = reflector_ending(watch->reflector) == REASON_FORBIDDEN;
     watch->reported = true;
-    if (!watch->persistent)
+    if (watch->eager)
+        close_for_now(watch, now);
+    else if (!watch->persistent)
         object_watch_close(watch, now.mono_ns + REFUSED_NS);
-    if (first)
-        notify(watch, &(struct cluster_notice){.type = NOTICE_REFUSED, .problem = problem ? problem : "refused"});
-}
-
-// With a jitter of a quarter, so that a kind that comes to several clusters is not looked for in all at once.
-static void close_absent(struct object_watch *watch, struct moment now) {
-    uint64_t jitter = random_below(&watch->random, (uint64_t)watch->absent_ns / 4);
-    object_watch_close(watch, now.mono_ns + watch->absent_ns + (int64_t)jitter);
-    watch->absent_ns = clock_earlier(2 * watch->absent_ns, ABSENT_LAST_NS);
+    if (first || watch->eager)
+        notify(watch, &(struct cluster_notice){
+                          .type = NOTICE_REFUSED, .problem = problem ? problem : "refused", .denied = denied});
 }
 
 int64_t object_watch_tick(struct object_watch *watch, bool wanted, struct moment now) {
@@ -226,7 +235,7 @@ int64_t object_watch_tick(struct object_watch *watch, bool wanted, struct moment
     if (watch->state == REFLECTOR_LOST && reason_is_refusal(reflector_ending(watch->reflector)))
         handle_refusal(watch, now);
     else if (watch->state == REFLECTOR_ABSENT && !watch->persistent)
-        close_absent(watch, now);
+        close_for_now(watch, now);
     return watch->reflector ? next_ns : watch->open_ns;
 }
 

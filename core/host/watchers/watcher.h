@@ -24,6 +24,7 @@ struct cluster_io_settings {
     enum pod_events_level pod_events; // of a worker
     bool capacity;                    // of a worker: track free capacity
     bool namespaces;                  // of the management cluster: watch the namespaces' labels
+    bool dependencies;                // watch the objects that the engine wishes
     bool tenants;                     // watch namespaces for their uids, and in workers for their consent
     struct fencing_settings fencing;
 };
@@ -42,6 +43,7 @@ struct cluster_scope {
     bool has_objects;            // an object of some kind was seen
     uint64_t guard_shards;       // shards whose Leases for the worker's guard the host renews, see engine_renews
     const char *origin;          // lists and watches of workers select this label value
+    const char *namespace_map;   // of a worker, see boundary.h; NULL: namespaces have the same names there
     const char *controller_name; // reportingController of Events
     const char *instance;        // reportingInstance of Events
     struct gates *gates;         // of writes; NULL: always open
@@ -53,7 +55,7 @@ struct cluster_scope {
     void *ctx;
 };
 
-// Posts an event of this cluster.
+// Posts an event of this cluster, in the names of a worker's namespaces; the engine gets the workloads' (boundary.h).
 void cluster_post(const struct cluster_scope *scope, struct engine_event *event);
 // Options of a watch in all namespaces, of a kind in the core group, version v1.
 struct reflector_options cluster_watch_options(const struct cluster_scope *scope, const char *plural);
@@ -62,6 +64,7 @@ struct written_object { // of a write that was sent
     size_t kind;
     enum verb verb;
     char namespace_[64];
+    char tenant[64]; // of the request; "": none
 };
 
 // News of a watch, or of the cluster.
@@ -78,18 +81,22 @@ struct cluster_notice {
         NOTICE_REACHED,         // the server answers again
         NOTICE_CONFIGURED,      // the settings in the scope have changed
         NOTICE_WANT_NAMESPACES, // the engine waits for a change of some namespace
+        NOTICE_WISH,            // of the engine: `wish`
+        NOTICE_REWOUND,         // resourceVersions went back, as another watch shows: `problem`
         NOTICE_FORBIDDEN,       // a write, `written`, got a 403
         NOTICE_UNWANTED,        // the watcher is about to stop,
-        NOTICE_CLOSING          // or the connection to close
+        NOTICE_CLOSING          // or the connection to close: `problem`
     } type;
     bool own;    // of a watch of the watcher
     size_t kind; // of a watch: the kind, or the number of the watcher's own watch
     const char *version;
-    struct object *object; // freed after the call, unless the watch is of a kind of workloads
+    struct object *object; // freed after the call, unless the watch gives its objects
     bool restored;         // LISTED: an object that is missing was perhaps not deleted; RESTORED: for the second time
     enum reflector_state state;
     const char *problem;
     const struct written_object *written;
+    const struct dependency_wish *wish;
+    bool denied; // REFUSED: a 403, of rights; false: of credentials
 };
 
 typedef void (*notice_handler)(void *ctx, const struct cluster_notice *notice);
@@ -104,7 +111,8 @@ struct object_watch { // zero-initialised: never opens
     void *ctx;
     size_t kind;                 // of the notices
     bool persistent;             // stays open when refused or absent, to notice a grant soon
-    bool of_kind;                // of workloads: the handler owns the objects
+    bool eager;                  // refused: the delays are those of an absent kind, and each refusal is a notice
+    bool gives;                  // the handler owns the objects: of workloads, and of objects that they refer to
     struct reflector *reflector; // NULL: closed
     struct random random;
     int64_t open_ns;   // not before
@@ -158,8 +166,9 @@ struct watcher {
 };
 
 extern const struct watcher capacity_watcher, pod_events_watcher, field_check_watcher, kueue_watcher,
-    worker_namespaces_watcher, namespaces_watcher, guard_lease_watcher, denied_rights_watcher, tenants_watcher;
-#define WATCHERS 9
+    worker_namespaces_watcher, namespaces_watcher, guard_lease_watcher, denied_rights_watcher, tenants_watcher,
+    dependencies_watcher;
+#define WATCHERS 10
 
 // The watchers that run, in the order of the table.
 struct watcher_set {        // zero-initialised

@@ -73,7 +73,8 @@ static struct error *make(struct json *value, char *text, size_t len, const stru
         free(object);
         return error_no_memory();
     }
-    *object = (struct object){.value = TAKE(taken), .text = TAKE(own), .len = len, .size = len};
+    *object = (struct object){
+        .value = TAKE(taken), .text = TAKE(own), .len = len, .size = len, .sensitive = sensitive_section};
     *out = object;
     return NULL;
 }
@@ -199,7 +200,7 @@ void object_free(struct object *object) {
     if (!object)
         return;
     json_free(object->value);
-    free(object->text);
+    (object->sensitive ? sensitive_free : free)(object->text);
     free(object->too_large);
     free(object->reduced);
     free(object);
@@ -242,8 +243,9 @@ bool object_kind_is_list(const char *kind, size_t *item_kind_len) {
 
 bool object_is_list(const struct json *value) {
     size_t len;
+    const struct json *items = json_get(value, "items");
     return object_kind_is_list(json_string_or(json_get(value, "kind"), ""), &len) &&
-           json_is(json_get(value, "items"), JSON_ARRAY);
+           (json_is(items, JSON_ARRAY) || json_is(items, JSON_NULL));
 }
 
 // Only presence matters: the time may be in the future (metav1.ObjectMeta.deletionTimestamp). Old servers write null if

@@ -59,7 +59,8 @@ struct object {
     // resourceVersion, generation, deletionTimestamp, the first ownerReferences, labels and annotations with the prefix
     // wharf.dev/, and the fields in object_limits.kept.
     char *too_large;
-    char *reduced; // not NULL: the status was reduced (status_limit), and this says why and how
+    bool sensitive; // made in a section of sensitive.h: `text` is overwritten before it is freed, like `value`
+    char *reduced;  // not NULL: the status was reduced (status_limit), and this says why and how
 };
 
 #define OBJECT_OWN_PREFIX "wharf.dev/"
@@ -91,6 +92,12 @@ size_t object_cost(const struct object *object);
 size_t object_text_cost(const char *text, size_t len);
 void object_free(struct object *object);
 
+// A copy of the text of an object, or a patch of one, with another metadata.namespace (an RFC 1123 label) if the text
+// has one. NULL: out of memory; free().
+char *object_text_in(const char *text, size_t len, const char *namespace_, size_t *out_len);
+// The same for an object. False: out of memory; nothing has changed.
+bool object_move(struct object *object, const char *namespace_);
+
 // metadata fields; "" if absent, never NULL.
 const char *object_name(const struct json *value);
 const char *object_namespace(const struct json *value);
@@ -99,7 +106,7 @@ const char *object_version(const struct json *value);                     // res
 int64_t object_generation(const struct json *value);                      // 0 if absent
 const char *object_label(const struct json *value, const char *key);      // NULL if absent
 const char *object_annotation(const struct json *value, const char *key); // NULL if absent
-bool object_is_list(const struct json *value);                            // with items
+bool object_is_list(const struct json *value);                            // with items; null: none
 bool object_is_being_deleted(const struct json *value);                   // has a deletionTimestamp
 
 // True: the kind is a list's ("JobList", "List"); also returns the length of the prefix that is the kind of its items.

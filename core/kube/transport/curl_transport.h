@@ -89,8 +89,7 @@ char *tunnel_header(const struct tunnel_answer *answer, const char *name);
 // poller, and stays open as long as the tunnel. `headers` are the lines of the upgrade, each with its end. Blocks;
 // *stop ends the wait. On success *out is NULL unless the status is 101. `answer` is filled on success.
 struct error *tunnel_open(struct transport *transport, const char *path, const char *tenant, const char *headers,
-                          const atomic_bool *stop,
-                          struct tunnel **out, struct tunnel_answer *answer);
+                          const atomic_bool *stop, struct tunnel **out, struct tunnel_answer *answer);
 void tunnel_close(struct tunnel *tunnel); // NULL is fine
 
 int tunnel_socket(const struct tunnel *tunnel);

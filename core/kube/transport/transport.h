@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/kube/transport/gate.h"
+#include "core/kube/transport/tenant.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,19 +14,16 @@
 enum http_method { HTTP_GET, HTTP_POST, HTTP_PUT, HTTP_PATCH, HTTP_DELETE };
 const char *http_method_name(enum http_method method);
 
-// A request with a tenant impersonates this user and group: the API server authorizes, admits and records the request as
-// one of the tenant. Without a tenant, the request is the host's own.
-#define TENANT_USER_PREFIX "wharf:"
-#define TENANT_GROUP "wharf:tenants"
-
 struct http_request {
     enum http_method method;
     const char *path;         // path and query below the server's URL: "/apis/batch/v1/jobs?watch=true"
     const char *content_type; // of the body; NULL: none
     const char *accept;       // NULL: application/json
-    const char *tenant;       // NULL: none
+    const char *tenant;       // see tenant.h; NULL: none
     const char *body;         // NULL: none
     size_t body_len;
+    bool sensitive;  // the transport keeps no copy of a body that has been sent or passed on; handlers run in a section
+                     // of sensitive.h
     bool stream;     // the body of a 200 is passed to handler->data as it arrives; otherwise it is collected for `done`
     size_t max_body; // a collected body (also an error body of a stream) over this many bytes ends the request
     int64_t timeout_ns;      // hard limit for the whole exchange; 0: none

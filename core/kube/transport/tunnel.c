@@ -131,8 +131,11 @@ static struct error *put_head(const struct curl_transport *transport, const char
                   transport->user_agent);
     if (credentials->authorization)
         buffer_printf(out, "%s\r\n", credentials->authorization);
+    if (tenant && !text_is_dns_label(tenant)) // anything else would change the headers
+        return error_new(ERROR_INVALID, "tenant \"%s\" is not the name of a namespace", tenant);
     if (tenant)
-        buffer_printf(out, "Impersonate-User: " TENANT_USER_PREFIX "%s\r\nImpersonate-Group: " TENANT_GROUP "\r\n", tenant);
+        buffer_printf(out, "Impersonate-User: " TENANT_USER_PREFIX "%s\r\nImpersonate-Group: " TENANT_GROUP "\r\n",
+                      tenant);
     for (char *const *line = credentials->endpoint->impersonation; !tenant && line && *line; line++)
         buffer_printf(out, "%s\r\n", *line);
     buffer_printf(out, "%s%s%s\r\n", transport->header ? transport->header : "", transport->header ? "\r\n" : "",

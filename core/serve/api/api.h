@@ -56,9 +56,11 @@ struct error *api_find_kind(const struct api_source *source, const char *name, c
 struct api_mirror {
     char cluster[64]; // the worker's name
     size_t number;    // and the number
-    char uid[64];     // of the mirror
+    char space[64];   // the namespace of the mirror,
+    char uid[64];     // and the uid
     char version[64]; // the API version of the kind in the worker, "v1"
     uint32_t attempt; // of the mirror
+    bool as_tenant;   // the host acts as the tenant there, see core/engine/tenancy/
     bool finished;    // the workload has
     bool awaited;     // there is none, but there will be: the workload is not finished
 };

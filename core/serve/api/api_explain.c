@@ -16,7 +16,8 @@ struct explain { // of one object
     const struct api_source *source;
     const struct kind *kind;
     char namespace_[254], name[254];
-    bool known; // delegated to this host
+    bool known;                  // delegated to this host
+    const struct engine *engine; // in a query of the engine
     char uid[64];
     char version[64], problem[160]; // of the kind in the management cluster, see inspect.h
     struct writer *out;             // members of the open object
@@ -24,10 +25,15 @@ struct explain { // of one object
 };
 
 // Adds a command to `help`, with the purpose behind a #. In the template: %w the worker; %n, %o, %r and %g the
-// workload's namespace, name, resource and group; %f and %m the field that delegates it, and the host's value; %d a
-// detail. Adds nothing without a word for one of these. Contexts are assumed to have the names of the workers.
+// workload's namespace, name, resource and group; %N the namespace in the worker; %f and %m the field that delegates
+// it, and the host's value; %d a detail. Adds nothing without a word for one of these. Contexts are assumed to have the
+// names of the workers.
 static void add_help(struct explain *explain, const char *template, const char *worker, const char *detail) {
+    char there[NAMESPACE_SIZE];
+    if (explain->engine)
+        inspect_namespace(explain->engine, worker, explain->namespace_, there);
     const char *const words[128] = {['w'] = worker,
+                                    ['N'] = explain->engine ? there : NULL,
                                     ['n'] = explain->namespace_,
                                     ['o'] = explain->name,
                                     ['r'] = explain->kind->plural_group,
@@ -54,11 +60,11 @@ static void add_help(struct explain *explain, const char *template, const char *
 static const struct {
     const char *reason, *template;
 } rejections[] = {
-    {"QuotaExceeded", "kubectl --context %w -n %n describe resourcequota # the quota and its use"},
-    {"NamespaceNotFound", "kubectl --context %w create namespace %n # or createNamespaces: true in the configuration"},
+    {"QuotaExceeded", "kubectl --context %w -n %N describe resourcequota # the quota and its use"},
+    {"NamespaceNotFound", "kubectl --context %w create namespace %N # or createNamespaces: true in the configuration"},
     {"Unauthorized", JOIN},
     {"Forbidden", "wharf rbac --for worker | kubectl --context %w apply -f - # the host's rights there"},
-    {"NameConflict", "kubectl --context %w -n %n get %r %o # an object that is not the host's has the name"},
+    {"NameConflict", "kubectl --context %w -n %N get %r %o # an object that is not the host's has the name"},
     {"KindNotFound", "kubectl --context %w get crd %r # install it there"},
 };
 
@@ -72,7 +78,7 @@ static const char *const obstacles[] = {
 };
 
 #define WORKERS "wharf status workers # the state of each"
-#define IN_THE_WAY "kubectl --context %w -n %n get %r %o -o yaml # the object that is in the way"
+#define IN_THE_WAY "kubectl --context %w -n %N get %r %o -o yaml # the object that is in the way"
 #define RETRY "wharf retry %r/%o -n %n # tries again at once"
 
 static const char *const waitings[WAITINGS] = {
@@ -82,7 +88,7 @@ static const char *const waitings[WAITINGS] = {
     [WAITING_WORKER] = WORKERS,
     [WAITING_UNGUARDED] = WORKERS,
     [WAITING_UNKNOWN_WORKER] = "wharf join --context %w --name %w # its worker is not configured",
-    [WAITING_GONE] = "kubectl --context %w -n %n get %r %o -o jsonpath='{.metadata.finalizers}'",
+    [WAITING_GONE] = "kubectl --context %w -n %N get %r %o -o jsonpath='{.metadata.finalizers}'",
     [WAITING_PROOF] = IN_THE_WAY,
     [WAITING_PREDECESSOR] = IN_THE_WAY,
     [WAITING_EARLIER] = IN_THE_WAY,
@@ -161,12 +167,19 @@ static void put_worker(void *ctx, const char *name, const struct worker_reason *
     help_with_worker(explain, name, reason);
 }
 
+static void put_dependency(void *ctx, const struct dependency_view *view) {
+    api_put_object(ctx, NULL, "resource=%s namespace=%s name=%s where=%s cluster=%s state=%s optional=%d problem=%s",
+                   view->resource, *view->namespace_ ? view->namespace_ : NULL, view->name, view->where, view->cluster,
+                   dependency_state_name(view->state), view->optional, view->problem);
+}
+
 // On the engine's thread.
 static void write_explanation(void *arg, struct engine *engine, struct moment now) {
     struct explain *explain = arg;
     const struct kind *kind = explain->kind;
     struct explain_view view;
     struct writer *out = explain->out;
+    explain->engine = engine;
     explain->known = inspect_explain(engine, now, kind, explain->namespace_, explain->name, &view, put_worker, explain);
     if (!explain->known)
         return;
@@ -176,11 +189,14 @@ static void write_explanation(void *arg, struct engine *engine, struct moment no
     AUTO_TEXT why = text_format("%s is %s, which this host answers to", kind->abi.managed_by, kind->managed_by);
     api_put(out, "ours=%d why=%s managedBy=%s", true, why, kind->managed_by);
     put_attempts(view.attempts, out);
+    writer_array(out, "dependencies");
+    inspect_dependencies(engine, kind, explain->namespace_, explain->name, put_dependency, out);
+    writer_end(out, ']');
     api_put(out, "waitingFor=%s alsoRunHere=%s until=%jd", *view.waiting_text ? view.waiting_text : NULL,
             *view.also_run ? view.also_run : NULL, view.workload.waiting_until_ns);
     if (view.has_mirror)
-        api_put_object(out, "mirror", "cluster=%s uid=%s version=%s attempt=%u phase=%s statusReduced=%s",
-                       mirror->cluster_name, mirror->uid, mirror->version, mirror->attempt,
+        api_put_object(out, "mirror", "cluster=%s namespace=%s uid=%s version=%s attempt=%u phase=%s statusReduced=%s",
+                       mirror->cluster_name, mirror->namespace_, mirror->uid, mirror->version, mirror->attempt,
                        api_phase_name(mirror->phase), mirror->reduced);
     else
         writer_null(out, "mirror");
@@ -189,6 +205,7 @@ static void write_explanation(void *arg, struct engine *engine, struct moment no
         explain->help.comma = false;
     }
     help_with_workload(explain, &view);
+    explain->engine = NULL;
 }
 
 static void find_version(void *arg, struct engine *engine, struct moment now) {
@@ -225,6 +242,8 @@ static void put_foreign(struct explain *explain, const struct json *object) {
     api_put(out, "namespace=%s name=%s uid=%s ours=%d why=%s managedBy=%s", explain->namespace_, explain->name,
             explain->uid, false, why, value);
     put_attempts(NULL, out);
+    writer_array(out, "dependencies");
+    writer_end(out, ']');
     for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++)
         writer_null(out, absent[i]);
     if (!text_equal(value, kind->managed_by))

@@ -166,9 +166,11 @@ static void find_mirror(void *arg, struct engine *engine, struct moment now) {
         return;
     text_copy(out->cluster, sizeof out->cluster, view.cluster_name);
     text_copy(out->uid, sizeof out->uid, view.uid);
+    text_copy(out->space, sizeof out->space, view.namespace_);
     text_copy(out->version, sizeof out->version, view.version);
     out->number = view.cluster;
     out->attempt = view.attempt;
+    out->as_tenant = view.as_tenant;
 }
 
 struct error *api_find_mirror(const struct api_source *source, const struct kind *kind, const char *namespace_,

@@ -158,7 +158,7 @@ static struct error *check_upgrade(struct exec_session *session) {
 static struct error *make_path(const struct web_call *call, const struct target *target, const struct pod *pod,
                                const struct pod_container *container, struct buffer *out) {
     bool tty = web_flag(call, "tty");
-    buffer_printf(out, "/api/v1/namespaces/%s/pods/%s/exec?container=", target->namespace_, pod->name);
+    buffer_printf(out, "/api/v1/namespaces/%s/pods/%s/exec?container=", target->mirror.space, pod->name);
     text_percent_encode(out, container->name);
     buffer_printf(out, "&stdin=%s&stdout=true&stderr=%s&tty=%s", web_flag(call, "stdin") ? "true" : "false",
                   tty ? "false" : "true", tty ? "true" : "false");
@@ -175,6 +175,13 @@ static struct error *refusal(const struct exec_session *session, const struct tu
     AUTO_JSON status = NULL;
     error_free(json_parse(answer->body.data ? answer->body.data : "", answer->body.len, &status));
     const char *message = json_string(json_get(status, "message"));
+    const char *tenant = target_tenant(&session->target);
+    if (answer->status == 403 && tenant)
+        return error_new(ERROR_REFUSED,
+                         "%s: user " TENANT_USER_PREFIX
+                         "%s may not run commands there, or the host may not act as that "
+                         "user (apply wharf rbac --for worker --exec): %s",
+                         session->target.mirror.cluster, tenant, message ? message : "forbidden");
     if (answer->status == 403)
         return error_new(ERROR_REFUSED,
                          "%s: the host may not run commands there: repeat wharf join for it with --exec "
@@ -206,7 +213,7 @@ static void log_session(const struct exec_session *session, const struct pod *po
     AUTO_BUFFER(command, COMMAND_MAX + 64);
     describe_command(session->call, &command);
     log_fields(LOG_INFO, "exec session", {"user", web_user(session->call)}, {"cluster", session->target.mirror.cluster},
-               {"namespace", session->target.namespace_}, {"pod", pod->name}, {"container", container->name},
+               {"namespace", session->target.mirror.space}, {"pod", pod->name}, {"container", container->name},
                {"command", command.data ? command.data : ""});
 }
 
@@ -227,8 +234,9 @@ static struct error *connect_worker(struct exec_session *session, struct tunnel_
     if (!headers)
         return error_no_memory();
     log_session(session, pod, container);
-    struct error *error = tunnel_open(session->target.worker.connection.transport, path.data, NULL, headers,
-                                      session->target.stop, &session->tunnel, answer);
+    struct error *error =
+        tunnel_open(session->target.worker.connection.transport, path.data, target_tenant(&session->target), headers,
+                    session->target.stop, &session->tunnel, answer);
     if (!error && !session->tunnel)
         error = refusal(session, answer);
     return error;

@@ -152,7 +152,7 @@ static void on_done(void *ctx, const struct http_result *result) {
 
 static bool put_query(const struct log_source *source, bool again, struct buffer *path) {
     const struct log_options *options = &source->session->options;
-    buffer_printf(path, "/api/v1/namespaces/%s/pods/%s/log?container=", source->session->target.namespace_,
+    buffer_printf(path, "/api/v1/namespaces/%s/pods/%s/log?container=", source->session->target.mirror.space,
                   source->pod);
     text_percent_encode(path, source->container);
     if (options->follow)
@@ -177,8 +177,12 @@ static struct error *begin_source(struct log_source *source, bool again) {
     AUTO_BUFFER(path, 4096);
     if (!put_query(source, again, &path))
         return error_no_memory();
-    const struct http_request request = {
-        .method = HTTP_GET, .path = path.data, .accept = "*/*", .stream = true, .max_body = ERROR_MAX};
+    const struct http_request request = {.method = HTTP_GET,
+                                         .path = path.data,
+                                         .accept = "*/*",
+                                         .tenant = target_tenant(&source->session->target),
+                                         .stream = true,
+                                         .max_body = ERROR_MAX};
     const struct http_handler handler = {.opened = on_open, .data = on_data, .done = on_done, .ctx = source};
     source->state = LOG_OPENING;
     source->opens_by_ns = clock_now().mono_ns + source->session->call->server->source.patience_ns;

@@ -16,7 +16,10 @@ static struct error *get_within_patience(void *ctx, const char *path, bool metad
 }
 
 void target_describe(const struct target *target, struct buffer *out) {
-    buffer_printf(out, "%s (attempt %u)", target->mirror.cluster, target->mirror.attempt);
+    const char *space = target->mirror.space;
+    bool renamed = *space && strcmp(space, target->namespace_) != 0;
+    buffer_printf(out, "%s (%s%s%sattempt %u)", target->mirror.cluster, renamed ? "namespace " : "",
+                  renamed ? space : "", renamed ? ", " : "", target->mirror.attempt);
 }
 
 // ERROR_NOT_FOUND is left to mirrors that are gone.
@@ -45,6 +48,10 @@ static struct error *renew_endpoint(struct target *target) {
     return NULL;
 }
 
+const char *target_tenant(const struct target *target) {
+    return target->mirror.as_tenant ? target->namespace_ : NULL;
+}
+
 struct error *target_locate(struct target *target) {
     struct api_mirror mirror;
     struct error *error = api_find_mirror(target->source->api, target->kind, target->namespace_, target->name, &mirror);
@@ -63,7 +70,7 @@ struct error *target_read(struct target *target) {
     struct pods pods;
     const struct pods_source source = {get_within_patience, target};
     target->until_ns = clock_now().mono_ns + target->source->patience_ns;
-    struct error *error = pods_find(&source, target->namespace_, target->mirror.uid, PODS_MAX, &pods);
+    struct error *error = pods_find(&source, target->mirror.space, target->mirror.uid, PODS_MAX, &pods);
     if (error && error->code == ERROR_REFUSED)
         error->code = ERROR_IO; // the host may not, which says nothing about the caller
     if (error)
@@ -148,7 +155,7 @@ static void put_container(struct writer *out, const struct pod_container *contai
 static void put_pod(struct writer *out, const struct target *target, const struct pod *pod) {
     writer_object(out, NULL);
     writer_string(out, "name", pod->name);
-    writer_string(out, "namespace", target->namespace_);
+    writer_string(out, "namespace", target->mirror.space);
     writer_string(out, "cluster", target->mirror.cluster);
     writer_uint(out, "attempt", target->mirror.attempt);
     writer_string(out, "phase", pod->phase);

@@ -31,7 +31,10 @@ struct error *target_locate(struct target *target);
 // Reads the pods of the mirror that was found.
 struct error *target_read(struct target *target);
 
-// "w1 (attempt 2)".
+// The tenant of a log or a session, see tenant.h; NULL: the host itself. Pods are read by the host.
+const char *target_tenant(const struct target *target);
+
+// "w1 (attempt 2)"; where the namespace has another name, "w1 (namespace west-team-a, attempt 2)".
 void target_describe(const struct target *target, struct buffer *out);
 
 // The pod of this name; NULL: the default pod: the newest one that runs, or has run, or waits. ERROR_NOT_FOUND: none.

@@ -83,6 +83,15 @@ class Case(unittest.TestCase):
     def kubeconfig_of_secret(self):
         return base64.b64decode(self.secret()["data"]["kubeconfig"]).decode()
 
+    def rules(self):
+        role = self.worker.objects["/apis/rbac.authorization.k8s.io/v1/clusterroles/wharf-worker"]
+        return {(group, resource, verb) for rule in role["rules"] for group in rule["apiGroups"]
+                for resource in rule["resources"] for verb in rule["verbs"]}
+
+    def join_without_names(self, *arguments, code=0):
+        self.named = ()
+        return self.join(*arguments, code=code)
+
 
 class Join(Case):
     def test_each_object_is_told_and_the_secret_has_a_kubeconfig(self):
@@ -115,15 +124,6 @@ class Join(Case):
         self.join()
         self.assertNotIn("wharf.dev/drain", self.secret()["metadata"]["annotations"])
 
-    def rules(self):
-        role = self.worker.objects["/apis/rbac.authorization.k8s.io/v1/clusterroles/wharf-worker"]
-        return {(group, resource, verb) for rule in role["rules"] for group in rule["apiGroups"]
-                for resource in rule["resources"] for verb in rule["verbs"]}
-
-    def join_without_names(self, *arguments, code=0):
-        self.named = ()
-        return self.join(*arguments, code=code)
-
     def test_without_a_configuration_the_running_host_is_asked_what_it_needs(self):
         self.use_host({"state": "Ready"})
         self.host.rights = ([
@@ -140,7 +140,7 @@ class Join(Case):
 
     def test_a_host_that_asks_for_what_none_needs_gets_nothing(self):
         self.use_host({"state": "Ready"})
-        for group, resource in (("", "secrets"), ("", "serviceaccounts/token"), ("*", "*"), ("batch", "jobs]\n- x"),
+        for group, resource in (("", "serviceaccounts/token"), ("*", "*"), ("batch", "jobs]\n- x"),
                                 ("rbac.authorization.k8s.io", "clusterroles")):
             self.host.rights = ([{"scope": "cluster", "group": group, "resources": [resource], "verbs": ["get"],
                                   "name": None}], [])
@@ -517,6 +517,17 @@ class Init(Case):
                               stdin=subprocess.DEVNULL, text=True, timeout=60, check=False)
         self.assertIn("no problems", done.stdout, done.stderr)
         self.assertEqual(self.management.writes, [])
+
+    def test_what_it_writes_as_a_comment_is_valid_too(self):
+        self.init()
+        text = self.text()
+        start = text.index("# dependencies:\n")
+        section = text[start:text.index("\n\n", start)]
+        with open(self.path, "w", encoding="utf-8") as file:
+            file.write(text.replace(section, section.replace("# ", "", 1).replace("\n# ", "\n")))
+        done = subprocess.run([os.path.join(BUILD, "wharf"), "check", "--config", self.path], capture_output=True,
+                              stdin=subprocess.DEVNULL, text=True, timeout=60, check=False)
+        self.assertIn("copied into workers: configmaps, serviceaccounts, secrets", done.stdout, done.stderr)
 
     def test_what_is_there_is_not_overwritten(self):
         with open(self.path, "w", encoding="utf-8") as file:

@@ -177,8 +177,63 @@ static void what_is_held_back_waits(void **state) {
     check_rows(rows, COUNT(rows));
 }
 
+static void a_namespace_in_a_worker_has_to_consent(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {"consents", {PLACED(1, 1)}, .type = ACTION_CREATE, .cluster = 1},
+        {"perhaps", {PLACED(1, 1)}, .consent_unknown = true, .blocked = true},
+        {"does not, and nothing was created yet",
+         {PLACED(1, 1), .clean_attempt = 1},
+         .no_consent = true,
+         .type = ACTION_PLACE,
+         .attempt = 2},
+        {"does not, and something may exist", {PLACED(1, 1)}, .no_consent = true, .type = ACTION_VERIFY, .cluster = 1},
+        {"does not, and the mirror stays", {PLACED(1, 1)}, {{MIRROR(1, 1)}}, .no_consent = true, .type = ACTION_NONE},
+        {"and is updated",
+         {PLACED(1, 1)},
+         {{MIRROR(1, 1), .update_due = true}},
+         .no_consent = true,
+         .type = ACTION_UPDATE},
+        {"does not, and the mirror leaves",
+         {PLACED(1, 1)},
+         {{MIRROR(1, 1)}},
+         .no_consent = true,
+         .leaves = true,
+         .type = ACTION_DELETE,
+         .cluster = 1},
+        {"also if no other worker is there",
+         {PLACED(1, 1)},
+         {{MIRROR(1, 1)}},
+         .workers = "cLL",
+         .no_consent = true,
+         .leaves = true,
+         .type = ACTION_DELETE},
+        {"but not yet",
+         {PLACED(1, 1)},
+         {{MIRROR(1, 1), .not_before_ns = LATER}},
+         .no_consent = true,
+         .leaves = true,
+         .type = ACTION_WAIT,
+         .at_ns = LATER},
+        {"and not twice", {PLACED(1, 1)}, {{MIRROR(1, 1), .being_deleted = true}}, .leaves = true, .type = ACTION_NONE},
+        {"nor while the management cluster is away",
+         {PLACED(1, 1)},
+         {{MIRROR(1, 1)}},
+         .lost = true,
+         .leaves = true,
+         .type = ACTION_NONE},
+        {"nor once it has finished",
+         {PLACED(1, 1), .status_due = true},
+         {{MIRROR(1, 1), .finished = true}},
+         .leaves = true,
+         .type = ACTION_STATUS},
+    };
+    check_rows(rows, COUNT(rows));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_namespace_in_a_worker_has_to_consent),
         cmocka_unit_test(annotations_are_put_right_by_what_is_there),
         cmocka_unit_test(a_mirror_that_nothing_proves_does_not_count_but_holds_up_others),
         cmocka_unit_test(what_is_held_back_waits),

@@ -42,6 +42,7 @@ struct row {
     bool unlisted;                  // and has never been listed
     bool stopping, settling;
     bool unproven;         // the annotations are not known to be the host's own
+    bool consent_unknown, no_consent, leaves;
     bool blocked;          // it must be
     enum action_type type; // ACTION_NONE by default
     size_t cluster;
@@ -75,6 +76,9 @@ static struct action decide_row(const struct row *row) {
                                  .status_at_ns = row->status_at_ns,
                                  .lost_timeout_ns = TIMEOUT,
                                  .own_record = !row->unproven,
+                                 .consent_unknown = row->consent_unknown,
+                                 .no_consent = row->no_consent,
+                                 .leaves = row->leaves,
                                  .now_ns = NOW};
     return decide(&facts);
 }

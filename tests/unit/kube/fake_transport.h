@@ -49,6 +49,7 @@ static inline uint64_t fake_submit(struct transport *transport, const struct htt
     exchange->request.body = fake_copy(request->body, request->body_len);
     exchange->request.content_type =
         fake_copy(request->content_type, request->content_type ? strlen(request->content_type) : 0);
+    exchange->request.tenant = fake_copy(request->tenant, request->tenant ? strlen(request->tenant) : 0);
     return fake->count;
 }
 
@@ -73,6 +74,7 @@ static inline void fake_init(struct fake_transport *fake) {
 static inline void fake_free(struct fake_transport *fake) {
     for (size_t i = 0; i < fake->count; i++) {
         free((char *)fake->exchanges[i].request.path);
+        free((char *)fake->exchanges[i].request.tenant);
         free((char *)fake->exchanges[i].request.body);
         free((char *)fake->exchanges[i].request.content_type);
     }

@@ -60,6 +60,30 @@ static uint64_t submit(struct fixture *fixture, const struct request *request) {
     return id;
 }
 
+static void a_request_is_the_tenants_or_the_hosts(void **state) {
+    (void)state;
+    static const char *const invalid[] = {"", "a b", "a\r\nX: y", "Team"};
+    struct fixture fixture;
+    struct request request = get_a;
+    begin(&fixture, 0);
+    char tenant[] = "team-a";
+    request.tenant = tenant;
+    submit(&fixture, &request);
+    memset(tenant, 'x', sizeof tenant - 1); // copied
+    submit(&fixture, &get_a);
+    (void)client_tick(fixture.client, at(0));
+    assert_string_equal(fake_at(&fixture.fake, 1)->request.tenant, "team-a");
+    assert_null(fake_at(&fixture.fake, 2)->request.tenant);
+    for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++) {
+        request.tenant = invalid[i];
+        struct error *error = client_submit(fixture.client, &request, count_answer, &fixture.answers, NULL);
+        assert_non_null(error);
+        assert_int_equal(error->code, ERROR_INVALID);
+        error_free(error);
+    }
+    end(&fixture);
+}
+
 static void each_verb_has_its_method_path_and_content_type(void **state) {
     (void)state;
     static const struct {
@@ -407,6 +431,7 @@ static void requests_of_a_gate_are_counted_until_they_have_ended(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_request_is_the_tenants_or_the_hosts),
         cmocka_unit_test(each_verb_has_its_method_path_and_content_type),
         cmocka_unit_test(paths_are_those_of_the_api),
         cmocka_unit_test(a_request_that_cannot_be_made_is_refused_and_not_answered),

@@ -257,6 +257,23 @@ static void all_requests_impersonate(void **state) {
     answer_free(&stream);
 }
 
+// Also where the kubeconfig impersonates: a request has one user.
+static void a_request_of_a_tenant_has_the_tenants_user_and_group(void **state) {
+    struct world *world = *state;
+    world->endpoint.token = strdup("t");
+    world->endpoint.impersonation = calloc(2, sizeof(char *));
+    world->endpoint.impersonation[0] = strdup("Impersonate-User: jane");
+    world_connect(world);
+    struct answer answer;
+    ask(&answer, world, &(struct http_request){.path = "/echo", .tenant = "team-a"});
+    const char *user = strstr(text_of(&answer.body), "\r\nImpersonate-User: wharf:team-a\r\n");
+    assert_non_null(user);
+    assert_null(strstr(text_of(&answer.body), "jane"));
+    assert_non_null(strstr(text_of(&answer.body), "\r\nImpersonate-Group: wharf:tenants\r\n"));
+    answer_free(&answer);
+    expect_header(world, "Impersonate-User: jane"); // the next request on the same handle
+}
+
 // A kubeconfig in the kit, of the world's server.
 static void write_kubeconfig(const struct world *world, const char *server, const char *user) {
     AUTO_BUFFER(ca, 65536);
@@ -383,6 +400,7 @@ int main(void) {
         with_plugins(another_client_certificate_replaces_the_connections),
         with_plugins(a_transport_is_closed_while_its_plugin_runs),
         with_plugins(all_requests_impersonate),
+        with_plugins(a_request_of_a_tenant_has_the_tenants_user_and_group),
         with_plugins(a_rotated_kubeconfig_is_used_live),
         with_plugins(a_ca_that_a_kubeconfig_replaces_counts_for_new_connections),
         with_plugins(credentials_can_be_renewed_from_outside),

@@ -91,6 +91,15 @@ static void a_refusal_is_an_answer_with_its_body_and_credentials_are_sent(void *
     tunnel_answer_clear(&answer);
 }
 
+static void a_session_of_a_tenant_has_the_tenants_user_and_group(void **state) {
+    struct world *world = *state;
+    struct tunnel *tunnel = NULL;
+    struct tunnel_answer answer;
+    assert_null(tunnel_open(world->transport, "/refused", "team-a", "", &never, &tunnel, &answer));
+    assert_non_null(strstr(seen, "\r\nImpersonate-User: wharf:team-a\r\nImpersonate-Group: wharf:tenants\r\n"));
+    tunnel_answer_clear(&answer);
+}
+
 static void what_is_no_answer_is_an_error(void **state) {
     struct world *world = *state;
     static const char *const paths[] = {"/garbage", "/cut"};
@@ -138,6 +147,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         WITH(bytes_pass_after_an_upgrade_also_those_that_came_with_it),
         WITH(a_refusal_is_an_answer_with_its_body_and_credentials_are_sent),
+        WITH(a_session_of_a_tenant_has_the_tenants_user_and_group),
         WITH(what_is_no_answer_is_an_error),
         WITH(a_server_of_another_authority_is_not_trusted),
         WITH(a_stop_ends_the_wait_for_an_answer),

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// The content of copies: JSON in, JSON out.
+#include "core/engine/dependencies/dependency.h"
+
+#include "core/engine/mirror/mirror.h"
+#include "core/json/pointer.h"
+
+#define CLAIMS "persistentvolumeclaims"
+#define ACCOUNTS "serviceaccounts"
+
+static bool is_of(const char *resource, const char *name) {
+    return strcmp(resource, name) == 0;
+}
+
+// D9.
+bool copy_is_denied(const char *resource, const struct json *source) {
+    static const char *const types[] = {"kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token",
+                                        "helm.sh/release.v1"};
+    const char *type = json_string_or(json_get(source, "type"), "");
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (is_of(resource, "secrets") && strcmp(type, types[i]) == 0)
+            return true;
+    return false;
+}
+
+// Labels and annotations of the source that say something about the source alone.
+static bool is_private(const char *resource, const char *key) {
+    static const char *const bound[] = {"pv.kubernetes.io/", "volume.kubernetes.io/", "volume.beta.kubernetes.io/"};
+    for (size_t i = 0; is_of(resource, CLAIMS) && i < sizeof bound / sizeof *bound; i++)
+        if (text_has_prefix(key, bound[i]))
+            return true;
+    // The token controller of the management cluster knows the mountable secrets.
+    bool mountable = is_of(resource, ACCOUNTS) && is_of(key, "kubernetes.io/enforce-mountable-secrets");
+    return mountable || mirror_key_is_private(key);
+}
+
+static bool copy_map(const char *resource, const struct json *metadata, const char *map, struct json *out) {
+    struct json *made = json_new_object();
+    bool ok = made;
+    for (const struct json *m = json_first(json_get(metadata, map)); m && ok; m = json_next(m))
+        if (!is_private(resource, json_key(m)))
+            ok = json_set(made, json_key(m), json_copy(m));
+    return json_set(out, map, made) && ok;
+}
+
+// Whether a member of the object belongs to the content.
+static bool is_content(const char *resource, const char *key) {
+    if (is_of(resource, ACCOUNTS))
+        return is_of(key, "imagePullSecrets") || is_of(key, "automountServiceAccountToken");
+    return !is_of(key, "metadata") && !is_of(key, "status") && !is_of(key, "immutable");
+}
+
+struct json *copy_content(const char *resource, const struct json *source) {
+    AUTO_JSON out = json_new_object();
+    AUTO_JSON metadata = json_new_object();
+    const struct json *from = json_get(source, "metadata");
+    bool ok = out && metadata && copy_map(resource, from, "labels", metadata) &&
+              copy_map(resource, from, "annotations", metadata) &&
+              json_set(out, "apiVersion", json_copy(json_get(source, "apiVersion"))) &&
+              json_set(out, "kind", json_copy(json_get(source, "kind")));
+    ok = ok && json_set(out, "metadata", TAKE(metadata));
+    for (const struct json *m = json_first(source); m && ok; m = json_next(m))
+        if (is_content(resource, json_key(m)))
+            ok = json_set(out, json_key(m), json_copy(m));
+    if (ok && is_of(resource, CLAIMS))
+        (void)pointer_remove(out, "/spec/volumeName");
+    return ok ? TAKE(out) : NULL;
+}
+
+static bool set_text(struct json *map, const char *key, const char *value) {
+    return json_set(map, key, json_new_string(value));
+}
+
+bool copy_set_marks(struct json *content, const struct copy_marks *marks) {
+    struct json *metadata = json_get(content, "metadata");
+    struct json *labels = json_get(metadata, "labels"), *annotations = json_get(metadata, "annotations");
+    return set_text(metadata, "name", marks->name) &&
+           (!*marks->namespace_ || set_text(metadata, "namespace", marks->namespace_)) &&
+           set_text(labels, MARK_ORIGIN, marks->origin) && set_text(labels, MARK_COPY_OF, marks->source_uid) &&
+           set_text(annotations, MARK_SOURCE, marks->source) &&
+           (!marks->seal || set_text(annotations, MARK_SEAL, marks->seal));
+}
+
+// Comparison -----------------------------------------------------------------------------------------------------
+
+// Servers add defaults: all members of `wanted` are in `there`.
+static bool contains(const struct json *there, const struct json *wanted) {
+    if (json_is_zero(wanted) && !there)
+        return true;
+    if (json_is(wanted, JSON_ARRAY)) {
+        const struct json *item = json_first(there);
+        bool ok = json_is(there, JSON_ARRAY) && json_size(there) == json_size(wanted);
+        for (const struct json *w = json_first(wanted); w && ok; w = json_next(w), item = json_next(item))
+            ok = contains(item, w);
+        return ok;
+    }
+    if (!json_is(wanted, JSON_OBJECT))
+        return json_equal(there, wanted);
+    for (const struct json *w = json_first(wanted); w; w = json_next(w))
+        if (!contains(json_get(there, json_key(w)), w))
+            return false;
+    return !there || json_is(there, JSON_OBJECT);
+}
+
+// Maps of keys that authors choose: a further key matters.
+static bool has_extra(const char *resource, const struct json *content, const struct json *there) {
+    static const char *const maps[] = {"data", "binaryData"};
+    bool strict = is_of(resource, "configmaps") || is_of(resource, "secrets");
+    for (size_t i = 0; strict && i < 2; i++)
+        if (json_size(json_get(there, maps[i])) != json_size(json_get(content, maps[i])))
+            return true;
+    return false;
+}
+
+bool copy_equals(const char *resource, const struct json *content, const struct json *there) {
+    for (const struct json *m = json_first(content); m; m = json_next(m))
+        if (is_content(resource, json_key(m)) && !is_of(json_key(m), "apiVersion") && !is_of(json_key(m), "kind") &&
+            !contains(json_get(there, json_key(m)), m))
+            return false;
+    return !has_extra(resource, content, there);
+}
+
+// Changes --------------------------------------------------------------------------------------------------------
+
+// Other writers' labels and annotations stay.
+static bool merge_map(struct json *metadata, const struct json *content, const char *map) {
+    if (!json_get(metadata, map) && !json_set(metadata, map, json_new_object()))
+        return false;
+    struct json *to = json_get(metadata, map);
+    bool ok = true;
+    for (const struct json *m = json_first(json_path(content, "metadata", map, NULL)); m && ok; m = json_next(m))
+        ok = json_set(to, json_key(m), json_copy(m));
+    return ok;
+}
+
+static bool take_content(const char *resource, const struct json *content, struct json *to) {
+    for (struct json *m = json_first(to), *next; m; m = next) {
+        next = json_next(m);
+        if (is_content(resource, json_key(m)) && !json_get(content, json_key(m)))
+            json_remove_child(to, m);
+    }
+    bool ok = true;
+    for (const struct json *m = json_first(content); m && ok; m = json_next(m))
+        if (is_content(resource, json_key(m)))
+            ok = json_set(to, json_key(m), json_copy(m));
+    return ok;
+}
+
+struct json *copy_patch(const char *resource, const struct json *content, const struct json *there, bool *recreate) {
+    AUTO_JSON wanted = json_copy(there);
+    struct json *metadata = json_get(wanted, "metadata");
+    bool same_type = json_equal(json_get(content, "type"), json_get(there, "type"));
+    *recreate = is_of(resource, "secrets") && !same_type;
+    // Of an existing claim the volume belongs to the workloads there.
+    bool ok = metadata && merge_map(metadata, content, "labels") && merge_map(metadata, content, "annotations") &&
+              (is_of(resource, CLAIMS) || take_content(resource, content, wanted));
+    struct json *patch = ok ? patch_diff(there, wanted, NULL) : NULL;
+    if (patch && mirror_set_precondition(patch, there, true))
+        return patch;
+    json_free(patch);
+    return NULL;
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of the part, shared by the files of this folder: objects by name, their copies in workers, and the needs of
+// entries.
+#pragma once
+
+#include "core/adapter/references.h"
+#include "core/config/dependencies.h"
+#include "core/engine/dependencies/dependencies.h"
+
+#define DEPENDENCY_LINGER_NS CLOCK_MINUTE // a copy outlives the last user by this time
+#define DEPENDENCY_READ_NS CLOCK_SECOND   // between two reads of a source
+#define DEPENDENCY_MARK_MAX (STORE_UID_MAX + STORE_VERSION_MAX)
+
+enum presence { PRESENCE_UNKNOWN, PRESENCE_ABSENT, PRESENCE_THERE };
+
+struct dependency_watch { // of a resource in one cluster
+    bool wished;
+    bool seen; // complete once
+    bool listing;
+    uint32_t epoch;
+    char *problem; // the cluster denies access, or does not serve the resource; NULL: it does, or is not known
+};
+
+struct dependency_resource {
+    char *name, *version, *kind; // "tasks.tekton.dev", "v1", "Task"
+    enum dependency_use use;     // by the configuration
+    bool cluster_scoped;
+    bool sensitive;                   // content is secret
+    bool refers;                      // its objects may refer to others
+    struct dependency_watch *watches; // by cluster
+    size_t n_watches;
+};
+
+enum copy_owner {
+    COPY_OTHER,  // of another writer
+    COPY_ORIGIN, // of another host
+    COPY_GIVEN,  // handed over to this host, not sealed yet
+    COPY_OWN
+};
+
+struct copy { // the object in a worker
+    struct copy *next;
+    uint32_t cluster, epoch;
+    uint8_t presence, owner;
+    bool wished, busy;
+    bool equal;          // content of another writer, as compared
+    bool also_used;      // of another host: its annotation names this one
+    bool shared;         // own: another host uses the copy
+    bool refused;        // the worker rejects the last request
+    bool recreate;       // the copy cannot be changed as the source was
+    bool namespace_made; // tried, for a copy that failed without it
+    uint16_t failures;
+    size_t users;
+    int64_t unused_ns; // since; 0: has users
+    int64_t not_before_ns, answered_ns;
+    struct throttle repeats; // creates of a copy that another writer deletes
+    uint64_t marked;         // hash of the annotation with the source's uid and version
+    uint64_t compared;       // hash of both versions at the last comparison; 0: none
+    char uid[STORE_UID_MAX], version[STORE_VERSION_MAX];
+    char *problem;
+};
+
+struct dependency {     // a name in the management cluster
+    struct timer timer; // first, so that a timer is its object
+    struct dependency *next_due;
+    struct dependency_resource *resource;
+    struct use *users;
+    struct copy *copies;
+    size_t n_users, unplaced;
+    size_t held; // by requests in flight
+    // The source.
+    uint8_t presence;
+    bool due, wished, busy;
+    bool labelled; // MARK_COPY
+    bool denied;   // by its type: never copied
+    uint16_t failures;
+    int64_t read_ns, not_before_ns; // of the last read; of the next one
+    uint64_t mark;                  // hash of "<uid>/<version>"
+    char source[DEPENDENCY_MARK_MAX];
+    char *problem;
+    // The content, without marks, until the copies are written.
+    char *content;
+    uint64_t content_mark, read_mark; // versions of the content, and of the last read
+    size_t size;
+    // References to others, of the last version read: names, since those of a cluster-scoped object may be in the
+    // namespace of each workload.
+    bool refers_known;
+    struct reference_to {
+        struct dependency_resource *resource;
+        char *namespace_; // "": none, or that of the workload
+        char *name;
+        bool optional;
+    } * refers;
+    size_t n_refers;
+    const char *namespace_, *name; // in the key
+    char key[];                    // "resource/namespace/name"
+};
+
+struct use {
+    struct dependency *object;
+    struct needs *needs;
+    struct use *newer, *older; // of the object
+    bool optional;
+    bool wanted; // by the present workload; else by a mirror only
+};
+
+struct needs { // of an entry
+    struct entry *entry;
+    struct direct {
+        struct dependency *object;
+        bool optional, wanted;
+    } * direct;
+    size_t n_direct;
+    struct use *uses; // with the references of references
+    size_t n_uses;
+    uint32_t *places; // clusters in which the uses count; 0: none yet
+    size_t n_places;
+    uint64_t places_hash; // 0: none yet
+    uint64_t read;        // hash of the workload that `direct` is of; 0: none
+    uint32_t epoch;       // of the configuration
+    int64_t retry_ns;     // of a failed read of the references
+    int64_t since_ns;     // first known
+    int64_t missing_ns;   // since when a source is missing; 0: none is
+    uint64_t told;        // hash of the missing names in the last Event
+    uint64_t told_lack;   // the same of a worker's
+    uint16_t refusals;
+    bool known, open; // open: the references of a need are not known
+    bool stale;       // to close again
+    bool many;        // too many, or too large: refused
+    char problem[200];
+};
+
+enum dependency_request_type {
+    DEPENDENCY_READ_SOURCE,
+    DEPENDENCY_READ_COPY, // to compare or change
+    DEPENDENCY_CREATE,
+    DEPENDENCY_CHANGE,
+    DEPENDENCY_DELETE,
+    DEPENDENCY_ALSO_USE, // or no longer
+    DEPENDENCY_HAND_OVER,
+    DEPENDENCY_NAMESPACE
+};
+
+struct dependency_request {    // in flight
+    struct dependency *object; // NULL: the slot is free
+    enum dependency_request_type type;
+    enum verb verb;
+    uint32_t cluster, generation, next_free;
+    uint64_t mark; // of the source
+};
+
+struct dependency_part {
+    struct map objects;   // struct dependency, by key
+    struct map resources; // struct dependency_resource, by name
+    struct dependency *due, **due_end;
+    struct heap timers;
+    bool wishes_due; // for all objects of the copied resources
+    uint32_t epoch;  // of the configuration
+    struct dependency_request *requests;
+    size_t n_requests, cap_requests;
+    uint32_t free_request;
+    size_t *in_cluster; // requests in flight, by cluster
+    size_t n_in_cluster;
+    struct { // the last answer of needs_hold
+        int64_t at_ns;
+        size_t cluster;
+        bool held;
+        char namespace_[254];
+    } hold;
+};
+
+// Objects (dependency_table.c) ------------------------------------------------------------------------------------
+
+struct dependency_resource *dependency_resource_make(struct engine *engine, const struct reference_resource *from);
+void dependency_resources_configure(struct engine *engine); // after a change of the configuration, or of kinds
+struct dependency_watch *dependency_watch_of(struct engine *engine, struct dependency_resource *resource,
+                                             size_t cluster); // NULL: out of memory
+struct dependency *dependency_find(const struct engine *engine, const char *resource, const char *namespace_,
+                                   const char *name);
+struct dependency *dependency_make(struct engine *engine, struct dependency_resource *resource, const char *namespace_,
+                                   const char *name);
+void dependency_drop_if_unused(struct engine *engine, struct dependency *object);
+struct copy *dependency_copy(const struct dependency *object, size_t cluster); // or NULL
+struct copy *dependency_copy_make(struct engine *engine, struct dependency *object, size_t cluster);
+void dependency_copy_drop(struct engine *engine, struct dependency *object, struct copy *copy);
+void dependency_touch(struct engine *engine, struct dependency *object); // to decide about in this step
+void dependency_touch_all(struct engine *engine);
+void dependency_wake(struct engine *engine, struct dependency *object, int64_t at_ns);
+void dependency_queue_users(struct engine *engine, const struct dependency *object);
+void dependency_drop_content(struct dependency *object);
+void dependency_set_problem(char **slot, const char *text); // NULL: none
+void dependency_free_all(struct engine *engine);
+// Wishes to the host; `object` NULL: all objects of the resource.
+bool dependency_wish(struct engine *engine, const struct dependency_resource *resource, const struct dependency *object,
+                     size_t cluster, bool wanted);
+
+// What the host may do with the object: copied only if the source permits that.
+enum dependency_use dependency_use(const struct engine *engine, const struct dependency *object);
+// The state of the source of a copied object alone: UNKNOWN, MISSING, REFUSED, or NEEDED.
+enum dependency_state dependency_source_state(const struct engine *engine, const struct dependency *object);
+// A hash of the versions of a copy and of the source, for copy.compared; never 0.
+uint64_t copy_versions(const struct dependency *object, const struct copy *copy);
+enum dependency_state dependency_state_in(const struct engine *engine, const struct dependency *object, size_t cluster);
+const char *dependency_problem_in(const struct dependency *object, size_t cluster);    // or NULL
+bool dependency_is_held(const struct engine *engine, const struct dependency *object); // its shard
+uint32_t dependency_shard(const struct engine *engine, const struct dependency *object);
+
+// Needs (dependency_needs.c) --------------------------------------------------------------------------------------
+
+void needs_refresh(struct engine *engine, struct entry *entry);
+void needs_free(struct engine *engine, struct entry *entry);
+bool needs_hold(const struct engine *engine, const char *namespace_, size_t cluster); // D5: unknown mirrors
+// The references of an object that was read.
+void needs_read_object(struct engine *engine, struct dependency *object, const struct json *content);
+
+// News (dependency_news.c) ----------------------------------------------------------------------------------------
+
+void dependency_on_event(struct engine *engine, struct engine_event *event);
+void dependency_see_copy(struct engine *engine, struct dependency *object, struct copy *copy,
+                         const struct json *metadata);
+void dependency_lose_copy(struct engine *engine, struct dependency *object, struct copy *copy);
+void dependency_see_source(struct engine *engine, struct dependency *object, const struct json *metadata);
+
+// Decisions about one copy (copy_decide.c), pure ------------------------------------------------------------------
+
+struct copy_facts {
+    enum dependency_use use;
+    enum presence source, there;
+    enum copy_owner owner;
+    bool usable;   // the worker is connected and identified, and this host holds the shard
+    bool busy;     // a request about the copy is in flight
+    bool wanted;   // has users in this worker
+    bool kept;     // has users there, or workloads without a placement
+    bool remembered; // placements of other workloads that need the object may avoid the worker
+    bool marked;   // by the newest source
+    bool compared; // with the newest source
+    bool equal, also_used, shared, recreate;
+    bool permitted; // D5: lists are complete, no unknown mirror
+    int64_t unused_ns;
+    int64_t not_before_ns, now_ns;
+};
+
+enum copy_action_type {
+    COPY_NOTHING,
+    COPY_WAIT,
+    COPY_CREATE,
+    COPY_CHANGE,
+    COPY_COMPARE,
+    COPY_ALSO_USE,
+    COPY_NO_LONGER_USE,
+    COPY_HAND_OVER,
+    COPY_DELETE,
+    COPY_FORGET // nothing is there, and nobody needs it
+};
+
+struct copy_action {
+    enum copy_action_type type;
+    int64_t at_ns; // WAIT
+};
+struct copy_action copy_decide(const struct copy_facts *facts);
+
+// Contents (copy_content.c), pure ---------------------------------------------------------------------------------
+
+bool copy_is_denied(const char *resource, const struct json *source); // D9: by its type
+// What a copy has of the source, without name and marks; NULL: out of memory.
+struct json *copy_content(const char *resource, const struct json *source);
+// Adds name and marks.
+struct copy_marks {
+    const char *origin, *source, *source_uid, *seal; // seal NULL: none
+    const char *namespace_, *name;
+};
+bool copy_set_marks(struct json *content, const struct copy_marks *marks);
+// Whether another writer's object has the same content.
+bool copy_equals(const char *resource, const struct json *content, const struct json *there);
+// The patch that makes `there` a copy with the content and marks, with preconditions; NULL: out of memory.
+// *recreate: the API server permits no such change.
+struct json *copy_patch(const char *resource, const struct json *content, const struct json *there, bool *recreate);
+
+// Requests (dependency_requests.c) --------------------------------------------------------------------------------
+
+bool dependency_has_room(struct engine *engine, size_t cluster);
+// False: not sent, for lack of memory.
+bool dependency_send(struct engine *engine, struct dependency *object, const struct dependency_request *request,
+                     const char *body, size_t body_len);
+void dependency_on_answer(struct engine *engine, struct engine_event *event);
+void dependency_end_requests(struct engine *engine, size_t cluster); // the worker left
+
+// Work (dependency_work.c) ----------------------------------------------------------------------------------------
+
+void dependency_work(struct engine *engine); // about all touched objects, as far as requests may go out
+int64_t dependency_due_ns(struct engine *engine);
+// The object in the worker was read: compares another writer's, changes a copy.
+void dependency_compare(struct engine *engine, struct dependency *object, struct copy *copy, const struct json *there);
+void dependency_read_copy(struct engine *engine, struct dependency *object, struct copy *copy);
+void dependency_make_namespace(struct engine *engine, struct dependency *object, struct copy *copy);
+void dependency_leave(struct engine *engine, size_t cluster);                          // the worker left
+void dependency_on_namespace(struct engine *engine, const struct engine_event *event); // in a worker: tries again
+
+void dependencies_count(struct engine *engine); // dependency_view.c

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// News of sources and of objects in workers, in metadata alone.
+#include "core/engine/dependencies/dependency.h"
+
+#include "core/base/memory.h"
+#include "core/engine/clusters/cluster_state.h"
+#include "core/engine/mirror/mirror.h"
+
+#define STALE_NS (10 * CLOCK_SECOND) // for so long after an answer, older versions are of the past
+
+// Marks ----------------------------------------------------------------------------------------------------------
+
+uint64_t copy_versions(const struct dependency *object, const struct copy *copy) {
+    uint64_t hash = text_hash(text_hash(TEXT_HASH, copy->version), object->source);
+    return hash ? hash : 1;
+}
+
+static bool lists(const char *list, const char *name) {
+    size_t len = strlen(name);
+    for (const char *at = list; at && *at; at += *at == ',') {
+        size_t item = strcspn(at, ",");
+        if (item == len && strncmp(at, name, len) == 0)
+            return true;
+        at += item;
+    }
+    return false;
+}
+
+// Rule D1.
+static enum copy_owner owner_of(const struct engine *engine, const struct dependency *object, const struct copy *copy,
+                                const struct json *metadata) {
+    const char *origin = object_label(metadata, MARK_ORIGIN), *of = object_label(metadata, MARK_COPY_OF);
+    if (!origin || !of || object_label(metadata, MARK_KIND) || object_controller(metadata))
+        return COPY_OTHER;
+    if (strcmp(origin, engine->origin) != 0)
+        return COPY_ORIGIN;
+    if (!seal_keys_any(engine->seals))
+        return COPY_OWN;
+    const char *seal = object_annotation(metadata, MARK_SEAL);
+    AUTO_TEXT kind = text_format("copy of %s", object->resource->name);
+    struct seal_subject subject = {.origin = engine->origin,
+                                   .kind = kind ? kind : "",
+                                   .namespace_ = object->namespace_,
+                                   .name = object->name,
+                                   .uid = of,
+                                   .cluster = engine->clusters[copy->cluster].name};
+    enum seal_verdict verdict = kind ? seal_check(engine->seals, &subject, seal) : SEAL_INVALID;
+    if (verdict == SEAL_VALID || verdict == SEAL_OLD_KEY)
+        return COPY_OWN;
+    return seal ? COPY_OTHER : COPY_GIVEN;
+}
+
+// Copies ---------------------------------------------------------------------------------------------------------
+
+static bool is_stale(const struct engine *engine, const struct dependency_resource *resource, const struct copy *copy,
+                     const struct json *metadata) {
+    bool known = true, listing = copy->cluster < resource->n_watches && resource->watches[copy->cluster].listing;
+    return copy->presence == PRESENCE_THERE && !listing && engine->now.mono_ns - copy->answered_ns < STALE_NS &&
+           copy->answered_ns && strcmp(copy->uid, object_uid(metadata)) == 0 &&
+           object_version_compare(object_version(metadata), copy->version, &known) < 0 && known;
+}
+
+void dependency_see_copy(struct engine *engine, struct dependency *object, struct copy *copy,
+                         const struct json *metadata) {
+    if (strlen(object_uid(metadata)) >= STORE_UID_MAX || is_stale(engine, object->resource, copy, metadata))
+        return;
+    bool same = copy->presence == PRESENCE_THERE && strcmp(copy->uid, object_uid(metadata)) == 0;
+    const char *also = object_annotation(metadata, MARK_ALSO_USED), *source = object_annotation(metadata, MARK_SOURCE);
+    if (!same) {
+        copy->compared = 0;
+        copy->recreate = copy->refused = false;
+    }
+    copy->presence = PRESENCE_THERE;
+    text_copy(copy->uid, sizeof copy->uid, object_uid(metadata));
+    text_copy(copy->version, sizeof copy->version, object_version(metadata));
+    copy->owner = (uint8_t)owner_of(engine, object, copy, metadata);
+    copy->marked = source ? text_hash(TEXT_HASH, source) : 0;
+    copy->also_used = lists(also, engine->origin);
+    copy->shared = copy->owner == COPY_OWN && also && *also;
+    if (object_is_being_deleted(metadata)) // others wait for the end
+        copy->presence = PRESENCE_UNKNOWN;
+    dependency_touch(engine, object);
+    dependency_queue_users(engine, object);
+}
+
+void dependency_lose_copy(struct engine *engine, struct dependency *object, struct copy *copy) {
+    if (copy->presence == PRESENCE_ABSENT)
+        return;
+    bool was = copy->presence == PRESENCE_THERE;
+    copy->presence = PRESENCE_ABSENT;
+    copy->owner = COPY_OTHER;
+    copy->marked = copy->compared = 0;
+    copy->recreate = copy->shared = copy->also_used = copy->refused = false;
+    *copy->uid = '\0';
+    copy->failures = 0;
+    copy->not_before_ns = was && copy->users ? throttle_next(&copy->repeats, engine->now.mono_ns, 3) : 0;
+    dependency_set_problem(&copy->problem, NULL);
+    dependency_touch(engine, object);
+    dependency_queue_users(engine, object);
+}
+
+// Sources --------------------------------------------------------------------------------------------------------
+
+static void source_changed(struct engine *engine, struct dependency *object) {
+    for (struct copy *c = object->copies; c; c = c->next) {
+        c->recreate = false;
+        if (c->refused)
+            c->not_before_ns = 0; // the worker may accept the changed object
+    }
+    dependency_touch(engine, object);
+    for (const struct use *u = object->users; u; u = u->older)
+        queue_entry(engine, u->needs->entry);
+}
+
+void dependency_see_source(struct engine *engine, struct dependency *object, const struct json *metadata) {
+    char mark[DEPENDENCY_MARK_MAX];
+    bool labelled = text_equal(object_label(metadata, MARK_COPY), "true");
+    int len = snprintf(mark, sizeof mark, "%s/%s", object_uid(metadata), object_version(metadata));
+    if (len < 0 || (size_t)len >= sizeof mark ||
+        (object->presence == PRESENCE_THERE && strcmp(mark, object->source) == 0 && !object->problem))
+        return;
+    object->presence = PRESENCE_THERE;
+    object->labelled = labelled;
+    memcpy(object->source, mark, sizeof mark);
+    object->mark = text_hash(TEXT_HASH, mark);
+    object->denied = false; // until the next read
+    object->failures = 0;
+    object->not_before_ns = 0;
+    dependency_set_problem(&object->problem, NULL);
+    if (object->content && object->content_mark != object->mark)
+        dependency_drop_content(object);
+    source_changed(engine, object);
+}
+
+static void lose_source(struct engine *engine, struct dependency *object) {
+    if (object->presence == PRESENCE_ABSENT)
+        return;
+    object->presence = PRESENCE_ABSENT;
+    dependency_set_problem(&object->problem, NULL);
+    dependency_drop_content(object);
+    source_changed(engine, object);
+}
+
+// Events ---------------------------------------------------------------------------------------------------------
+
+static void seen(struct engine *engine, const struct engine_event *event, struct dependency_resource *resource) {
+    const struct json *metadata = event->dependency.metadata ? event->dependency.metadata->value : NULL;
+    if (!metadata)
+        return;
+    const char *space = resource->cluster_scoped ? "" : object_namespace(metadata);
+    struct dependency *object = dependency_find(engine, resource->name, space, object_name(metadata));
+    if (event->cluster == ENGINE_MANAGEMENT) {
+        if (object)
+            dependency_see_source(engine, object, metadata);
+        return;
+    }
+    bool ours = text_equal(object_label(metadata, MARK_ORIGIN), engine->origin) && object_label(metadata, MARK_COPY_OF);
+    if (!object && ours)
+        object = dependency_make(engine, resource, space, object_name(metadata));
+    struct copy *copy = !object ? NULL
+                        : ours  ? dependency_copy_make(engine, object, event->cluster)
+                                : dependency_copy(object, event->cluster);
+    struct dependency_watch *watch = dependency_watch_of(engine, resource, event->cluster);
+    if (!copy || !watch)
+        return;
+    copy->epoch = watch->epoch;
+    dependency_see_copy(engine, object, copy, metadata);
+}
+
+static void gone(struct engine *engine, const struct engine_event *event, const struct dependency_resource *resource) {
+    const struct json *metadata = event->dependency.metadata ? event->dependency.metadata->value : NULL;
+    const char *space = event->dependency.namespace_, *name = event->dependency.name;
+    if (metadata) {
+        space = object_namespace(metadata);
+        name = object_name(metadata);
+    }
+    struct dependency *object =
+        name ? dependency_find(engine, resource->name, resource->cluster_scoped || !space ? "" : space, name) : NULL;
+    if (object && event->cluster == ENGINE_MANAGEMENT) {
+        char mark[DEPENDENCY_MARK_MAX];
+        snprintf(mark, sizeof mark, "%s/", metadata ? object_uid(metadata) : "");
+        if (!metadata || object->presence != PRESENCE_THERE || text_has_prefix(object->source, mark))
+            lose_source(engine, object);
+        return;
+    }
+    struct copy *copy = object ? dependency_copy(object, event->cluster) : NULL;
+    if (copy && (!metadata || copy->presence != PRESENCE_THERE || strcmp(copy->uid, object_uid(metadata)) == 0))
+        dependency_lose_copy(engine, object, copy);
+}
+
+// Copies that nobody wished for and that the list lacks.
+static void drop_unseen(struct engine *engine, const struct dependency_resource *resource, size_t cluster,
+                        uint32_t epoch) {
+    size_t cursor = 0;
+    for (struct dependency *o; (o = map_next(&engine->dependencies->objects, &cursor));) {
+        struct copy *copy = o->resource == resource ? dependency_copy(o, cluster) : NULL;
+        if (copy && !copy->wished && copy->presence == PRESENCE_THERE && copy->epoch != epoch)
+            dependency_lose_copy(engine, o, copy);
+    }
+}
+
+static void set_watch_problem(struct engine *engine, const struct engine_event *event,
+                              struct dependency_resource *resource, const char *problem) {
+    struct dependency_watch *watch = dependency_watch_of(engine, resource, event->cluster);
+    struct dependency *object =
+        event->dependency.name
+            ? dependency_find(engine, resource->name,
+                              resource->cluster_scoped || !event->dependency.namespace_ ? ""
+                                                                                        : event->dependency.namespace_,
+                              event->dependency.name)
+            : NULL;
+    if (event->dependency.name) {
+        struct copy *copy = object && event->cluster ? dependency_copy(object, event->cluster) : NULL;
+        if (copy && (problem || copy->presence == PRESENCE_UNKNOWN))
+            dependency_set_problem(&copy->problem, problem);
+        else if (object && !event->cluster)
+            dependency_set_problem(&object->problem, problem);
+        if (object)
+            source_changed(engine, object);
+        return;
+    }
+    if (!watch || text_equal(watch->problem, problem))
+        return;
+    dependency_set_problem(&watch->problem, problem);
+    size_t cursor = 0;
+    for (struct dependency *o; (o = map_next(&engine->dependencies->objects, &cursor));)
+        if (o->resource == resource)
+            source_changed(engine, o);
+}
+
+static void forget_wishes(struct engine *engine, size_t cluster) {
+    size_t cursor = 0;
+    for (struct dependency_resource *r; (r = map_next(&engine->dependencies->resources, &cursor));) {
+        struct dependency_watch *watch = dependency_watch_of(engine, r, cluster);
+        if (watch)
+            watch->wished = watch->seen = false;
+    }
+    cursor = 0;
+    for (struct dependency *o; (o = map_next(&engine->dependencies->objects, &cursor));) {
+        struct copy *copy = cluster ? dependency_copy(o, cluster) : NULL;
+        if (copy) {
+            copy->wished = false;
+            copy->answered_ns = 0;
+        } else if (!cluster)
+            o->wished = false;
+        dependency_touch(engine, o);
+    }
+}
+
+void dependency_on_event(struct engine *engine, struct engine_event *event) {
+    struct dependency_resource *resource =
+        event->dependency.resource ? map_get(&engine->dependencies->resources, event->dependency.resource) : NULL;
+    if (event->dependency.news == DEPENDENCIES_FORGOTTEN) {
+        forget_wishes(engine, event->cluster);
+        return;
+    }
+    struct dependency_watch *watch = resource ? dependency_watch_of(engine, resource, event->cluster) : NULL;
+    if (!watch)
+        return;
+    bool all = !event->dependency.name;
+    switch (event->dependency.news) {
+    case DEPENDENCIES_LISTING:
+        watch->epoch += all;
+        watch->listing = all;
+        break;
+    case DEPENDENCIES_LISTED:
+        if (all && watch->listing)
+            drop_unseen(engine, resource, event->cluster, watch->epoch);
+        watch->listing = false;
+        watch->seen |= all;
+        set_watch_problem(engine, event, resource, NULL);
+        break;
+    case DEPENDENCY_SEEN:
+        seen(engine, event, resource);
+        break;
+    case DEPENDENCY_GONE:
+        gone(engine, event, resource);
+        break;
+    case DEPENDENCIES_REFUSED:
+        set_watch_problem(engine, event, resource,
+                          event->dependency.problem ? event->dependency.problem : "access is denied");
+        break;
+    default: // lost: the state is that of before
+        break;
+    }
+}

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part: the facts about an entry's needs for decide(), Events, and what the API shows.
+#include "core/engine/dependencies/dependency.h"
+
+#include "core/base/memory.h"
+#include "core/engine/clusters/cluster_state.h"
+#include "core/engine/history/attempt_history.h"
+#include "core/engine/report/report.h"
+#include "core/engine/request/command.h"
+
+#define GRACE_NS CLOCK_SECOND  // for the state of checked objects in all workers
+#define REPORT_NS CLOCK_SECOND // objects are often created together with the workload
+#define NAMED_MAX 8            // objects in one sentence
+
+// Facts ------------------------------------------------------------------------------------------------------------
+
+static bool is_over(const struct engine *engine, const struct entry *entry) {
+    const struct workload_facts *w = &entry->workload->facts;
+    return !engine->dependencies || !w->exists || w->finished || w->being_deleted || w->too_large;
+}
+
+// The state before any worker: sources of copied objects.
+static enum needs_state source_of(const struct engine *engine, const struct use *use) {
+    if (use->object->resource->use != DEPENDENCY_COPIED)
+        return NEEDS_MET;
+    switch (dependency_source_state(engine, use->object)) {
+    case DEPENDENCY_UNKNOWN:
+        return NEEDS_COMING;
+    case DEPENDENCY_MISSING:
+    case DEPENDENCY_REFUSED:
+        return use->optional ? NEEDS_MET : NEEDS_MISSING;
+    default:
+        return NEEDS_MET;
+    }
+}
+
+static enum needs_state there_of(const struct engine *engine, const struct use *use, size_t cluster) {
+    switch (dependency_state_in(engine, use->object, cluster)) {
+    case DEPENDENCY_UNKNOWN:
+    case DEPENDENCY_NEEDED:
+        return NEEDS_COMING;
+    case DEPENDENCY_MISSING:
+    case DEPENDENCY_CONFLICT:
+    case DEPENDENCY_REFUSED:
+        return use->optional ? NEEDS_MET : NEEDS_LACKED;
+    default:
+        return NEEDS_MET;
+    }
+}
+
+// The worst state of all needs; `cluster` ENGINE_MANAGEMENT: before the choice of a worker.
+static enum needs_state worst(const struct engine *engine, const struct needs *needs, size_t cluster) {
+    enum needs_state state = NEEDS_MET;
+    for (size_t i = 0; i < needs->n_uses; i++) {
+        const struct use *use = &needs->uses[i];
+        enum needs_state one = !use->wanted ? NEEDS_MET
+                               : cluster    ? there_of(engine, use, cluster)
+                                            : source_of(engine, use);
+        state = one > state ? one : state;
+    }
+    return state;
+}
+
+// Until the workers have told about checked objects, the first of them would get everything.
+static bool waits_for_workers(const struct engine *engine, const struct entry *entry) {
+    const struct needs *needs = entry->needs;
+    if (engine->now.mono_ns >= needs->since_ns + GRACE_NS)
+        return false;
+    for (size_t i = 0; i < needs->n_uses; i++) {
+        const struct dependency *object = needs->uses[i].object;
+        if (dependency_use(engine, object) != DEPENDENCY_CHECKED)
+            continue;
+        for (size_t c = 1; c < engine->n_clusters; c++)
+            if (engine->workers[entry->kind][c].eligible &&
+                dependency_state_in(engine, object, c) == DEPENDENCY_UNKNOWN)
+                return true;
+    }
+    return false;
+}
+
+static void facts(const struct engine *engine, const struct entry *entry, struct decide_facts *facts) {
+    const struct workload_facts *w = &entry->workload->facts;
+    const struct needs *needs = entry->needs;
+    if (is_over(engine, entry) || facts_placed_mirror(entry))
+        return;
+    if (!needs || !needs->known) {
+        facts->needs = NEEDS_COMING;
+        return;
+    }
+    facts->needs = needs->many ? NEEDS_MISSING : worst(engine, needs, ENGINE_MANAGEMENT);
+    if (facts->needs == NEEDS_MET && (needs->open || needs->stale))
+        facts->needs = NEEDS_COMING;
+    if (facts->needs == NEEDS_MET && !w->attempt && waits_for_workers(engine, entry)) {
+        facts->needs = NEEDS_COMING;
+        facts->needs_at_ns = needs->since_ns + GRACE_NS;
+    }
+    if (w->attempt && w->cluster != DECIDE_UNKNOWN_CLUSTER)
+        facts->needs_there = worst(engine, needs, w->cluster);
+}
+
+bool dependencies_limit(const struct engine *engine, const struct entry *entry) {
+    return engine->dependencies && entry->needs && entry->needs->n_uses > 0;
+}
+
+static const struct use *lacked(const struct engine *engine, const struct entry *entry, size_t cluster) {
+    for (size_t i = 0; dependencies_limit(engine, entry) && i < entry->needs->n_uses; i++) {
+        const struct use *use = &entry->needs->uses[i];
+        if (use->wanted && there_of(engine, use, cluster) == NEEDS_LACKED && source_of(engine, use) == NEEDS_MET)
+            return use;
+    }
+    return NULL;
+}
+
+// A copy that this host does not retry by itself is retried by the placement of a workload.
+bool dependencies_exclude(const struct engine *engine, const struct entry *entry, size_t cluster, int64_t *until_ns) {
+    const struct use *use = lacked(engine, entry, cluster);
+    *until_ns = CLOCK_NEVER;
+    if (!use)
+        return false;
+    const struct copy *copy = dependency_copy(use->object, cluster);
+    if (copy && copy->refused && copy->users == 0)
+        *until_ns = copy->not_before_ns;
+    return !copy || !copy->refused || copy->users > 0 || copy->not_before_ns > engine->now.mono_ns;
+}
+
+// Sentences --------------------------------------------------------------------------------------------------------
+
+static void put_name(const struct dependency *object, struct buffer *out) {
+    buffer_printf(out, "%s %s%s%s", object->resource->name, object->namespace_, *object->namespace_ ? "/" : "",
+                  object->name);
+}
+
+static const char *sentence(enum dependency_state state) {
+    return state == DEPENDENCY_CONFLICT  ? "another writer's object there has other content"
+           : state == DEPENDENCY_MISSING ? "does not exist there"
+                                         : "the worker rejects the copy";
+}
+
+void dependencies_put_lack(const struct engine *engine, const struct entry *entry, size_t cluster, struct buffer *out) {
+    const struct use *use = lacked(engine, entry, cluster);
+    if (!use)
+        return;
+    enum dependency_state state = dependency_state_in(engine, use->object, cluster);
+    const char *problem = dependency_problem_in(use->object, cluster);
+    put_name(use->object, out);
+    buffer_printf(out, ": %s", sentence(state));
+    if (state == DEPENDENCY_REFUSED && problem)
+        buffer_printf(out, ": %s", problem);
+}
+
+// The names of the needs without a source.
+static size_t put_missing(const struct engine *engine, const struct needs *needs, struct buffer *out) {
+    size_t n = 0;
+    for (size_t i = 0; i < needs->n_uses; i++) {
+        const struct use *use = &needs->uses[i];
+        if (!use->wanted || source_of(engine, use) != NEEDS_MISSING || n++ >= NAMED_MAX)
+            continue;
+        const char *problem = dependency_problem_in(use->object, ENGINE_MANAGEMENT);
+        buffer_text(out, n > 1 ? ", " : "");
+        put_name(use->object, out);
+        if (problem)
+            buffer_printf(out, " (%s)", problem);
+    }
+    if (n > NAMED_MAX)
+        buffer_printf(out, " and %zu more", n - NAMED_MAX);
+    return n;
+}
+
+static void put_coming(const struct engine *engine, const struct entry *entry, struct buffer *out) {
+    uint32_t cluster = entry->workload->facts.cluster;
+    cluster = cluster == DECIDE_UNKNOWN_CLUSTER ? ENGINE_MANAGEMENT : cluster;
+    size_t n = 0;
+    for (size_t i = 0; i < entry->needs->n_uses; i++) {
+        const struct use *use = &entry->needs->uses[i];
+        enum needs_state state = cluster ? there_of(engine, use, cluster) : source_of(engine, use);
+        if (!use->wanted || state != NEEDS_COMING || n++ >= NAMED_MAX)
+            continue;
+        buffer_text(out, n > 1 ? ", " : "waits for ");
+        put_name(use->object, out);
+    }
+    if (n > 0 && cluster)
+        buffer_printf(out, " in cluster %s", engine->clusters[cluster].name);
+    if (n == 0)
+        buffer_text(out, waiting_text(WAITING_DEPENDENCY));
+}
+
+void dependencies_put(const struct engine *engine, const struct entry *entry, struct buffer *out) {
+    AUTO_BUFFER(missing, 8192);
+    const struct needs *needs = entry->needs;
+    if (!engine->dependencies || !needs)
+        return;
+    if (needs->many)
+        buffer_text(out, needs->problem);
+    else if (put_missing(engine, needs, &missing) > 0)
+        buffer_printf(out, "missing in the management cluster: %s", missing.data);
+    else
+        put_coming(engine, entry, out);
+}
+
+// Reports ------------------------------------------------------------------------------------------------------------
+
+static void report_many(struct engine *engine, struct entry *entry) {
+    uint64_t hash = text_hash(TEXT_HASH, entry->needs->problem);
+    if (hash == entry->needs->told)
+        return;
+    entry->needs->told = hash;
+    report_event(engine, entry, true, "TooManyDependencies", "Place", "not placed: %s", entry->needs->problem);
+}
+
+// D3: once for the same names.
+static void report_missing(struct engine *engine, struct entry *entry, const struct action *action) {
+    struct needs *needs = entry->needs;
+    AUTO_BUFFER(names, 8192);
+    if (action->waiting != WAITING_DEPENDENCY || put_missing(engine, needs, &names) == 0) {
+        needs->missing_ns = action->waiting == WAITING_ANSWER ? needs->missing_ns : 0;
+        return;
+    }
+    if (!needs->missing_ns)
+        needs->missing_ns = engine->now.mono_ns;
+    if (!names.data || queue_is_early(engine, entry, needs->missing_ns + REPORT_NS))
+        return;
+    uint64_t hash = text_hash(TEXT_HASH, names.data);
+    if (hash == needs->told)
+        return;
+    needs->told = hash;
+    report_event(engine, entry, true, "MissingDependency", "Place",
+                 "waits for objects that do not exist in the management cluster: %s", names.data);
+}
+
+static void after(struct engine *engine, struct entry *entry, const struct action *action) {
+    if (is_over(engine, entry) || !entry->needs)
+        return;
+    if (entry->needs->many)
+        report_many(engine, entry);
+    else
+        report_missing(engine, entry, action);
+}
+
+// D4: as a rejection of the mirror, which does not exist yet.
+static void report_lack(struct engine *engine, struct entry *entry) {
+    uint32_t cluster = entry->workload->facts.cluster;
+    if (is_over(engine, entry) || !entry->needs || !cluster || cluster == DECIDE_UNKNOWN_CLUSTER ||
+        facts_placed_mirror(entry))
+        return;
+    const struct use *use = lacked(engine, entry, cluster);
+    if (!use)
+        return;
+    AUTO_BUFFER(text, 4096);
+    enum dependency_state state = dependency_state_in(engine, use->object, cluster);
+    dependencies_put_lack(engine, entry, cluster, &text);
+    const char *reason = state == DEPENDENCY_CONFLICT  ? "NameConflict"
+                         : state == DEPENDENCY_MISSING ? "MissingDependency"
+                                                       : "DependencyRejected";
+    const char *message = text.len > 0 ? text.data : sentence(state);
+    uint64_t hash = text_hash(TEXT_HASH, message) + entry->workload->facts.attempt;
+    if (hash == entry->needs->told_lack)
+        return;
+    entry->needs->told_lack = hash;
+    attempt_history_failed(engine, entry, OUTCOME_REJECTED, reason, message);
+    report_event(engine, entry, true, reason, "CreateMirror", "cluster %s cannot run the workload: %s",
+                 engine->clusters[cluster].name, message);
+}
+
+// The part -----------------------------------------------------------------------------------------------------------
+
+static struct error *start(struct engine *engine) {
+    struct dependency_part *all = engine->dependencies = calloc(1, sizeof *all);
+    if (!all)
+        return error_no_memory();
+    map_init(&all->objects, engine->seed);
+    map_init(&all->resources, engine->seed);
+    heap_init(&all->timers);
+    all->due_end = &all->due;
+    all->epoch = 1;
+    all->wishes_due = true;
+    return NULL;
+}
+
+static struct error *begin(struct engine *engine, const struct engine_options *options) {
+    return dependency_options_any(&options->settings.dependencies) ? start(engine) : NULL;
+}
+
+static void end(struct engine *engine) {
+    if (engine->dependencies)
+        dependency_free_all(engine);
+}
+
+// Without memory for a feature that a reload enables, the next reload tries again.
+static void configure(struct engine *engine, const struct engine_settings *former) {
+    (void)former;
+    if (!engine->dependencies && dependency_options_any(&engine->settings.dependencies))
+        error_free(start(engine));
+    if (!engine->dependencies)
+        return;
+    engine->dependencies->epoch++;
+    engine->dependencies->wishes_due = true;
+    dependency_resources_configure(engine);
+    dependency_touch_all(engine);
+}
+
+static void before(struct engine *engine, struct entry *entry) {
+    if (!engine->dependencies)
+        return;
+    needs_refresh(engine, entry);
+    report_lack(engine, entry);
+}
+
+static void stand_by(struct engine *engine, struct entry *entry) {
+    if (engine->dependencies)
+        needs_refresh(engine, entry);
+}
+
+static void entry_ends(struct engine *engine, struct entry *entry) {
+    if (engine->dependencies)
+        needs_free(engine, entry);
+}
+
+// A cluster's state changed: what waits for it is decided again.
+static void on_cluster(struct engine *engine, const struct engine_event *event) {
+    if (event->type == EVENT_WORKER) {
+        engine->dependencies->wishes_due = true;
+        if (cluster_is_vacant(engine, event->cluster))
+            dependency_leave(engine, event->cluster);
+    }
+    dependency_touch_all(engine);
+}
+
+static void on_event(struct engine *engine, struct engine_event *event) {
+    if (!engine->dependencies)
+        return;
+    if (event->type == EVENT_ANSWER)
+        dependency_on_answer(engine, event);
+    else if (event->type == EVENT_DEPENDENCY)
+        dependency_on_event(engine, event);
+    else if (event->type == EVENT_NAMESPACE)
+        dependency_on_namespace(engine, event);
+    else
+        on_cluster(engine, event);
+}
+
+static void work(struct engine *engine) {
+    if (engine->dependencies)
+        dependency_work(engine);
+}
+
+static int64_t due_ns(struct engine *engine) {
+    return engine->dependencies ? dependency_due_ns(engine) : CLOCK_NEVER;
+}
+
+#define EVENTS                                                                                                         \
+    (PART_EVENT(EVENT_ANSWER) | PART_EVENT(EVENT_DEPENDENCY) | PART_EVENT(EVENT_NAMESPACE) |                           \
+     PART_EVENT(EVENT_WORKER) | PART_EVENT(EVENT_LISTED) | PART_EVENT(EVENT_STATE) | PART_EVENT(EVENT_CONTACT) |       \
+     PART_EVENT(EVENT_IDENTITY) | PART_EVENT(EVENT_LEASE))
+
+const struct part part_dependencies = {.name = "dependencies",
+                                       .begin = begin,
+                                       .end = end,
+                                       .configure = configure,
+                                       .events = EVENTS,
+                                       .event = on_event,
+                                       .tick = work,
+                                       .step_ends = work,
+                                       .due_ns = due_ns,
+                                       .before = before,
+                                       .stand_by = stand_by,
+                                       .facts = facts,
+                                       .after = after,
+                                       .entry_ends = entry_ends,
+                                       .count = dependencies_count};

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests about sources and copies. They get half of the window of a cluster, so that workloads go
+// on beside them.
+#include "core/engine/dependencies/dependency.h"
+
+#include "core/base/memory.h"
+#include "core/base/sensitive.h"
+#include "core/engine/clusters/cluster_state.h"
+#include "core/engine/mirror/mirror.h"
+#include "core/engine/request/command.h"
+#include "core/engine/shard/shard.h"
+#include "core/engine/tenancy/tenancy.h"
+
+static struct dependency_request *take_slot(struct dependency_part *all, uint64_t *id) {
+    if (all->free_request == 0) {
+        if (!array_reserve(&all->requests, &all->cap_requests, all->n_requests + 1, sizeof *all->requests))
+            return NULL;
+        all->requests[all->n_requests++] = (struct dependency_request){.generation = 0};
+        all->free_request = (uint32_t)all->n_requests;
+    }
+    uint32_t place = all->free_request;
+    struct dependency_request *slot = &all->requests[place - 1];
+    all->free_request = slot->next_free;
+    slot->generation = (slot->generation + 1) & INT32_MAX;
+    *id = REQUEST_BESIDE | ((uint64_t)slot->generation << 32) | place;
+    return slot;
+}
+
+static size_t *count_of(struct engine *engine, size_t cluster) {
+    struct dependency_part *all = engine->dependencies;
+    size_t capacity = all->n_in_cluster;
+    if (cluster >= all->n_in_cluster) {
+        if (!array_reserve(&all->in_cluster, &capacity, cluster + 1, sizeof *all->in_cluster))
+            return NULL;
+        all->n_in_cluster = cluster + 1;
+    }
+    return &all->in_cluster[cluster];
+}
+
+bool dependency_has_room(struct engine *engine, size_t cluster) {
+    const size_t *count = count_of(engine, cluster);
+    return count && pacing_has_place(engine, cluster, *count);
+}
+
+static bool fill(const struct engine *engine, struct command *command, const struct dependency *object, enum verb verb,
+                 bool namespace_, const char *body, size_t body_len) {
+    const struct dependency_resource *r = object->resource;
+    const char *dot = strchr(r->name, '.');
+    const char *group = namespace_ || !dot ? "" : dot + 1, *version = namespace_ ? "v1" : r->version;
+    const char *plural = namespace_ ? "namespaces" : r->name, *name = namespace_ ? object->namespace_ : object->name;
+    size_t plural_len = namespace_ || !dot ? strlen(plural) : (size_t)(dot - r->name);
+    const char *in = namespace_ ? "" : object->namespace_;
+    char *at = command->memory =
+        malloc(strlen(group) + strlen(version) + plural_len + strlen(name) + strlen(in) + body_len + 6);
+    if (!at)
+        return false;
+    const char *space = update_string(&at, in, strlen(in));
+    command->request = (struct request){.verb = verb,
+                                        .resource = {.group = update_string(&at, group, strlen(group)),
+                                                     .version = update_string(&at, version, strlen(version)),
+                                                     .plural = update_string(&at, plural, plural_len),
+                                                     .cluster_scoped = *in == '\0'},
+                                        .namespace_ = space,
+                                        .tenant = tenancy_of(engine, command->cluster, space, verb),
+                                        .name = update_string(&at, name, strlen(name)),
+                                        .body = body ? update_string(&at, body, body_len) : NULL,
+                                        .body_len = body_len,
+                                        .sensitive = r->sensitive};
+    return true;
+}
+
+// Any host may read a source: it needs the references.
+static uint32_t shard_to_hold(const struct engine *engine, const struct dependency *object) {
+    uint32_t shard = dependency_shard(engine, object);
+    uint64_t mask = shard_mask(engine);
+    while (mask && !shard_is_in(mask, shard))
+        shard = (shard + 1) % SHARDS_MAX;
+    return shard;
+}
+
+bool dependency_send(struct engine *engine, struct dependency *object, const struct dependency_request *request,
+                     const char *body, size_t body_len) {
+    static const enum verb verbs[] = {
+        [DEPENDENCY_READ_SOURCE] = VERB_GET,       [DEPENDENCY_READ_COPY] = VERB_GET,
+        [DEPENDENCY_CREATE] = VERB_CREATE,         [DEPENDENCY_CHANGE] = VERB_MERGE_PATCH,
+        [DEPENDENCY_DELETE] = VERB_DELETE,         [DEPENDENCY_ALSO_USE] = VERB_MERGE_PATCH,
+        [DEPENDENCY_HAND_OVER] = VERB_MERGE_PATCH, [DEPENDENCY_NAMESPACE] = VERB_CREATE};
+    struct update *update = engine->update;
+    size_t *count = count_of(engine, request->cluster);
+    if (!count ||
+        !array_reserve(&update->commands, &update->cap_commands, update->n_commands + 1, sizeof *update->commands))
+        return false;
+    struct command *command = &update->commands[update->n_commands];
+    *command = (struct command){.cluster = request->cluster, .shard = shard_to_hold(engine, object)};
+    enum verb verb = verbs[request->type];
+    if (!fill(engine, command, object, verb, request->type == DEPENDENCY_NAMESPACE, body, body_len))
+        return false;
+    struct dependency_request *slot = take_slot(engine->dependencies, &command->id);
+    if (!slot) {
+        command_free(command);
+        return false;
+    }
+    uint32_t generation = slot->generation;
+    *slot = *request;
+    slot->generation = generation;
+    slot->object = object;
+    slot->verb = verb;
+    slot->mark = object->mark;
+    object->held++;
+    ++*count;
+    update->n_commands++;
+    pacing_sent(engine, request->cluster);
+    engine->stats.clusters[request->cluster].sent[verb]++;
+    return true;
+}
+
+// Answers ----------------------------------------------------------------------------------------------------------
+
+static void failed(struct engine *engine, const struct response *response, int64_t *not_before_ns, uint16_t *failures,
+                   char **problem) {
+    *not_before_ns = answer_next_try_ns(engine, response, failures);
+    if (!reason_is_permanent(response->reason))
+        return;
+    AUTO_TEXT text = text_format("%s: %s", reason_text(response->reason), response->message);
+    dependency_set_problem(problem, text);
+}
+
+static void on_source(struct engine *engine, struct dependency *object, struct response *response) {
+    SENSITIVE_WHILE(object->resource->sensitive);
+    object->busy = false;
+    object->read_ns = engine->now.mono_ns;
+    if (response->reason == REASON_NOT_FOUND) {
+        object->not_before_ns = engine->now.mono_ns + DEPENDENCY_READ_NS; // the watch will show that
+        return;
+    }
+    if (response->reason != REASON_OK || !response->object || response->object->too_large) {
+        failed(engine, response, &object->not_before_ns, &object->failures, &object->problem);
+        if (response->object && response->object->too_large)
+            dependency_set_problem(&object->problem, response->object->too_large);
+        dependency_queue_users(engine, object);
+        return;
+    }
+    const struct json *source = response->object->value;
+    object->failures = 0;
+    dependency_set_problem(&object->problem, NULL);
+    dependency_see_source(engine, object, source);
+    object->size = response->object->len;
+    object->denied = copy_is_denied(object->resource->name, source);
+    if (object->resource->refers)
+        needs_read_object(engine, object, source);
+    AUTO_JSON content = copy_content(object->resource->name, source);
+    dependency_drop_content(object);
+    object->content = content ? json_text(content, NULL) : NULL;
+    object->content_mark = object->content ? object->mark : 0;
+    object->read_mark = object->mark;
+    for (struct use *u = object->users; u; u = u->older) {
+        u->needs->stale = true;
+        queue_entry(engine, u->needs->entry);
+    }
+}
+
+static void refuse(struct engine *engine, struct dependency *object, struct copy *copy,
+                   const struct response *response) {
+    failed(engine, response, &copy->not_before_ns, &copy->failures, &copy->problem);
+    copy->refused |= reason_is_permanent(response->reason);
+    bool of_namespace = response->reason == REASON_QUOTA || response->reason == REASON_NAMESPACE_NOT_FOUND ||
+                        response->reason == REASON_NAMESPACE_TERMINATING;
+    if (of_namespace)
+        cluster_relist(engine, copy->cluster, RELIST_NAMESPACES);
+    dependency_queue_users(engine, object);
+}
+
+static void written(struct engine *engine, struct dependency *object, struct copy *copy, struct response *response) {
+    copy->failures = 0;
+    copy->not_before_ns = 0;
+    copy->refused = false;
+    dependency_set_problem(&copy->problem, NULL);
+    if (response->object) {
+        copy->answered_ns = 0; // this answer is newer than any watch event before
+        dependency_see_copy(engine, object, copy, response->object->value);
+        copy->answered_ns = engine->now.mono_ns;
+    }
+}
+
+static void on_create(struct engine *engine, struct dependency *object, struct copy *copy, struct response *response) {
+    engine->stats.clusters[copy->cluster].copies[response->reason == REASON_OK ? COPIES_CREATED : COPIES_FAILED]++;
+    if (response->reason == REASON_OK)
+        written(engine, object, copy, response);
+    else if (response->reason == REASON_NAMESPACE_NOT_FOUND && engine->settings.create_namespaces &&
+             !copy->namespace_made)
+        dependency_make_namespace(engine, object, copy);
+    else if (response->reason == REASON_ALREADY_EXISTS)
+        dependency_read_copy(engine, object, copy);
+    else
+        refuse(engine, object, copy, response);
+}
+
+static void on_change(struct engine *engine, struct dependency *object, struct copy *copy, struct response *response,
+                      bool of_content) {
+    engine->stats.clusters[copy->cluster].copies[response->reason == REASON_OK ? COPIES_CHANGED : COPIES_FAILED]++;
+    if (response->reason == REASON_OK) {
+        written(engine, object, copy, response);
+        return;
+    }
+    if (response->reason == REASON_NOT_FOUND)
+        dependency_lose_copy(engine, object, copy);
+    else if (response->reason == REASON_INVALID && of_content && copy->owner == COPY_OWN &&
+             strcmp(object->resource->name, "persistentvolumeclaims") != 0)
+        copy->recreate = true;
+    else
+        refuse(engine, object, copy, response);
+}
+
+static void on_delete(struct engine *engine, struct dependency *object, struct copy *copy,
+                      const struct response *response) {
+    engine->stats.clusters[copy->cluster].copies[response->reason == REASON_OK ? COPIES_DELETED : COPIES_FAILED]++;
+    if (response->reason == REASON_NOT_FOUND)
+        dependency_lose_copy(engine, object, copy);
+    else if (response->reason == REASON_OK && copy->presence == PRESENCE_THERE)
+        copy->presence = PRESENCE_UNKNOWN; // the watch shows the end, or has done so already
+    else if (response->reason != REASON_OK)
+        refuse(engine, object, copy, response);
+}
+
+static void on_namespace(struct engine *engine, struct dependency *object, struct copy *copy,
+                         const struct response *response) {
+    copy->namespace_made = true;
+    if (response->reason != REASON_OK && response->reason != REASON_ALREADY_EXISTS)
+        refuse(engine, object, copy, response);
+}
+
+static void on_read(struct engine *engine, struct dependency *object, struct copy *copy, struct response *response) {
+    if (response->reason == REASON_NOT_FOUND) {
+        copy->presence = PRESENCE_THERE; // as if a watch had shown the end
+        dependency_lose_copy(engine, object, copy);
+        return;
+    }
+    if (response->reason != REASON_OK || !response->object) {
+        refuse(engine, object, copy, response);
+        return;
+    }
+    copy->answered_ns = 0;
+    dependency_see_copy(engine, object, copy, response->object->value);
+    copy->answered_ns = engine->now.mono_ns;
+    dependency_compare(engine, object, copy, response->object->value);
+}
+
+static void of_copy(struct engine *engine, struct dependency *object, const struct dependency_request *request,
+                    struct response *response) {
+    struct copy *copy = dependency_copy(object, request->cluster);
+    if (!copy)
+        return;
+    copy->busy = false;
+    if (response->reason == REASON_OK && response->object && response->object->too_large)
+        object_free(TAKE(response->object));
+    switch (request->type) {
+    case DEPENDENCY_READ_COPY:
+        on_read(engine, object, copy, response);
+        break;
+    case DEPENDENCY_CREATE:
+        on_create(engine, object, copy, response);
+        break;
+    case DEPENDENCY_DELETE:
+        on_delete(engine, object, copy, response);
+        break;
+    case DEPENDENCY_NAMESPACE:
+        on_namespace(engine, object, copy, response);
+        break;
+    default:
+        on_change(engine, object, copy, response, request->type == DEPENDENCY_CHANGE);
+        break;
+    }
+}
+
+static void end_slot(struct engine *engine, uint64_t place, struct dependency_request *out) {
+    struct dependency_part *all = engine->dependencies;
+    struct dependency_request *slot = &all->requests[place - 1];
+    *out = *slot;
+    slot->object = NULL;
+    slot->next_free = all->free_request;
+    all->free_request = (uint32_t)place;
+    --*count_of(engine, out->cluster);
+    out->object->held--;
+}
+
+void dependency_on_answer(struct engine *engine, struct engine_event *event) {
+    struct dependency_part *all = engine->dependencies;
+    uint64_t id = event->answer.command, place = id & UINT32_MAX;
+    struct response *response = event->answer.response;
+    if (!(id & REQUEST_BESIDE) || !all || place == 0 || place > all->n_requests)
+        return;
+    struct dependency_request *slot = &all->requests[place - 1], request;
+    if (!slot->object || slot->generation != (uint32_t)(id >> 32 & INT32_MAX))
+        return;
+    end_slot(engine, place, &request);
+    pacing_answered(engine, request.cluster, request.verb == VERB_GET ? WINDOW_READ : WINDOW_WRITE, response,
+                    event->answer.sent_ns ? engine->received_ns - event->answer.sent_ns : 0);
+    engine->stats.clusters[request.cluster].answers[request.verb][response->reason]++;
+    if (request.type == DEPENDENCY_READ_SOURCE)
+        on_source(engine, request.object, response);
+    else
+        of_copy(engine, request.object, &request, response);
+    dependency_touch(engine, request.object);
+}
+
+void dependency_end_requests(struct engine *engine, size_t cluster) {
+    static const struct response none = {.reason = REASON_NOT_SENT};
+    struct dependency_part *all = engine->dependencies;
+    for (size_t i = 0; i < all->n_requests; i++) {
+        struct dependency_request request;
+        if (!all->requests[i].object || all->requests[i].cluster != cluster)
+            continue;
+        end_slot(engine, i + 1, &request);
+        pacing_answered(engine, cluster, WINDOW_WRITE, &none, 0);
+        dependency_touch(engine, request.object);
+    }
+}

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of resources, objects and copies, and the wishes to the host.
+#include "core/engine/dependencies/dependency.h"
+
+#include "core/base/memory.h"
+#include "core/base/sensitive.h"
+#include "core/engine/clusters/cluster_state.h"
+#include "core/engine/shard/shard.h"
+
+#define KEY_MAX 1024
+
+void dependency_set_problem(char **slot, const char *text) {
+    free(*slot);
+    *slot = text ? strdup(text) : NULL;
+}
+
+// Resources ------------------------------------------------------------------------------------------------------
+
+static void set_use(struct engine *engine, struct dependency_resource *resource) {
+    enum dependency_use use = dependency_use_of(&engine->settings.dependencies, resource->name);
+    if (use == DEPENDENCY_COPIED && !dependency_may_copy(resource->name, resource->cluster_scoped))
+        use = DEPENDENCY_CHECKED;
+    resource->use = use;
+    resource->refers = reference_resource_refers(engine->kinds, engine->n_kinds, resource->name);
+}
+
+struct dependency_resource *dependency_resource_make(struct engine *engine, const struct reference_resource *from) {
+    struct dependency_part *all = engine->dependencies;
+    struct dependency_resource *made = map_get(&all->resources, from->resource);
+    if (made)
+        return made;
+    made = calloc(1, sizeof *made);
+    if (made && text_set(&made->name, from->resource) && text_set(&made->version, from->version) &&
+        text_set(&made->kind, from->kind) && map_put(&all->resources, made->name, made)) {
+        made->cluster_scoped = from->cluster_scoped;
+        made->sensitive = strcmp(made->name, "secrets") == 0;
+        set_use(engine, made);
+        return made;
+    }
+    if (made) {
+        free(made->name);
+        free(made->version);
+        free(made->kind);
+    }
+    free(made);
+    return NULL;
+}
+
+void dependency_resources_configure(struct engine *engine) {
+    size_t cursor = 0;
+    for (struct dependency_resource *r; (r = map_next(&engine->dependencies->resources, &cursor));)
+        set_use(engine, r);
+}
+
+static void free_resource(struct dependency_resource *resource) {
+    for (size_t c = 0; c < resource->n_watches; c++)
+        free(resource->watches[c].problem);
+    free(resource->watches);
+    free(resource->name);
+    free(resource->version);
+    free(resource->kind);
+    free(resource);
+}
+
+struct dependency_watch *dependency_watch_of(struct engine *engine, struct dependency_resource *resource,
+                                             size_t cluster) {
+    size_t need = cluster >= engine->n_clusters ? cluster + 1 : engine->n_clusters;
+    if (cluster >= resource->n_watches) {
+        size_t capacity = resource->n_watches;
+        if (!array_reserve(&resource->watches, &capacity, need, sizeof *resource->watches))
+            return NULL;
+        resource->n_watches = need;
+    }
+    return &resource->watches[cluster];
+}
+
+bool dependency_wish(struct engine *engine, const struct dependency_resource *resource, const struct dependency *object,
+                     size_t cluster, bool wanted) {
+    struct update *update = engine->update;
+    struct dependency_wish wish = {.resource = resource->name,
+                                   .version = resource->version,
+                                   .namespace_ = object ? object->namespace_ : "",
+                                   .name = object ? object->name : "",
+                                   .cluster = cluster,
+                                   .cluster_scoped = resource->cluster_scoped,
+                                   .wanted = wanted};
+    if (!update || !array_reserve(&update->wishes, &update->cap_wishes, update->n_wishes + 1, sizeof *update->wishes))
+        return false;
+    struct dependency_wish *copy = struct_copy_with_texts(&wish, sizeof wish, DEPENDENCY_WISH_TEXTS);
+    if (copy)
+        update->wishes[update->n_wishes++] = copy;
+    return copy;
+}
+
+// Objects --------------------------------------------------------------------------------------------------------
+
+static bool write_key(char out[KEY_MAX], const char *resource, const char *namespace_, const char *name) {
+    int len = snprintf(out, KEY_MAX, "%s/%s/%s", resource, namespace_, name);
+    return len > 0 && len < KEY_MAX;
+}
+
+struct dependency *dependency_find(const struct engine *engine, const char *resource, const char *namespace_,
+                                   const char *name) {
+    char key[KEY_MAX];
+    return write_key(key, resource, namespace_, name) ? map_get(&engine->dependencies->objects, key) : NULL;
+}
+
+struct dependency *dependency_make(struct engine *engine, struct dependency_resource *resource, const char *namespace_,
+                                   const char *name) {
+    char key[KEY_MAX];
+    if (!write_key(key, resource->name, namespace_, name))
+        return NULL;
+    struct dependency *object = map_get(&engine->dependencies->objects, key);
+    if (object)
+        return object;
+    size_t size = strlen(key) + 1, space = strlen(namespace_) + 1;
+    object = calloc(1, sizeof *object + size + space);
+    if (!object)
+        return NULL;
+    timer_init(&object->timer);
+    object->resource = resource;
+    memcpy(object->key, key, size);
+    object->namespace_ = memcpy(object->key + size, namespace_, space);
+    object->name = object->key + strlen(resource->name) + 1 + space;
+    if (!map_put(&engine->dependencies->objects, object->key, object)) {
+        free(object);
+        return NULL;
+    }
+    dependency_touch(engine, object);
+    return object;
+}
+
+void dependency_drop_content(struct dependency *object) {
+    if (object->resource->sensitive)
+        sensitive_free(object->content);
+    else
+        free(object->content);
+    object->content = NULL;
+    object->content_mark = 0;
+}
+
+static void drop_refers(struct dependency *object) {
+    for (size_t i = 0; i < object->n_refers; i++) {
+        free(object->refers[i].namespace_);
+        free(object->refers[i].name);
+    }
+    free(TAKE(object->refers));
+    object->n_refers = 0;
+}
+
+static void free_object(struct dependency *object) {
+    dependency_drop_content(object);
+    drop_refers(object);
+    for (struct copy *c = object->copies, *next; c; c = next) {
+        next = c->next;
+        free(c->problem);
+        free(c);
+    }
+    free(object->problem);
+    free(object);
+}
+
+void needs_read_object(struct engine *engine, struct dependency *object, const struct json *content) {
+    drop_refers(object);
+    object->refers_known = true;
+    for (size_t k = 0; k < engine->n_kinds; k++) {
+        __attribute__((cleanup(references_clear))) struct references found = {.count = 0};
+        if (!references_of_object(engine->kinds[k], object->resource->name, content, &found))
+            object->refers_known = false;
+        for (size_t i = 0; i < found.count; i++) {
+            const struct reference *r = found.list[i];
+            struct reference_resource of = {
+                .version = r->version, .kind = r->kind, .cluster_scoped = r->cluster_scoped};
+            text_copy(of.resource, sizeof of.resource, r->resource);
+            struct dependency_resource *resource = r->is_made ? NULL : dependency_resource_make(engine, &of);
+            struct reference_to *to = resource ? array_next(&object->refers, object->n_refers, sizeof *to) : NULL;
+            if (!to)
+                continue;
+            to->resource = resource;
+            to->optional = r->optional;
+            if (text_set(&to->namespace_, r->namespace_) && text_set(&to->name, r->name))
+                object->n_refers++;
+            else
+                free(TAKE(to->namespace_));
+        }
+    }
+}
+
+void dependency_drop_if_unused(struct engine *engine, struct dependency *object) {
+    if (object->users || object->copies || object->held || object->due)
+        return;
+    if (object->wished)
+        (void)dependency_wish(engine, object->resource, object, ENGINE_MANAGEMENT, false);
+    heap_remove(&engine->dependencies->timers, &object->timer);
+    map_remove(&engine->dependencies->objects, object->key);
+    free_object(object);
+}
+
+void dependency_free_all(struct engine *engine) {
+    struct dependency_part *all = engine->dependencies;
+    size_t cursor = 0;
+    heap_free(&all->timers); // before the objects, which have the timers
+    for (struct dependency *o; (o = map_next(&all->objects, &cursor));)
+        free_object(o);
+    cursor = 0;
+    for (struct dependency_resource *r; (r = map_next(&all->resources, &cursor));)
+        free_resource(r);
+    map_free(&all->objects);
+    map_free(&all->resources);
+    free(all->requests);
+    free(all->in_cluster);
+    free(all);
+    engine->dependencies = NULL;
+}
+
+struct copy *dependency_copy(const struct dependency *object, size_t cluster) {
+    struct copy *copy = object->copies;
+    while (copy && copy->cluster != cluster)
+        copy = copy->next;
+    return copy;
+}
+
+struct copy *dependency_copy_make(struct engine *engine, struct dependency *object, size_t cluster) {
+    struct copy *copy = dependency_copy(object, cluster);
+    if (copy || cluster_is_vacant(engine, cluster))
+        return copy;
+    copy = calloc(1, sizeof *copy);
+    if (!copy)
+        return NULL;
+    copy->cluster = (uint32_t)cluster;
+    copy->unused_ns = engine->now.mono_ns;
+    copy->next = object->copies;
+    object->copies = copy;
+    dependency_touch(engine, object);
+    return copy;
+}
+
+void dependency_copy_drop(struct engine *engine, struct dependency *object, struct copy *copy) {
+    struct copy **at = &object->copies;
+    while (*at != copy)
+        at = &(*at)->next;
+    *at = copy->next;
+    if (copy->wished && !cluster_is_vacant(engine, copy->cluster))
+        (void)dependency_wish(engine, object->resource, object, copy->cluster, false);
+    free(copy->problem);
+    free(copy);
+}
+
+void dependency_touch(struct engine *engine, struct dependency *object) {
+    struct dependency_part *all = engine->dependencies;
+    if (object->due)
+        return;
+    object->due = true;
+    object->next_due = NULL;
+    *all->due_end = object;
+    all->due_end = &object->next_due;
+}
+
+void dependency_touch_all(struct engine *engine) {
+    size_t cursor = 0;
+    for (struct dependency *o; (o = map_next(&engine->dependencies->objects, &cursor));)
+        dependency_touch(engine, o);
+}
+
+void dependency_wake(struct engine *engine, struct dependency *object, int64_t at_ns) {
+    if (object->timer.place != HEAP_NOT_IN && object->timer.at_ns <= at_ns)
+        return;
+    if (!heap_set(&engine->dependencies->timers, &object->timer, at_ns))
+        dependency_touch(engine, object);
+}
+
+void dependency_queue_users(struct engine *engine, const struct dependency *object) {
+    for (const struct use *u = object->users; u; u = u->older)
+        if (u->needs->entry->blocked || u->needs->stale)
+            queue_entry(engine, u->needs->entry);
+}
+
+uint32_t dependency_shard(const struct engine *engine, const struct dependency *object) {
+    const char *key = *object->namespace_ ? object->key + strlen(object->resource->name) + 1 : object->name;
+    return shard_of_key(engine, object->resource->name, key);
+}
+
+bool dependency_is_held(const struct engine *engine, const struct dependency *object) {
+    return shard_is_in(shard_mask(engine), dependency_shard(engine, object));
+}
+
+// States ---------------------------------------------------------------------------------------------------------
+
+enum dependency_use dependency_use(const struct engine *engine, const struct dependency *object) {
+    const struct dependency_resource *r = object->resource;
+    bool secret = strcmp(r->name, "secrets") == 0;
+    bool root = strcmp(r->name, "configmaps") == 0 && strcmp(object->name, "kube-root-ca.crt") == 0;
+    bool may = !root && !object->denied &&
+               (!secret || object->labelled || engine->settings.dependencies.secrets == SECRETS_ALL);
+    return r->use == DEPENDENCY_COPIED && !may ? DEPENDENCY_CHECKED : r->use;
+}
+
+static const char *watch_problem(const struct dependency *object, size_t cluster) {
+    return cluster < object->resource->n_watches ? object->resource->watches[cluster].problem : NULL;
+}
+
+enum dependency_state dependency_source_state(const struct engine *engine, const struct dependency *object) {
+    (void)engine;
+    if (object->presence == PRESENCE_UNKNOWN)
+        return object->problem || watch_problem(object, ENGINE_MANAGEMENT) ? DEPENDENCY_REFUSED : DEPENDENCY_UNKNOWN;
+    if (object->presence == PRESENCE_ABSENT)
+        return DEPENDENCY_MISSING;
+    return object->problem ? DEPENDENCY_REFUSED : DEPENDENCY_NEEDED;
+}
+
+static enum dependency_state checked_state(const struct dependency *object, const struct copy *copy, size_t cluster) {
+    if (!copy || copy->presence == PRESENCE_UNKNOWN)
+        return (copy && copy->problem) || watch_problem(object, cluster) ? DEPENDENCY_REFUSED : DEPENDENCY_UNKNOWN;
+    return copy->presence == PRESENCE_THERE ? DEPENDENCY_FOUND : DEPENDENCY_MISSING;
+}
+
+static enum dependency_state copied_state(const struct dependency *object, const struct copy *copy, size_t cluster) {
+    if (!copy || copy->presence == PRESENCE_UNKNOWN)
+        return (copy && copy->problem) || watch_problem(object, cluster) ? DEPENDENCY_REFUSED : DEPENDENCY_NEEDED;
+    if (copy->presence == PRESENCE_THERE && copy->owner == COPY_OWN && copy->marked == object->mark)
+        return DEPENDENCY_CURRENT;
+    bool other = copy->presence == PRESENCE_THERE && copy->owner != COPY_OWN;
+    if (other && copy->compared && copy->compared == copy_versions(object, copy))
+        return copy->equal ? DEPENDENCY_FOUND : DEPENDENCY_CONFLICT;
+    return copy->refused ? DEPENDENCY_REFUSED : DEPENDENCY_NEEDED;
+}
+
+enum dependency_state dependency_state_in(const struct engine *engine, const struct dependency *object,
+                                          size_t cluster) {
+    const struct copy *copy = dependency_copy(object, cluster);
+    if (object->resource->use == DEPENDENCY_COPIED) {
+        enum dependency_state source = dependency_source_state(engine, object);
+        if (source != DEPENDENCY_NEEDED || cluster == ENGINE_MANAGEMENT)
+            return source;
+        if (dependency_use(engine, object) == DEPENDENCY_COPIED)
+            return copied_state(object, copy, cluster);
+    }
+    return cluster == ENGINE_MANAGEMENT ? DEPENDENCY_NEEDED : checked_state(object, copy, cluster);
+}
+
+const char *dependency_problem_in(const struct dependency *object, size_t cluster) {
+    const struct copy *copy = dependency_copy(object, cluster);
+    const char *there = cluster && copy && copy->problem ? copy->problem
+                        : cluster                        ? watch_problem(object, cluster)
+                                                         : NULL;
+    return object->problem ? object->problem : there ? there : watch_problem(object, ENGINE_MANAGEMENT);
+}

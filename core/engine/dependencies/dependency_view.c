@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statistics and the API's view of needs.
+#include "core/engine/dependencies/dependency.h"
+
+#include "core/engine/clusters/cluster_state.h"
+#include "core/engine/request/command.h"
+
+static const char *const states[DEPENDENCY_STATES] = {
+    [DEPENDENCY_UNKNOWN] = "unknown", [DEPENDENCY_NEEDED] = "needed", [DEPENDENCY_MISSING] = "missing",
+    [DEPENDENCY_CURRENT] = "copied",  [DEPENDENCY_FOUND] = "found",   [DEPENDENCY_CONFLICT] = "conflict",
+    [DEPENDENCY_REFUSED] = "refused", [DEPENDENCY_MADE] = "made",
+};
+
+const char *dependency_state_name(enum dependency_state state) {
+    return states[state];
+}
+
+const char *copy_result_name(enum copy_result result) {
+    static const char *const names[COPY_RESULTS] = {[COPIES_CREATED] = "created",
+                                                    [COPIES_CHANGED] = "changed",
+                                                    [COPIES_DELETED] = "deleted",
+                                                    [COPIES_FAILED] = "failed"};
+    return names[result];
+}
+
+void dependencies_count(struct engine *engine) {
+    if (!engine->dependencies)
+        return;
+    for (size_t c = 0; c < engine->n_clusters; c++)
+        memset(engine->stats.clusters[c].dependencies, 0, sizeof engine->stats.clusters[c].dependencies);
+    size_t cursor = 0;
+    for (const struct dependency *o; (o = map_next(&engine->dependencies->objects, &cursor));) {
+        if (o->n_users > 0)
+            engine->stats.clusters[0].dependencies[dependency_state_in(engine, o, ENGINE_MANAGEMENT)]++;
+        for (const struct copy *c = o->copies; c; c = c->next)
+            engine->stats.clusters[c->cluster].dependencies[dependency_state_in(engine, o, c->cluster)]++;
+    }
+}
+
+// The workload names it, or another object does.
+static void show(const struct engine *engine, const struct use *use, const char *where, uint32_t cluster,
+                 void (*visit)(void *ctx, const struct dependency_view *view), void *ctx) {
+    const struct dependency *object = use->object;
+    struct dependency_view view = {.resource = object->resource->name,
+                                   .namespace_ = object->namespace_,
+                                   .name = object->name,
+                                   .where = where,
+                                   .cluster = cluster ? engine->clusters[cluster].name : NULL,
+                                   .state = dependency_state_in(engine, object, cluster),
+                                   .optional = use->optional,
+                                   .problem = dependency_problem_in(object, cluster)};
+    visit(ctx, &view);
+}
+
+static const char *place_of(const struct references *found, const struct entry *entry,
+                            const struct dependency *object) {
+    char space[254];
+    entry_namespace(entry, space);
+    for (size_t i = 0; i < found->count; i++) {
+        const struct reference *r = found->list[i];
+        const char *in = r->cluster_scoped ? "" : *r->namespace_ ? r->namespace_ : space;
+        if (strcmp(r->resource, object->resource->name) == 0 && strcmp(r->name, object->name) == 0 &&
+            strcmp(in, object->namespace_) == 0)
+            return r->where;
+    }
+    return NULL;
+}
+
+static void show_made(const struct references *found, void (*visit)(void *ctx, const struct dependency_view *view),
+                      void *ctx) {
+    for (size_t i = 0; i < found->count; i++) {
+        const struct reference *r = found->list[i];
+        struct dependency_view view = {.resource = r->resource,
+                                       .namespace_ = r->namespace_,
+                                       .name = r->name,
+                                       .where = r->where,
+                                       .state = DEPENDENCY_MADE,
+                                       .optional = r->optional};
+        if (r->is_made)
+            visit(ctx, &view);
+    }
+}
+
+void dependencies_visit(struct engine *engine, struct entry *entry,
+                        void (*visit)(void *ctx, const struct dependency_view *view), void *ctx) {
+    const struct needs *needs = entry->needs;
+    if (!engine->dependencies || !needs)
+        return;
+    AUTO_CALL call;
+    call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
+    __attribute__((cleanup(references_clear))) struct references found = {.count = 0};
+    const struct json *workload = doc_tree(&engine->store, &entry->workload->doc);
+    if (workload)
+        (void)references_of(&call, workload, &found);
+    uint32_t cluster = entry->workload->facts.cluster;
+    cluster = cluster == DECIDE_UNKNOWN_CLUSTER ? ENGINE_MANAGEMENT : cluster;
+    for (size_t i = 0; i < needs->n_uses; i++)
+        show(engine, &needs->uses[i], place_of(&found, entry, needs->uses[i].object), cluster, visit, ctx);
+    show_made(&found, visit, ctx);
+}

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides about the touched objects and their copies, and sends requests.
+#include "core/engine/dependencies/dependency.h"
+
+#include "core/base/memory.h"
+#include "core/base/sensitive.h"
+#include "core/engine/clusters/cluster_state.h"
+#include "core/engine/mirror/mirror.h"
+#include "core/engine/request/command.h"
+#include "core/engine/shard/shard.h"
+
+#define SOON_NS (5 * CLOCK_SECOND) // for so long the content is kept for a repetition
+#define HELD_NS (5 * CLOCK_SECOND) // between two tries of a deletion that an unknown mirror delays
+
+// Clusters ---------------------------------------------------------------------------------------------------------
+
+static bool is_usable(const struct engine *engine, size_t cluster) {
+    if (cluster == ENGINE_MANAGEMENT)
+        return cluster_is_identified(engine, cluster) && !cluster_is_other(engine, cluster) &&
+               cluster_contact(engine, cluster) != CONTACT_LOST;
+    bool connected = false;
+    for (size_t k = 0; k < engine->n_kinds && !connected; k++)
+        connected = engine->workers[k][cluster].connected && !engine->workers[k][cluster].frozen;
+    return connected;
+}
+
+// D5.
+static bool is_listed(const struct engine *engine, size_t cluster) {
+    for (size_t k = 0; k < engine->n_kinds; k++) {
+        const struct watch_state *watch = cluster_watch(engine, cluster, k);
+        if (watch->state != REFLECTOR_ABSENT && !cluster_is_connected(engine, cluster, k))
+            return false;
+    }
+    return cluster_unlisted_kind(engine) == engine->n_kinds;
+}
+
+static bool is_permitted(struct engine *engine, const struct dependency *object, size_t cluster) {
+    struct dependency_part *all = engine->dependencies;
+    if (!is_listed(engine, cluster))
+        return false;
+    if (all->hold.at_ns == engine->now.mono_ns && all->hold.cluster == cluster &&
+        strcmp(all->hold.namespace_, object->namespace_) == 0)
+        return !all->hold.held;
+    all->hold.at_ns = engine->now.mono_ns;
+    all->hold.cluster = cluster;
+    text_copy(all->hold.namespace_, sizeof all->hold.namespace_, object->namespace_);
+    all->hold.held = needs_hold(engine, object->namespace_, cluster);
+    return !all->hold.held;
+}
+
+// Bodies -----------------------------------------------------------------------------------------------------------
+
+// The content with the marks for a worker. The caller frees it.
+static struct json *marked_content(const struct engine *engine, const struct dependency *object, size_t cluster) {
+    SENSITIVE_WHILE(object->resource->sensitive);
+    AUTO_JSON content = NULL;
+    error_free(json_parse(object->content, strlen(object->content), &content));
+    if (!content)
+        return NULL;
+    char uid[STORE_UID_MAX], seal[SEAL_TEXT_MAX];
+    text_copy(uid, sizeof uid, object->source);
+    uid[strcspn(uid, "/")] = '\0';
+    AUTO_TEXT kind = text_format("copy of %s", object->resource->name);
+    struct seal_subject subject = {.origin = engine->origin,
+                                   .kind = kind,
+                                   .namespace_ = object->namespace_,
+                                   .name = object->name,
+                                   .uid = uid,
+                                   .cluster = engine->clusters[cluster].name};
+    bool sealed = kind && seal_make(engine->seals, &subject, seal);
+    struct copy_marks marks = {.origin = engine->origin,
+                               .source = object->source,
+                               .source_uid = uid,
+                               .seal = sealed ? seal : NULL,
+                               .namespace_ = object->namespace_,
+                               .name = object->name};
+    return kind && copy_set_marks(content, &marks) ? TAKE(content) : NULL;
+}
+
+static bool send_json(struct engine *engine, struct dependency *object, struct copy *copy,
+                      enum dependency_request_type type, const struct json *body) {
+    SENSITIVE_WHILE(object->resource->sensitive);
+    AUTO_BUFFER(text, REQUEST_BODY_MAX);
+    struct dependency_request request = {.type = type, .cluster = copy->cluster};
+    copy->busy = body && json_print(body, &text) && dependency_send(engine, object, &request, text.data, text.len);
+    if (!copy->busy)
+        copy->not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
+    return copy->busy;
+}
+
+static void send_text(struct engine *engine, struct dependency *object, struct copy *copy,
+                      enum dependency_request_type type, const char *body) {
+    struct dependency_request request = {.type = type, .cluster = copy->cluster};
+    copy->busy = dependency_send(engine, object, &request, body, body ? strlen(body) : 0);
+    if (!copy->busy)
+        copy->not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
+}
+
+void dependency_read_copy(struct engine *engine, struct dependency *object, struct copy *copy) {
+    send_text(engine, object, copy, DEPENDENCY_READ_COPY, NULL);
+}
+
+void dependency_make_namespace(struct engine *engine, struct dependency *object, struct copy *copy) {
+    AUTO_TEXT body = text_format("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%s\"}}",
+                                 object->namespace_);
+    if (body)
+        send_text(engine, object, copy, DEPENDENCY_NAMESPACE, body);
+}
+
+static void send_create(struct engine *engine, struct dependency *object, struct copy *copy) {
+    AUTO_JSON body = marked_content(engine, object, copy->cluster);
+    (void)send_json(engine, object, copy, DEPENDENCY_CREATE, body);
+}
+
+static void send_delete(struct engine *engine, struct dependency *object, struct copy *copy) {
+    AUTO_TEXT body = text_format("{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"preconditions\":{\"uid\":\"%s\","
+                                 "\"resourceVersion\":\"%s\"}}",
+                                 copy->uid, copy->version);
+    if (body)
+        send_text(engine, object, copy, DEPENDENCY_DELETE, body);
+}
+
+// Origins (D8) -----------------------------------------------------------------------------------------------------
+
+// The list with the name added, or without the name. Free the result.
+static char *change_list(const char *list, const char *name, bool add) {
+    AUTO_BUFFER(out, 4096);
+    for (const char *at = list ? list : ""; *at;) {
+        size_t len = strcspn(at, ",");
+        if (len > 0 && (strlen(name) != len || strncmp(at, name, len) != 0))
+            buffer_printf(&out, "%s%.*s", out.len > 0 ? "," : "", (int)len, at);
+        at += len + (at[len] == ',');
+    }
+    if (add)
+        buffer_printf(&out, "%s%s", out.len > 0 ? "," : "", name);
+    return buffer_take(&out, NULL);
+}
+
+// Another host's copy, or an own one that another host takes over.
+static void change_origins(struct engine *engine, struct dependency *object, struct copy *copy,
+                           const struct json *there, enum dependency_request_type type) {
+    const char *list = object_annotation(there, MARK_ALSO_USED);
+    char heir[254];
+    text_copy(heir, sizeof heir, list ? list : "");
+    heir[strcspn(heir, ",")] = '\0';
+    bool hands_over = type == DEPENDENCY_HAND_OVER, add = !hands_over && !copy->also_used;
+    AUTO_TEXT left = change_list(list, hands_over ? heir : engine->origin, add);
+    AUTO_JSON patch = json_new_object();
+    AUTO_JSON metadata = json_new_object();
+    AUTO_JSON annotations = json_new_object();
+    AUTO_JSON labels = json_new_object();
+    bool ok = left && json_set(annotations, MARK_ALSO_USED, *left ? json_new_string(left) : json_new_null());
+    if (hands_over)
+        ok = ok && json_set(annotations, MARK_SEAL, json_new_null()) &&
+             json_set(labels, MARK_ORIGIN, json_new_string(heir));
+    ok = ok && json_set(metadata, "annotations", TAKE(annotations)) && json_set(metadata, "labels", TAKE(labels)) &&
+         json_set(patch, "metadata", TAKE(metadata)) && mirror_set_precondition(patch, there, true);
+    if (ok && (!hands_over || *heir))
+        (void)send_json(engine, object, copy, type, patch);
+}
+
+// A read -------------------------------------------------------------------------------------------------------------
+
+static bool is_kept(const struct dependency *object, const struct copy *copy) {
+    return copy->users > 0 || object->unplaced > 0;
+}
+
+static void send_change(struct engine *engine, struct dependency *object, struct copy *copy, const struct json *content,
+                        const struct json *there) {
+    SENSITIVE_WHILE(object->resource->sensitive);
+    bool recreate = false;
+    AUTO_JSON patch = copy_patch(object->resource->name, content, there, &recreate);
+    copy->recreate = recreate && copy->owner == COPY_OWN;
+    if (!recreate)
+        (void)send_json(engine, object, copy, DEPENDENCY_CHANGE, patch);
+}
+
+void dependency_compare(struct engine *engine, struct dependency *object, struct copy *copy, const struct json *there) {
+    if (copy->presence != PRESENCE_THERE || copy->busy)
+        return;
+    if (!is_kept(object, copy)) {
+        if (copy->owner == COPY_ORIGIN && copy->also_used)
+            change_origins(engine, object, copy, there, DEPENDENCY_ALSO_USE);
+        else if (copy->owner == COPY_OWN && copy->shared)
+            change_origins(engine, object, copy, there, DEPENDENCY_HAND_OVER);
+        return;
+    }
+    if (!object->content || object->content_mark != object->mark || dependency_use(engine, object) != DEPENDENCY_COPIED)
+        return;
+    AUTO_JSON content = marked_content(engine, object, copy->cluster);
+    if (!content)
+        return;
+    if (copy->owner == COPY_OWN) {
+        if (copy->marked != object->mark)
+            send_change(engine, object, copy, content, there);
+        return;
+    }
+    copy->equal = copy_equals(object->resource->name, content, there);
+    copy->compared = copy_versions(object, copy);
+    if (copy->equal && copy->owner == COPY_GIVEN)
+        send_change(engine, object, copy, content, there);
+    else if (copy->equal && copy->owner == COPY_ORIGIN && !copy->also_used)
+        change_origins(engine, object, copy, there, DEPENDENCY_ALSO_USE);
+    dependency_queue_users(engine, object);
+}
+
+// The source
+// -----------------------------------------------------------------------------------------------------------
+
+// False: a read is in flight, or due later, and the object is woken then; or there is no room.
+static bool read_source(struct engine *engine, struct dependency *object) {
+    int64_t at_ns = object->not_before_ns;
+    if (object->read_ns && object->read_mark != object->mark)
+        at_ns = clock_later(at_ns, object->read_ns + DEPENDENCY_READ_NS);
+    if (object->busy || object->presence != PRESENCE_THERE || !is_usable(engine, ENGINE_MANAGEMENT) ||
+        shard_mask(engine) == 0)
+        return true;
+    if (at_ns > engine->now.mono_ns) {
+        dependency_wake(engine, object, at_ns);
+        return true;
+    }
+    if (!dependency_has_room(engine, ENGINE_MANAGEMENT))
+        return false;
+    struct dependency_request request = {.type = DEPENDENCY_READ_SOURCE, .cluster = ENGINE_MANAGEMENT};
+    object->busy = dependency_send(engine, object, &request, NULL, 0);
+    if (!object->busy)
+        dependency_wake(engine, object, engine->now.mono_ns + CLOCK_SECOND);
+    return true;
+}
+
+static bool has_content(const struct dependency *object) {
+    return object->content && object->content_mark == object->mark;
+}
+
+// Copies
+// -----------------------------------------------------------------------------------------------------------------
+
+static struct copy_facts facts_of(struct engine *engine, const struct dependency *object, const struct copy *copy) {
+    struct copy_facts facts = {
+        .use = dependency_use(engine, object),
+        .source = (enum presence)object->presence,
+        .there = (enum presence)copy->presence,
+        .owner = (enum copy_owner)copy->owner,
+        .usable = is_usable(engine, copy->cluster) && dependency_is_held(engine, object),
+        .busy = copy->busy,
+        .wanted = copy->users > 0,
+        .kept = is_kept(object, copy),
+        .remembered =
+            object->n_users > 0 && (copy->refused || (copy->presence == PRESENCE_THERE && copy->owner != COPY_OWN)),
+        .marked = copy->marked == object->mark,
+        .compared = copy->compared == copy_versions(object, copy),
+        .equal = copy->equal,
+        .also_used = copy->also_used,
+        .shared = copy->shared,
+        .recreate = copy->recreate,
+        .unused_ns = copy->unused_ns,
+        .not_before_ns = copy->not_before_ns,
+        .now_ns = engine->now.mono_ns,
+    };
+    bool over = !facts.kept && facts.there == PRESENCE_THERE && facts.usable &&
+                clock_after(copy->unused_ns, DEPENDENCY_LINGER_NS) <= engine->now.mono_ns;
+    facts.permitted = over && is_permitted(engine, object, copy->cluster);
+    return facts;
+}
+
+static bool needs_content(enum copy_action_type type) {
+    return type == COPY_CREATE || type == COPY_CHANGE || type == COPY_COMPARE || type == COPY_ALSO_USE;
+}
+
+static void perform(struct engine *engine, struct dependency *object, struct copy *copy, enum copy_action_type type) {
+    if (type == COPY_CREATE)
+        send_create(engine, object, copy);
+    else if (type == COPY_DELETE)
+        send_delete(engine, object, copy);
+    else
+        dependency_read_copy(engine, object, copy);
+}
+
+// False: no room. *pending: the content is needed, or soon.
+static bool work_copy(struct engine *engine, struct dependency *object, struct copy *copy, bool *pending) {
+    bool kept = is_kept(object, copy);
+    copy->unused_ns = kept ? 0 : copy->unused_ns ? copy->unused_ns : engine->now.mono_ns;
+    struct copy_facts facts = facts_of(engine, object, copy);
+    struct copy_action action = copy_decide(&facts);
+    if (copy->busy)
+        *pending = true;
+    if (action.type == COPY_FORGET) {
+        dependency_copy_drop(engine, object, copy);
+        return true;
+    }
+    if (action.type == COPY_WAIT) {
+        *pending |= action.at_ns - engine->now.mono_ns < SOON_NS;
+        dependency_wake(engine, object, action.at_ns);
+        return true;
+    }
+    if (action.type == COPY_NOTHING) {
+        if (!kept && !facts.remembered && facts.usable && facts.there == PRESENCE_THERE && !copy->busy)
+            dependency_wake(engine, object, engine->now.mono_ns + HELD_NS);
+        return true;
+    }
+    if (needs_content(action.type)) {
+        *pending = true;
+        if (!has_content(object))
+            return read_source(engine, object);
+    }
+    if (!dependency_has_room(engine, copy->cluster))
+        return false;
+    perform(engine, object, copy, action.type);
+    *pending |= needs_content(action.type);
+    return true;
+}
+
+// Wishes
+// -----------------------------------------------------------------------------------------------------------------
+
+// The watch of all objects of the resource comes first, so that the host opens none for the object.
+static bool wish_all(struct engine *engine, struct dependency_resource *resource, size_t cluster) {
+    struct dependency_watch *watch = dependency_watch_of(engine, resource, cluster);
+    if (watch && !watch->wished && !engine->settings.dependencies.by_name)
+        watch->wished = dependency_wish(engine, resource, NULL, cluster, true);
+    return watch;
+}
+
+static void wish_for_copies(struct engine *engine, struct dependency *object) {
+    bool checked = dependency_use(engine, object) == DEPENDENCY_CHECKED && object->unplaced > 0;
+    for (size_t c = 1; checked && c < engine->n_clusters; c++)
+        (void)dependency_copy_make(engine, object, c);
+    for (struct copy *copy = object->copies; copy; copy = copy->next)
+        if (!copy->wished && is_kept(object, copy) && wish_all(engine, object->resource, copy->cluster))
+            copy->wished = dependency_wish(engine, object->resource, object, copy->cluster, true);
+}
+
+static void wish(struct engine *engine, struct dependency *object) {
+    bool source = object->n_users > 0 && (object->resource->use == DEPENDENCY_COPIED || object->resource->refers);
+    if (source && !object->wished && wish_all(engine, object->resource, ENGINE_MANAGEMENT))
+        object->wished = dependency_wish(engine, object->resource, object, ENGINE_MANAGEMENT, true);
+    wish_for_copies(engine, object);
+}
+
+// Copied resources are watched in all workers, for copies without a user.
+static void wish_copied(struct engine *engine) {
+    const char *rest = engine->settings.dependencies.copy, *name;
+    size_t len;
+    while (dependency_next(&rest, &name, &len)) {
+        AUTO_TEXT text = strndup(name, len);
+        struct reference_resource of;
+        struct dependency_resource *resource =
+            text && reference_resource_find(engine->kinds, engine->n_kinds, text, &of)
+                ? dependency_resource_make(engine, &of)
+                : NULL;
+        for (size_t c = 1; resource && resource->use == DEPENDENCY_COPIED && c < engine->n_clusters; c++)
+            if (!cluster_is_vacant(engine, c))
+                (void)wish_all(engine, resource, c);
+    }
+}
+
+// Objects
+// ----------------------------------------------------------------------------------------------------------------
+
+// False: no room, the next step goes on.
+static bool work(struct engine *engine, struct dependency *object) {
+    bool pending = object->busy, room = true;
+    wish(engine, object);
+    if (object->resource->refers && object->n_users > 0 && object->read_mark != object->mark)
+        room = read_source(engine, object);
+    for (struct copy *c = object->copies, *next; c; c = next) {
+        next = c->next;
+        room &= work_copy(engine, object, c, &pending);
+    }
+    if (!pending && object->content)
+        dependency_drop_content(object);
+    return room;
+}
+
+void dependency_leave(struct engine *engine, size_t cluster) {
+    dependency_end_requests(engine, cluster);
+    size_t cursor = 0;
+    for (struct dependency *o; (o = map_next(&engine->dependencies->objects, &cursor));) {
+        struct copy *copy = dependency_copy(o, cluster);
+        if (copy)
+            dependency_copy_drop(engine, o, copy);
+        dependency_touch(engine, o);
+    }
+    cursor = 0;
+    for (struct dependency_resource *r; (r = map_next(&engine->dependencies->resources, &cursor));) {
+        struct dependency_watch *watch = cluster < r->n_watches ? &r->watches[cluster] : NULL;
+        if (!watch)
+            continue;
+        free(watch->problem);
+        *watch = (struct dependency_watch){.epoch = watch->epoch};
+    }
+}
+
+// A quota, or the namespace.
+void dependency_on_namespace(struct engine *engine, const struct engine_event *event) {
+    const char *name = event->namespace_.name;
+    size_t cursor = 0;
+    for (struct dependency *o; event->cluster && (o = map_next(&engine->dependencies->objects, &cursor));) {
+        struct copy *copy = name && strcmp(name, o->namespace_) != 0 ? NULL : dependency_copy(o, event->cluster);
+        if (!copy || !copy->refused)
+            continue;
+        copy->not_before_ns = 0;
+        copy->namespace_made = false;
+        dependency_touch(engine, o);
+        dependency_queue_users(engine, o);
+    }
+}
+
+static void queue_due(struct engine *engine) {
+    struct heap *timers = &engine->dependencies->timers;
+    for (struct timer *t; (t = heap_first(timers)) && t->at_ns <= engine->now.mono_ns;) {
+        heap_remove(timers, t);
+        dependency_touch(engine, (struct dependency *)(void *)t);
+    }
+}
+
+void dependency_work(struct engine *engine) {
+    struct dependency_part *all = engine->dependencies;
+    queue_due(engine);
+    if (all->wishes_due)
+        wish_copied(engine);
+    all->wishes_due = false;
+    struct dependency *object = all->due, *next;
+    all->due = NULL;
+    all->due_end = &all->due;
+    for (; object; object = next) {
+        next = object->next_due;
+        object->due = false;
+        if (!work(engine, object))
+            dependency_touch(engine, object);
+        else
+            dependency_drop_if_unused(engine, object);
+    }
+}
+
+int64_t dependency_due_ns(struct engine *engine) {
+    const struct timer *first = heap_first(&engine->dependencies->timers);
+    int64_t at_ns = first ? first->at_ns : CLOCK_NEVER;
+    // An answer makes room, or the rate limit.
+    return engine->dependencies->due ? clock_earlier(at_ns, engine->now.mono_ns + CLOCK_SECOND / 10) : at_ns;
+}

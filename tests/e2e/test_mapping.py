@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs in workers whose namespaces have other names, one of them the management cluster itself: people and the host's commands know
+the Job's own namespace only."""
+import contextlib
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import kubelet
+import needs
+import test_logs
+from crowd import OF, OWN, in_crowd
+from jobs import counts, finished, job
+from wait import until
+
+_JOBS = int(os.environ.get("E2E_JOBS", "150"))   # thousands take minutes
+_MAPS = {"w1": "{origin}-{namespace}", "w2": "{namespace}-two", "w3": "three-{namespace}", "w4": "a-{namespace}-b",
+         "w5": "{namespace}-{origin}", "w6": "x{namespace}", "w7": "{namespace}x", "w8": "eight-{origin}-{namespace}-8", OWN: "run-{namespace}"}
+# w9 has the same names.
+
+
+@contextlib.contextmanager
+def _ten(env, **settings):
+    with env.own_worker():
+        env.use(maps=_MAPS, createNamespaces="true", mirrorRetention="3s", **settings)
+        yield
+
+
+def _sources(env):
+    needs.create(env.management, env.namespace, {
+        "configmaps": [needs.configmap("shared", a="1")], "secrets": [needs.secret("shared", a="1")],
+        "serviceaccounts": [needs.account("shared")]})
+
+
+def _sharing(name, **more):
+    body = needs.reading(name, ["shared"], ["shared"], **more)
+    body["spec"]["template"]["spec"]["serviceAccountName"] = "shared"
+    return body
+
+
+@in_crowd
+def many_jobs_run_once_each_in_ten_clusters_of_other_names_also_when_the_host_is_killed(env):
+    with _ten(env):
+        _sources(env)
+        with ThreadPoolExecutor(8) as pool:
+            for place, _ in enumerate(pool.map(lambda number: env.submit(_sharing(f"many-{number}")), range(_JOBS))):
+                if place == _JOBS // 2:
+                    env.host.kill()
+                    env.host.start()
+
+        def all_complete():
+            unfinished = [found["metadata"]["name"] for found in env.management.list("jobs", env.namespace) if not finished(found)]
+            assert not unfinished, f"{len(unfinished)} are not, first {unfinished[0]}"
+            return True
+        until(all_complete, "all Jobs to be complete", timeout=600, every=0.5)
+        places = set()
+        for number in range(_JOBS):
+            done, made = env.job(f"many-{number}"), env.pods_created(f"many-{number}")
+            assert counts(done) == (0, 0, 1, 0) and sum(made.values()) == 1, f"many-{number}: {counts(done)}, pods {made}"
+            places |= set(made)
+        assert places == {worker.name for worker in env.workers}, places
+        for worker in env.workers:   # in no other namespace
+            found = {each["metadata"]["namespace"] for each in worker.admin.list("configmaps", selector=OF)
+                     if each["metadata"]["namespace"].strip("x-").find(env.namespace) >= 0}
+            assert found == {env.there(worker.name)}, f"{worker.name}: {found}"
+        env.delete_all()
+        env.nothing_is_left_over()
+
+
+@in_crowd
+def every_command_takes_the_name_that_the_job_has_at_home(env):
+    with _ten(env), contextlib.ExitStack() as stack:
+        nodes = {worker.name: kubelet.Nodes(worker) for worker in env.workers}
+        for each in nodes.values():
+            each.register()
+            stack.callback(each.close)
+        _sources(env)
+        operator = test_logs._user(env, "operator", test_logs._EXEC)
+        for worker in env.workers:
+            env.submit(_sharing(f"in-{worker.name}", only=worker.name, hold="all"))
+        for worker in env.workers:
+            name, there = f"in-{worker.name}", env.there(worker.name)
+            env.until_counts(name, ready=1)
+            pod = next(each["metadata"]["name"] for each in worker.admin.list("pods", there))
+            nodes[worker.name].log(there, pod).write("said in " + there)
+            code, out, err = test_logs._run(env, operator, "logs", f"job/{name}")
+            assert (code, out) == (0, f"said in {there}\n"), (code, out, err)
+            code, out, err = env.host.command("explain", f"job/{name}", "-n", env.namespace)
+            assert code == 0 and worker.name in out, out + err
+            assert there == env.namespace or there in out, f"explain does not say {there}:\n{out}"
+            assert len(env.mirrors(name)) == 1, env.mirrors(name)
+            assert not (env.mirror(worker.name, name) or {})["spec"].get("managedBy"), "the mirror is delegated again"
+        code, out, err = env.host.command("status")
+        assert code == 0 and all(worker.name in out for worker in env.workers), out + err
+        env.change("in-w2", {"metadata": {"labels": {"changed": "yes"}}})
+        until(lambda: env.mirror("w2", "in-w2")["metadata"]["labels"].get("changed"), "a change to reach the mirror")
+        env.management.delete("jobs", env.namespace, "in-w3")
+        env.until_no_mirror("in-w3")
+        env.release()
+        for worker in env.workers:
+            if worker.name != "w3":
+                env.until_finished(f"in-{worker.name}")
+
+
+@in_crowd
+def jobs_in_the_management_cluster_itself_need_a_namespace_of_another_name(env):
+    """Not the one in which they were submitted: `wharf check` says so."""
+    env.use(2)
+    env.host.worker_settings["w2"] = 'namespaces: {map: {"*": "all-in-one"}}'
+    env.host.kubeconfigs[OWN], env.host.worker_settings[OWN] = None, "self: true"
+    try:
+        env.host._write_config({**env.host.defaults}, {"job": {}})
+        code, out, err = env.host.command("check")
+        assert code != 0, out + err
+        assert "all-in-one" in out + err and "self" in out + err, out + err
+    finally:
+        env.chosen, env.host.settings = (), None
+    env.use(2)
+    env.submit(job("plain"))
+    env.until_finished("plain")
