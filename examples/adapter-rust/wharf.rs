@@ -210,6 +210,35 @@ impl StatusChange {
 }
 
 #[repr(C)]
+pub struct Reference {
+    pub name: Text,
+    pub of: Text,
+    pub group: Text,
+    pub version: Text,
+    pub resource: Text,
+    pub kind: Text,
+    pub kind_at: Text,
+    pub namespace: Text,
+    pub optional: Text,
+    pub flags: u32,
+}
+
+impl Reference {
+    pub const NONE: Reference = Reference {
+        name: null(),
+        of: null(),
+        group: null(),
+        version: null(),
+        resource: null(),
+        kind: null(),
+        kind_at: null(),
+        namespace: null(),
+        optional: null(),
+        flags: 0,
+    };
+}
+
+#[repr(C)]
 pub struct Kind {
     pub size: usize,
     pub carried_size: u32,
@@ -247,6 +276,9 @@ pub struct Kind {
     pub suspend_values: *const Text,
     pub refused: Text,
     pub suspend_type: Type,
+    pub reference_size: u32,
+    pub references: *const Reference,
+    pub dependencies: Option<unsafe extern "C" fn(*const Call, *const Value, *mut Value) -> Outcome>,
 }
 
 impl Kind {
@@ -287,6 +319,9 @@ impl Kind {
         suspend_values: null(),
         refused: null(),
         suspend_type: ABSENT,
+        reference_size: size_of::<Reference>() as u32,
+        references: null(),
+        dependencies: None,
     };
 }
 
