@@ -46,6 +46,15 @@ pub const RULE_AND: u32 = 4;
 
 pub const PODS_ARE_SPECS: u32 = 1;
 
+pub const REFERENCE_CLUSTER_SCOPED: u32 = 1;
+pub const REFERENCE_MADE: u32 = 2;
+pub const REFERENCE_KIND_DEFAULT: u32 = 4;
+pub const REFERENCE_OPTIONAL: u32 = 8;
+pub const REFERENCE_PODS: u32 = 16;
+pub const REFERENCE_POD_SPECS: u32 = 32;
+pub const REFERENCE_CONTAINERS: u32 = 64;
+pub const REFERENCE_VOLUMES: u32 = 128;
+
 pub const ABSENT: Type = 0;
 pub const BOOL: Type = 2;
 pub const NUMBER: Type = 3;
@@ -350,7 +359,8 @@ const _: () = assert!(
         && size_of::<Pods>() == 32
         && size_of::<PhaseRule>() == 56
         && size_of::<StatusChange>() == 40
-        && size_of::<Kind>() == 272
+        && size_of::<Reference>() == 80
+        && size_of::<Kind>() == 288
         && size_of::<Module>() == 72
 );
 
