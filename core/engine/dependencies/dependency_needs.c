@@ -81,7 +81,6 @@ static void count(struct engine *engine, struct needs *needs, bool add) {
             count_in(engine, needs->uses[u].object, needs->places[p], add);
 }
 
-
 static void refresh_places(struct engine *engine, struct needs *needs) {
     uint32_t *places = NULL;
     size_t n = 0;
@@ -169,9 +168,8 @@ static void close_refers(struct closing *c, struct dependency *object, bool opti
     for (size_t i = 0; i < object->n_refers; i++) {
         const struct reference_to *to = &object->refers[i];
         const char *in = to->resource->cluster_scoped ? "" : *to->namespace_ ? to->namespace_ : space;
-        struct dependency *next = to->resource->use == DEPENDENCY_IGNORED
-                                      ? NULL
-                                      : dependency_make(c->engine, to->resource, in, to->name);
+        struct dependency *next =
+            to->resource->use == DEPENDENCY_IGNORED ? NULL : dependency_make(c->engine, to->resource, in, to->name);
         if (next)
             close_over(c, next, optional || to->optional, wanted, depth + 1);
     }
@@ -194,8 +192,7 @@ static void check_limits(struct needs *needs, const struct closing *c) {
                  "the workload refers to more than %d objects, directly or through others", REFERENCES_MAX);
     else if (needs->many)
         snprintf(needs->problem, sizeof needs->problem,
-                 "the objects that the workload refers to have %zu bytes together, more than %zu", c->bytes,
-                 REFERENCES_BYTES);
+                 "the objects that the workload refers to have more than %zu bytes together", REFERENCES_BYTES);
     else
         *needs->problem = '\0';
 }
@@ -281,9 +278,8 @@ static wharf_result read_references(struct engine *engine, struct needs *needs, 
 }
 
 static void keep_direct(struct needs *needs, const struct direct *former) {
-    struct direct *direct = find_direct(needs, former->object)
-                                ? NULL
-                                : array_next(&needs->direct, needs->n_direct, sizeof *needs->direct);
+    struct direct *direct =
+        find_direct(needs, former->object) ? NULL : array_next(&needs->direct, needs->n_direct, sizeof *needs->direct);
     if (!direct)
         return;
     *direct = *former;
@@ -301,8 +297,7 @@ static void read_workload(struct engine *engine, struct needs *needs) {
     needs->n_direct = 0;
     AUTO_CALL call;
     call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
-    wharf_result result =
-        read_references(engine, needs, &call, doc_tree(&engine->store, &entry->workload->doc), true);
+    wharf_result result = read_references(engine, needs, &call, doc_tree(&engine->store, &entry->workload->doc), true);
     bool ok = call_succeeded(engine, entry, result, &call, "Place", &needs->refusals, &needs->retry_ns);
     if (!ok) { // the former ones count
         free(needs->direct);
@@ -351,6 +346,14 @@ static void read_mirrors(struct engine *engine, struct needs *needs) {
             read_mirror(engine, needs, m);
 }
 
+static void link_needs(struct dependency_part *all, struct needs *needs) {
+    needs->next = all->needs;
+    needs->at = &all->needs;
+    if (needs->next)
+        needs->next->at = &needs->next;
+    all->needs = needs;
+}
+
 static bool is_current(const struct engine *engine, const struct needs *needs) {
     return needs->known && needs->read == needs->entry->workload->carry_hash &&
            needs->epoch == engine->dependencies->epoch;
@@ -365,6 +368,7 @@ void needs_refresh(struct engine *engine, struct entry *entry) {
             queue_wake(engine, entry, engine->now.mono_ns + CLOCK_SECOND);
             return;
         }
+        link_needs(engine->dependencies, entry->needs);
         entry->needs->entry = entry;
     }
     struct needs *needs = entry->needs;
@@ -385,21 +389,48 @@ void needs_refresh(struct engine *engine, struct entry *entry) {
         queue_wake(engine, entry, clock_later(needs->retry_ns, engine->now.mono_ns + CLOCK_SECOND));
 }
 
+static void free_memory(struct needs *needs) {
+    free(needs->uses);
+    free(needs->direct);
+    free(needs->places);
+    free(needs->told);
+    free(needs);
+}
+
 void needs_free(struct engine *engine, struct entry *entry) {
     struct needs *needs = TAKE(entry->needs);
     if (!needs)
         return;
     count(engine, needs, false);
-    for (size_t i = 0; i < needs->n_uses; i++)
+    for (size_t i = 0; i < needs->n_uses; i++) {
         unlink_use(&needs->uses[i]);
-    for (size_t i = 0; i < needs->n_uses; i++)
         dependency_touch(engine, needs->uses[i].object);
-    free(needs->uses);
-    free(needs->direct);
-    free(needs->places);
-    free(needs);
+    }
+    *needs->at = needs->next;
+    if (needs->next)
+        needs->next->at = needs->at;
+    free_memory(needs);
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
         m->needs_read = false;
+}
+
+void needs_free_all(struct dependency_part *all) {
+    for (struct needs *n = all->needs, *next; n; n = next) {
+        next = n->next;
+        free_memory(n);
+    }
+}
+
+// The needs of the mirrors stay.
+void needs_workload_ends(struct entry *entry) {
+    struct needs *needs = entry->needs;
+    if (!needs)
+        return;
+    free(TAKE(needs->told));
+    needs->told_lack = 0;
+    needs->since_ns = needs->missing_ns = needs->retry_ns = 0;
+    needs->refusals = 0;
+    needs->known = needs->many = false;
 }
 
 // D5: the worker has a mirror in the namespace whose needs the host does not know.

@@ -6,8 +6,8 @@
 #include "core/engine/request/command.h"
 
 static const char *const states[DEPENDENCY_STATES] = {
-    [DEPENDENCY_UNKNOWN] = "unknown", [DEPENDENCY_NEEDED] = "needed",     [DEPENDENCY_MISSING] = "missing",
-    [DEPENDENCY_CURRENT] = "copied",  [DEPENDENCY_FOUND] = "found",       [DEPENDENCY_CONFLICT] = "conflict",
+    [DEPENDENCY_UNKNOWN] = "unknown", [DEPENDENCY_NEEDED] = "needed", [DEPENDENCY_MISSING] = "missing",
+    [DEPENDENCY_CURRENT] = "copied",  [DEPENDENCY_FOUND] = "found",   [DEPENDENCY_CONFLICT] = "conflict",
     [DEPENDENCY_REFUSED] = "refused", [DEPENDENCY_MADE] = "made",
 };
 
@@ -16,10 +16,21 @@ const char *dependency_state_name(enum dependency_state state) {
 }
 
 const char *copy_result_name(enum copy_result result) {
-    static const char *const names[COPY_RESULTS] = {
-        [COPIES_CREATED] = "created", [COPIES_CHANGED] = "changed", [COPIES_DELETED] = "deleted",
-        [COPIES_FAILED] = "failed"};
+    static const char *const names[COPY_RESULTS] = {[COPIES_CREATED] = "created",
+                                                    [COPIES_CHANGED] = "changed",
+                                                    [COPIES_DELETED] = "deleted",
+                                                    [COPIES_FAILED] = "failed"};
     return names[result];
+}
+
+// The worker's side alone.
+static enum dependency_state count_as(const struct engine *engine, const struct dependency *object,
+                                      const struct copy *copy) {
+    if (object->resource->use != DEPENDENCY_COPIED || dependency_source_state(engine, object) == DEPENDENCY_NEEDED)
+        return dependency_state_in(engine, object, copy->cluster);
+    if (copy->presence == PRESENCE_THERE)
+        return copy->owner == COPY_OWN ? DEPENDENCY_CURRENT : DEPENDENCY_FOUND;
+    return copy->presence == PRESENCE_ABSENT ? DEPENDENCY_MISSING : DEPENDENCY_UNKNOWN;
 }
 
 void dependencies_count(struct engine *engine) {
@@ -32,7 +43,7 @@ void dependencies_count(struct engine *engine) {
         if (o->n_users > 0)
             engine->stats.clusters[0].dependencies[dependency_state_in(engine, o, ENGINE_MANAGEMENT)]++;
         for (const struct copy *c = o->copies; c; c = c->next)
-            engine->stats.clusters[c->cluster].dependencies[dependency_state_in(engine, o, c->cluster)]++;
+            engine->stats.clusters[c->cluster].dependencies[count_as(engine, o, c)]++;
     }
 }
 
@@ -51,7 +62,8 @@ static void show(const struct engine *engine, const struct use *use, const char 
     visit(ctx, &view);
 }
 
-static const char *place_of(const struct references *found, const struct entry *entry, const struct dependency *object) {
+static const char *place_of(const struct references *found, const struct entry *entry,
+                            const struct dependency *object) {
     char space[254];
     entry_namespace(entry, space);
     for (size_t i = 0; i < found->count; i++) {

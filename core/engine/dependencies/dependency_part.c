@@ -105,8 +105,7 @@ bool dependencies_limit(const struct engine *engine, const struct entry *entry) 
 static const struct use *lacked(const struct engine *engine, const struct entry *entry, size_t cluster) {
     for (size_t i = 0; dependencies_limit(engine, entry) && i < entry->needs->n_uses; i++) {
         const struct use *use = &entry->needs->uses[i];
-        if (use->wanted && there_of(engine, use, cluster) == NEEDS_LACKED &&
-            source_of(engine, use) == NEEDS_MET)
+        if (use->wanted && there_of(engine, use, cluster) == NEEDS_LACKED && source_of(engine, use) == NEEDS_MET)
             return use;
     }
     return NULL;
@@ -137,8 +136,7 @@ static const char *sentence(enum dependency_state state) {
                                          : "the worker rejects the copy";
 }
 
-void dependencies_put_lack(const struct engine *engine, const struct entry *entry, size_t cluster,
-                           struct buffer *out) {
+void dependencies_put_lack(const struct engine *engine, const struct entry *entry, size_t cluster, struct buffer *out) {
     const struct use *use = lacked(engine, entry, cluster);
     if (!use)
         return;
@@ -201,12 +199,25 @@ void dependencies_put(const struct engine *engine, const struct entry *entry, st
 
 // Reports ------------------------------------------------------------------------------------------------------------
 
+// Notes what an Event tells. False: an Event has told the same, or more.
+static bool is_news(struct needs *needs, const char *told) {
+    const char *former = needs->told ? needs->told : "";
+    for (const char *at = told, *end; *at; at = *end ? end + 2 : end) {
+        end = strstr(at, ", ");
+        end = end ? end : at + strlen(at);
+        AUTO_TEXT one = strndup(at, (size_t)(end - at));
+        if (one && strstr(former, one))
+            continue;
+        AUTO_TEXT both = text_format("%s%s%s", former, *former ? ", " : "", told);
+        return both && text_set(&needs->told, both);
+    }
+    return false;
+}
+
+// D10.
 static void report_many(struct engine *engine, struct entry *entry) {
-    uint64_t hash = text_hash(TEXT_HASH, entry->needs->problem);
-    if (hash == entry->needs->told)
-        return;
-    entry->needs->told = hash;
-    report_event(engine, entry, true, "TooManyDependencies", "Place", "not placed: %s", entry->needs->problem);
+    if (is_news(entry->needs, entry->needs->problem))
+        report_event(engine, entry, true, "TooManyDependencies", "Place", "not placed: %s", entry->needs->problem);
 }
 
 // D3: once for the same names.
@@ -219,14 +230,9 @@ static void report_missing(struct engine *engine, struct entry *entry, const str
     }
     if (!needs->missing_ns)
         needs->missing_ns = engine->now.mono_ns;
-    if (!names.data || queue_is_early(engine, entry, needs->missing_ns + REPORT_NS))
-        return;
-    uint64_t hash = text_hash(TEXT_HASH, names.data);
-    if (hash == needs->told)
-        return;
-    needs->told = hash;
-    report_event(engine, entry, true, "MissingDependency", "Place",
-                 "waits for objects that do not exist in the management cluster: %s", names.data);
+    if (names.data && !queue_is_early(engine, entry, needs->missing_ns + REPORT_NS) && is_news(needs, names.data))
+        report_event(engine, entry, true, "MissingDependency", "Place",
+                     "waits for objects that do not exist in the management cluster: %s", names.data);
 }
 
 static void after(struct engine *engine, struct entry *entry, const struct action *action) {
@@ -266,7 +272,7 @@ static void report_lack(struct engine *engine, struct entry *entry) {
 // The part -----------------------------------------------------------------------------------------------------------
 
 static struct error *start(struct engine *engine) {
-    struct dependencies *all = engine->dependencies = calloc(1, sizeof *all);
+    struct dependency_part *all = engine->dependencies = calloc(1, sizeof *all);
     if (!all)
         return error_no_memory();
     map_init(&all->objects, engine->seed);
@@ -275,6 +281,7 @@ static struct error *start(struct engine *engine) {
     all->due_end = &all->due;
     all->epoch = 1;
     all->wishes_due = true;
+    all->probe_until_ns = engine->now.mono_ns + CLOCK_MINUTE;
     return NULL;
 }
 
@@ -310,6 +317,11 @@ static void before(struct engine *engine, struct entry *entry) {
 static void stand_by(struct engine *engine, struct entry *entry) {
     if (engine->dependencies)
         needs_refresh(engine, entry);
+}
+
+static void workload_ends(struct engine *engine, struct entry *entry) {
+    if (engine->dependencies)
+        needs_workload_ends(entry);
 }
 
 static void entry_ends(struct engine *engine, struct entry *entry) {
@@ -350,9 +362,9 @@ static int64_t due_ns(struct engine *engine) {
 }
 
 #define EVENTS                                                                                                         \
-    (PART_EVENT(EVENT_ANSWER) | PART_EVENT(EVENT_DEPENDENCY) | PART_EVENT(EVENT_NAMESPACE) | PART_EVENT(EVENT_WORKER) | \
-     PART_EVENT(EVENT_LISTED) | PART_EVENT(EVENT_STATE) | PART_EVENT(EVENT_CONTACT) | PART_EVENT(EVENT_IDENTITY) |      \
-     PART_EVENT(EVENT_LEASE))
+    (PART_EVENT(EVENT_ANSWER) | PART_EVENT(EVENT_DEPENDENCY) | PART_EVENT(EVENT_NAMESPACE) |                           \
+     PART_EVENT(EVENT_WORKER) | PART_EVENT(EVENT_LISTED) | PART_EVENT(EVENT_STATE) | PART_EVENT(EVENT_CONTACT) |       \
+     PART_EVENT(EVENT_IDENTITY) | PART_EVENT(EVENT_LEASE))
 
 const struct part part_dependencies = {.name = "dependencies",
                                        .begin = begin,
@@ -367,5 +379,6 @@ const struct part part_dependencies = {.name = "dependencies",
                                        .stand_by = stand_by,
                                        .facts = facts,
                                        .after = after,
+                                       .workload_ends = workload_ends,
                                        .entry_ends = entry_ends,
                                        .count = dependencies_count};
