@@ -105,6 +105,35 @@ static void a_changed_source_reaches_the_copies_also_after_a_lost_connection(voi
     end(scene);
 }
 
+// The same server under another name.
+static void a_new_connection_watches_the_same_objects(void **state) {
+    (void)state;
+    struct scene *scene = run(SETTINGS COPIED);
+    create_sources(scene);
+    submit_needy(scene, "a");
+    UNTIL(scene, 10, stage_mirrors(scene) == 1);
+    AUTO_TEXT path = text_format("%s/w1.kubeconfig", scene->directory);
+    AUTO_BUFFER(text, 1 << 20);
+    AUTO_BUFFER(other, 1 << 20);
+    assert_null(text_read_file(path, 1 << 20, &text));
+    const char *address = strstr(text.data, "127.0.0.1");
+    assert_non_null(address);
+    buffer_printf(&other, "%.*slocalhost%s", (int)(address - text.data), text.data, address + strlen("127.0.0.1"));
+    assert_null(scene_write(scene, "w1.kubeconfig", other.data));
+    assert_int_equal(kill(scene->child, SIGHUP), 0);
+    UNTIL(scene, 10, wharf_logged(scene, "INFO  the connection is replaced") == 1 && stage_takes_work(scene, "w1"));
+    // A stranger deletes a copy: only the new watch shows that.
+    struct scene_cluster *at = &scene->clusters[1];
+    front_lock(at->front);
+    int status = world_delete(at->cluster, "", "configmaps", "default", "c", "Background", front_now_ns());
+    front_unlock(at->front);
+    assert_int_equal(status, 200);
+    UNTIL(scene, 10, are_copied(scene, 1, "b25l"));
+    change_sources(scene, "dHdv");
+    UNTIL(scene, 10, are_copied(scene, 1, "dHdv"));
+    end(scene);
+}
+
 static void set_rights(struct scene *scene, bool all) {
     for (size_t c = 0; c < 2; c++) {
         front_lock(scene->clusters[c].front);
@@ -135,18 +164,7 @@ static void without_rights_to_all_the_sources_are_watched_by_name(void **state) 
     end(scene);
 }
 
-// A former host has left a copy, and there is no workload.
-static void the_copies_in_a_worker_are_watched_without_any_workload(void **state) {
-    (void)state;
-    struct scene *scene = run(SETTINGS COPIED "log: {level: debug}\n");
-    UNTIL(scene, 10, wharf_logged(scene, "stream opened cluster=w1 verb=watch path=\"/api/v1/secrets?") == 1);
-    assert_int_equal(wharf_logged(scene, "cluster=management verb=watch path=\"/api/v1/secrets?"), 0);
-    front_down(scene->clusters[1].front);
-    assert_null(front_up(scene->clusters[1].front));
-    stage_close(scene);
-}
-
-static void the_configuration_brings_copies_and_ends_them(void **state) {
+static void a_reload_that_enables_copies_brings_them(void **state) {
     (void)state;
     struct scene *scene = run(SETTINGS);
     create_sources(scene);
@@ -166,9 +184,9 @@ static void the_configuration_brings_copies_and_ends_them(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_changed_source_reaches_the_copies_also_after_a_lost_connection),
+        cmocka_unit_test(a_new_connection_watches_the_same_objects),
         cmocka_unit_test(without_rights_to_all_the_sources_are_watched_by_name),
-        cmocka_unit_test(the_copies_in_a_worker_are_watched_without_any_workload),
-        cmocka_unit_test(the_configuration_brings_copies_and_ends_them),
+        cmocka_unit_test(a_reload_that_enables_copies_brings_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
