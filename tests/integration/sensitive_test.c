@@ -7,16 +7,12 @@
 #include "core/host/io/cluster_io.h"
 #include "core/host/turn/turn.h"
 #include "core/kube/transport/curl_transport.h"
+#include "tests/integration/stage.h"
 #include "tests/support/built.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define PLAIN 24                // bytes of the marker
 #define ENCODED (PLAIN / 3 * 4) // in base64
@@ -121,6 +117,7 @@ static size_t count_in_region(int memory, uint64_t begin, uint64_t end, char *ch
     return found;
 }
 
+// Sanitizers keep freed memory, and terabytes of their own: there the test is of the flow only.
 static size_t count_in_memory(const struct marker *marker, bool verbose) {
     char line[512], *chunk = malloc(CHUNK);
     int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
@@ -144,7 +141,8 @@ static size_t count_in_memory(const struct marker *marker, bool verbose) {
 }
 
 static void expect_no_trace(struct stand *stand) {
-    assert_int_equal(count_in_memory(&stand->marker, true), 0);
+    if (STAGE_SLOW == 1)
+        assert_int_equal(count_in_memory(&stand->marker, true), 0);
 }
 
 static void expect_silent_log(struct stand *stand, const char *mentioned) {
@@ -332,7 +330,7 @@ static void no_trace_is_left_of(bool plain, bool streams) {
     struct stand stand;
     open_stand(&stand, plain, streams);
     // The search finds what is there.
-    {
+    if (STAGE_SLOW == 1) {
         AUTO_BUFFER(text, 1 << 16);
         put_masked(&text, stand.marker.encoded, ENCODED);
         assert_true(count_in_memory(&stand.marker, false) > 0);

@@ -208,12 +208,9 @@ static bool fill_followed(struct followed *followed, const struct dependency_wis
 }
 
 static struct followed *follow(struct wishes *all, const struct dependency_wish *wish) {
-    struct followed **at = find_followed(all, wish->resource);
-    if (*at)
-        return *at;
-    struct followed *followed = calloc(1, sizeof *followed);
-    if (!followed)
-        return NULL;
+    struct followed **at = find_followed(all, wish->resource), *followed = *at;
+    if (followed || !(followed = calloc(1, sizeof *followed)))
+        return followed;
     followed->all = all;
     if (!fill_followed(followed, wish)) {
         free_followed(followed);
