@@ -50,6 +50,13 @@ static const char *scores_of(const struct json *explanation) {
     return json_size(attempts) > 0 ? status_text(json_at(attempts, json_size(attempts) - 1), "scores") : "";
 }
 
+// In the worker of the placement, else in the management cluster.
+static struct error *print_dependencies(const struct json *explanation) {
+    const char *cluster = status_text(json_first(json_get(explanation, "dependencies")), "cluster");
+    AUTO_TEXT heading = text_format("Refers to (with the states in %s)", *cluster ? cluster : "the management cluster");
+    return heading ? print_table(explanation, &status_dependencies, heading) : error_no_memory();
+}
+
 static struct error *print_explanation(const struct json *explanation) {
     bool ours = json_bool(json_get(explanation, "ours"), false);
     AUTO_TEXT name = text_format("%s %s/%s", status_text(explanation, "kind"), status_text(explanation, "namespace"),
@@ -66,6 +73,7 @@ static struct error *print_explanation(const struct json *explanation) {
     field("Until:", status_text(explanation, "until"));
     TRY(print_table(explanation, &status_attempts, "Attempts (times are ages)"));
     TRY(print_table(explanation, &status_fits, "Workers"));
+    TRY(print_dependencies(explanation));
     const struct json *help = json_first(json_get(explanation, "help"));
     if (help)
         puts("\nWhat would help:");
@@ -86,7 +94,8 @@ static struct error *run_explain(struct call *call) {
 SUBCOMMAND(explain, run_explain, "explain where a workload is, and why",
            "Prints whether the object is delegated to this host, and if not, why; each attempt with its worker, times\n"
            "and outcome; the reason for which the workload waits and until when; for each worker, why it accepts the\n"
-           "workload or not; and suggestions.\n",
+           "workload or not; the objects that the workload refers to, copied or checked by the configuration's\n"
+           "dependencies; and suggestions.\n",
            .operand = OPERAND_OBJECT, ASKS_HOST, FLAGS(explain_flags));
 
 static bool is_number(const char *text) {

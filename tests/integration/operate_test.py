@@ -440,6 +440,24 @@ class Objects(Case):
             self.assertEqual((code, "Scores:    data-locality: w2 100, w1 0\n" in out), (0, shown), out + err)
             self.assertNotIn("of the first one", out)
 
+    def test_the_objects_that_a_workload_refers_to_are_a_table(self):
+        one = {"resource": "configmaps", "namespace": "default", "name": "settings", "where": "/spec/a", "cluster": "w1",
+               "state": "copied", "optional": False, "problem": None}
+        two = {**one, "resource": "priorityclasses.scheduling.k8s.io", "namespace": None, "name": "high", "where": None,
+               "state": "missing", "optional": True, "problem": "no such \u001b[31mobject"}
+        for cluster, heading in (("w1", "w1"), (None, "the management cluster")):
+            self.told["dependencies"] = [{**one, "cluster": cluster}, {**two, "cluster": cluster}]
+            code, out, err = self.wharf("explain", "job/train", "--config", self.config)
+            self.assertEqual((code, err), (0, ""), out)
+            lines = out.split(f"\nRefers to (with the states in {heading}):\n")[1].splitlines()
+            self.assertEqual([[cell.strip() for cell in line.split("  ") if cell] for line in lines[:2]], [
+                ["RESOURCE", "NAMESPACE", "NAME", "STATE", "NAMED BY", "PROBLEM"],
+                ["configmaps", "default", "settings", "copied", "/spec/a", "<none>"]])
+            self.assertRegex(lines[2], r"^priorityclasses.scheduling.k8s.io +<none> +high +missing, optional +another object "
+                                       r"+no such \\u001b\[31mobject$")
+        self.told["dependencies"] = []
+        self.assertNotIn("Refers to", self.wharf("explain", "job/train", "--config", self.config)[1])
+
     def test_json_is_indented_as_kubectls(self):
         code, out, err = self.wharf("explain", "job/train", "-o", "json", "--config", self.config)
         self.assertEqual((code, out), (0, json.dumps(self.told, indent=4) + "\n"), err)

@@ -30,11 +30,12 @@ class Status(operate_test.Case):
         super().setUp()
         self.workloads = [workload("a"), workload("b", phase="Succeeded"), workload("c", "team", waiting={
             "reason": "worker", "message": "m", "since": "2026-01-02T03:04:05Z", "until": None})]
-        self.ready, self.seen = True, []
+        self.ready, self.seen, self.dependencies = True, [], {}
         self.reason = "nothing was heard of " + "the-server " * 40
         self.host.answers.update({
             ("GET", "/api/v1/status"): lambda _: {"version": "1", "origin": "o", "managementUid": "management-uid", "ready": self.ready, "inSync": True,
-                                                  "reasons": [] if self.ready else ["w1: lost"], "workloads": {"total": 3, "byPhase": {"Running": 2, "Succeeded": 1}}},
+                                                  "reasons": [] if self.ready else ["w1: lost"], "workloads": {"total": 3, "byPhase": {"Running": 2, "Succeeded": 1}},
+                                                  "dependencies": self.dependencies},
             ("GET", "/api/v1/workloads"): self.list_workloads,
             ("GET", "/api/v1/adapters"): {"items": [{"kinds": [{"group": "batch", "kind": "Job", "resource": "jobs", "versions": ["v2", "v1"]}]}]}})
 
@@ -98,6 +99,15 @@ class Status(operate_test.Case):
         self.assertEqual(json.loads(self.status("-n", "default", "-o", "json"))["workloads"],
                          {"namespace": "default", "total": 2, "byPhase": {"Running": 1, "Succeeded": 1}, "waiting": {}})
         self.assertEqual(self.status("workloads", "-n", "nope"), "No workloads found in namespace nope.\n")
+
+    def test_what_workloads_refer_to_is_counted(self):
+        for there, here, line in (({}, {"needed": 3}, None), ({"copied": 12, "conflict": 1}, {"needed": 3}, "12 copied, 1 conflict in workers"),
+                                  ({}, {"missing": 2, "unknown": 1}, "2 missing in the management cluster"),
+                                  ({"found": 1}, {"missing": 1, "refused": 2},
+                                   "1 found in workers; 1 missing, 2 refused in the management cluster")):
+            self.dependencies = {"management": here, "workers": there}
+            told = [text.partition(": ")[2] for text in self.status().splitlines() if text.startswith("objects that workloads refer to: ")]
+            self.assertEqual(told, [line] if line else [])
 
     def test_workloads_are_selected(self):
         def names(*arguments):

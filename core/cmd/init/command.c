@@ -194,6 +194,14 @@ static void write_adapters(const struct init *init, struct buffer *out) {
     buffer_char(out, '\n');
 }
 
+static const char dependencies[] = "# Copied into the worker before a workload that refers to them, or required there; "
+                                   "`wharf rbac` and `wharf join` grant\n"
+                                   "# the rights. labelled: only Secrets with the label wharf.dev/copy: \"true\".\n"
+                                   "# dependencies:\n"
+                                   "#   copy: [configmaps, serviceaccounts, secrets]\n"
+                                   "#   check: [persistentvolumeclaims, priorityclasses.scheduling.k8s.io]\n"
+                                   "#   secrets: labelled\n\n";
+
 static bool init_write(const struct init *init, struct buffer *out) {
     buffer_text(out, "# Configuration of the wharf host, made by `wharf init`. Keys that are not here have their "
                      "defaults; the example\n"
@@ -204,6 +212,7 @@ static bool init_write(const struct init *init, struct buffer *out) {
                      "restart.\nworkersFrom:\n  secrets: true\n# Or named here:\n# workers:\n# - name: w1\n#   "
                      "kubeconfig: w1.kubeconfig\n\n");
     write_adapters(init, out);
+    buffer_text(out, dependencies);
     if (has_file(init)) // a host in the cluster has a Secret for the key by default
         buffer_text(out, "# The key by which the host knows its mirrors; made at the first start.\nseal:\n  file: "
                          "wharf-seal.keys\n\n");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf plan`: the loop over the objects, and the output.
 #include "core/cmd/plan/plan.h"
+#include "core/config/dependencies.h"
 #include "core/json/yaml.h"
 
 #define VALUE_MAX 160 // bytes of a value that a comment shows
@@ -101,6 +102,7 @@ static struct error *plan_object(struct plan_object *object) {
         return NULL;
     report_placement(object);
     plan_report_pods(object);
+    TRY(plan_report_references(object));
     TRY(plan_report_scores(object));
     TRY(plan_make_mirror(object));
     TRY(plan_report_status(object));
@@ -147,6 +149,9 @@ static struct error *plan_all(struct plan *plan, struct plan_input *input, struc
                               struct buffer *out, struct tally *tally) {
     if (plan->cluster)
         TRY(plan_worker_open(plan, problems));
+    if (plan->look_up || (plan->cluster && dependency_options_any(&plan->config->engine.dependencies)))
+        TRY(plan_management_open(plan));
+    plan->input = input;
     TRY(plan_input_read(plan->file, problems, input));
     TRY(read_status(plan, input));
     for (size_t i = 0; i < input->count; i++)
@@ -166,7 +171,9 @@ static const struct flag flags[] = {
          "an object with one"),
     FLAG("cluster", 0, "NAME",
          "also validate the mirror in this worker with a server-side dry run: changes and rejections\n"
-         "by its admission"),
+         "by its admission; and look up the objects that the workload refers to, there and in the\n"
+         "management cluster"),
+    SWITCH("look-up", 0, "look up the objects that the workload refers to in the management cluster"),
 };
 
 static struct error *plan(struct call *call, struct setup *setup) {
@@ -176,6 +183,7 @@ static struct error *plan(struct call *call, struct setup *setup) {
                         .file = flags_value(call, "f"),
                         .status_file = flags_value(call, "status"),
                         .cluster = flags_value(call, "cluster"),
+                        .look_up = flags_value(call, "look-up"),
                         .now = clock_now()};
     struct plan_input input = {.count = 0};
     struct tally tally = {.wrong = false};
@@ -189,6 +197,8 @@ static struct error *plan(struct call *call, struct setup *setup) {
         call->code = EXIT_FAILURE;
     plan_input_free(&input);
     cluster_close(&plan.worker);
+    cluster_close(&plan.management);
+    free(plan.namespace_map);
     json_free(plan.status);
     return error;
 }

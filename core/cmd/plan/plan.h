@@ -15,9 +15,13 @@ struct plan {
     const char *file;        // of the objects, YAML or JSON; "-": standard input
     const char *status_file; // with the status of the mirror; NULL: none
     const char *cluster;     // worker that validates the mirror; NULL: none
+    bool look_up;            // read the objects that a workload refers to
     struct moment now;
-    struct json *status;   // of the mirror, or NULL
-    struct cluster worker; // of `cluster`
+    const struct plan_input *input;
+    struct json *status;       // of the mirror, or NULL
+    struct cluster worker;     // of `cluster`
+    char *namespace_map;       // of `cluster`; owned; or NULL
+    struct cluster management; // connected with look_up, or with `cluster` if dependencies are configured
 };
 
 enum plan_verdict {
@@ -92,11 +96,15 @@ void plan_report_pods(struct plan_object *object);
 // The status that is written on the workload: for a status of the mirror, or without a mirror.
 struct error *plan_report_status(struct plan_object *object);
 
+// references.c
+struct error *plan_report_references(struct plan_object *object);
+
 // scores.c
 struct error *plan_report_scores(struct plan_object *object);
 
 // worker.c Adds the problems of the sources of workers if no source has the worker.
 struct error *plan_worker_open(struct plan *plan, struct problems *problems);
+struct error *plan_management_open(struct plan *plan);
 struct error *plan_try_mirror(struct plan_object *object);
 
 // diff.c

@@ -20,7 +20,7 @@ struct status_view {
 };
 
 extern const struct status_view status_workers, status_workloads, status_adapters, status_attempts, status_fits,
-    status_events;
+    status_dependencies, status_events;
 
 // The titles and a row for each item.
 void status_fill(const struct status_view *view, bool wide, const struct json *items, struct text_table *table);

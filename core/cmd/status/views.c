@@ -206,6 +206,25 @@ static const struct status_column fit_columns[] = {
 };
 const struct status_view status_fits = {"workers", fit_columns, COUNT(fit_columns), NULL};
 
+// "missing, optional".
+static void put_dependency_state(const struct json *item, const char *key, struct buffer *cell) {
+    buffer_text(cell, status_text(item, key));
+    if (json_bool(json_get(item, "optional"), false))
+        buffer_text(cell, ", optional");
+}
+
+static void put_place(const struct json *item, const char *key, struct buffer *cell) {
+    const char *place = status_text(item, key);
+    buffer_text(cell, *place ? place : "another object");
+}
+
+static const struct status_column dependency_columns[] = {
+    {"RESOURCE", false, put_text, "resource"}, {"NAMESPACE", false, put_text, "namespace"},
+    {"NAME", false, put_text, "name"},         {"STATE", false, put_dependency_state, "state"},
+    {"NAMED BY", false, put_place, "where"},   {"PROBLEM", false, put_text, "problem"},
+};
+const struct status_view status_dependencies = {"dependencies", dependency_columns, COUNT(dependency_columns), NULL};
+
 static const struct status_column event_columns[] = {
     {"AGE", false, put_age, "lastAt"},
     {"TYPE", false, put_text, "type"},
@@ -263,6 +282,28 @@ static void put_election(const struct json *election) {
         print_line("  %s %s", status_text(election, "identity"), held > 0 ? "is the leader" : "stands by");
 }
 
+// "12 copied, 1 conflict in workers; 1 missing in the management cluster". A source that is there needs no word.
+static void print_dependencies(const struct json *dependencies) {
+    AUTO_BUFFER(counts, COUNTS_MAX);
+    const struct json *sources = json_get(dependencies, "management");
+    put_counts(json_get(dependencies, "workers"), "", &counts);
+    if (counts.len > 0)
+        buffer_text(&counts, " in workers");
+    bool trouble = false;
+    for (const struct json *count = json_first(sources); count; count = json_next(count)) {
+        if (strcmp(json_key(count), "missing") != 0 && strcmp(json_key(count), "refused") != 0)
+            continue;
+        buffer_printf(&counts, "%s%lld %s",
+                      trouble          ? ", "
+                      : counts.len > 0 ? "; "
+                                       : "",
+                      (long long)json_int64(count, 0), json_key(count));
+        trouble = true;
+    }
+    if (counts.len > 0)
+        print_line("objects that workloads refer to: %s%s", counts.data, trouble ? " in the management cluster" : "");
+}
+
 void status_print_summary(const struct json *status) {
     const struct json *workloads = json_get(status, "workloads"),
                       *reload = json_path(status, "config", "lastReload", NULL);
@@ -288,5 +329,6 @@ void status_print_summary(const struct json *status) {
     put_counts(json_get(workloads, "byPhase"), ": ", &counts);
     put_counts(json_get(workloads, "waiting"), "; waiting: ", &counts);
     print_line("%s", counts.data ? counts.data : "");
+    print_dependencies(json_get(status, "dependencies"));
     putchar('\n');
 }

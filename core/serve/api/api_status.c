@@ -84,6 +84,26 @@ static void put_workloads(const struct host_snapshot *snapshot, struct writer *o
     writer_end(out, '}');
 }
 
+static void put_states(const char *name, const uint64_t states[DEPENDENCY_STATES], struct writer *out) {
+    writer_object(out, name);
+    for (size_t s = 0; s < DEPENDENCY_STATES; s++)
+        if (states[s])
+            writer_uint(out, dependency_state_name((enum dependency_state)s), states[s]);
+    writer_end(out, '}');
+}
+
+// Objects that workloads refer to: in the management cluster, and in all workers together.
+static void put_dependencies(const struct host_snapshot *snapshot, struct writer *out) {
+    uint64_t sources[DEPENDENCY_STATES] = {0}, there[DEPENDENCY_STATES] = {0};
+    for (size_t c = 0; c < snapshot->stats.n_clusters; c++)
+        for (size_t s = 0; s < DEPENDENCY_STATES; s++)
+            *(c == ENGINE_MANAGEMENT ? &sources[s] : &there[s]) += snapshot->stats.clusters[c].dependencies[s];
+    writer_object(out, "dependencies");
+    put_states("management", sources, out);
+    put_states("workers", there, out);
+    writer_end(out, '}');
+}
+
 static void put_requests(const struct host_snapshot *snapshot, struct writer *out) {
     uint64_t sent = 0, failed = 0, in_flight = 0, waiting = 0;
     for (size_t c = 0; c < snapshot->stats.n_clusters; c++) {
@@ -118,6 +138,7 @@ void api_show_status(const struct api_source *source, const struct host_snapshot
     writer_bool(out, "inSync", snapshot->in_sync);
     put_workers(snapshot, out);
     put_workloads(snapshot, out);
+    put_dependencies(snapshot, out);
     put_requests(snapshot, out);
     writer_object(out, "config");
     writer_string(out, "path", source->config->path);

@@ -518,6 +518,17 @@ class Init(Case):
         self.assertIn("no problems", done.stdout, done.stderr)
         self.assertEqual(self.management.writes, [])
 
+    def test_what_it_writes_as_a_comment_is_valid_too(self):
+        self.init()
+        text = self.text()
+        start = text.index("# dependencies:\n")
+        section = text[start:text.index("\n\n", start)]
+        with open(self.path, "w", encoding="utf-8") as file:
+            file.write(text.replace(section, section.replace("# ", "", 1).replace("\n# ", "\n")))
+        done = subprocess.run([os.path.join(BUILD, "wharf"), "check", "--config", self.path], capture_output=True,
+                              stdin=subprocess.DEVNULL, text=True, timeout=60, check=False)
+        self.assertIn("copied into workers: configmaps, serviceaccounts, secrets", done.stdout, done.stderr)
+
     def test_what_is_there_is_not_overwritten(self):
         with open(self.path, "w", encoding="utf-8") as file:
             file.write("mine\n")

@@ -11,6 +11,7 @@ import unittest
 
 from case import JOB_SO, SCORER_SO, THING_SO, TO_JSON, WHARF, WORLD
 from comments_test import *  # noqa: F401,F403
+from references_test import *  # noqa: F401,F403
 from worker_test import *  # noqa: F401,F403
 
 for program in (WHARF, WORLD, TO_JSON, THING_SO, JOB_SO, SCORER_SO):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The API's answers as JSON: overviews, workloads, changes, the stream.
 #include "core/engine/aside/aside.h"
+#include "core/serve/api/api_internal.h"
 #include "tests/unit/serve/desk.h"
 
 static void the_overviews_say_what_runs(void **state) {
@@ -21,6 +22,7 @@ static void the_overviews_say_what_runs(void **state) {
         {"/api/v1/status", "/workers/ready", "2"},
         {"/api/v1/status", "/workloads/total", "1"},
         {"/api/v1/status", "/workloads/byPhase", "{\"Running\":1}"},
+        {"/api/v1/status", "/dependencies", "{\"management\":{},\"workers\":{}}"},
         {"/api/v1/status", "/requests/failed", "0"},
         {"/api/v1/status", "/config/path", "\"/etc/wharf.yaml\""},
         {"/api/v1/status", "/adapters", "1"},
@@ -53,6 +55,30 @@ static void the_overviews_say_what_runs(void **state) {
         assert_int_equal(get(&desk, cases[i].url), 200);
         assert_at(&desk, cases[i].pointer, cases[i].expected);
     }
+    end(&desk);
+}
+
+// Sources, and what is in all workers together; states without an object are left out.
+static void what_workloads_refer_to_is_counted_by_state(void **state) {
+    (void)state;
+    struct desk desk;
+    struct host_snapshot snapshot;
+    begin(&desk);
+    assert_null(give_snapshot(&desk, &snapshot));
+    snapshot.stats.clusters[0].dependencies[DEPENDENCY_MISSING] = 2;
+    snapshot.stats.clusters[1].dependencies[DEPENDENCY_CURRENT] = 3;
+    snapshot.stats.clusters[2].dependencies[DEPENDENCY_CURRENT] = 4;
+    snapshot.stats.clusters[2].dependencies[DEPENDENCY_CONFLICT] = 1;
+    AUTO_BUFFER(text, 1 << 20);
+    struct writer out = {.out = &text};
+    writer_object(&out, NULL);
+    api_show_status(&desk.source, &snapshot, &out);
+    writer_end(&out, '}');
+    AUTO_JSON shown = NULL;
+    assert_null(json_parse(text.data, text.len, &shown));
+    AUTO_TEXT found = json_text(json_get(shown, "dependencies"), NULL);
+    assert_string_equal(found, "{\"management\":{\"missing\":2},\"workers\":{\"copied\":7,\"conflict\":1}}");
+    take_snapshot(&snapshot);
     end(&desk);
 }
 
@@ -448,6 +474,7 @@ static void many_workloads_are_collected_in_slices(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_overviews_say_what_runs),
+        cmocka_unit_test(what_workloads_refer_to_is_counted_by_state),
         cmocka_unit_test(an_adapter_says_why_its_kinds_are_paused),
         cmocka_unit_test(a_worker_says_why_it_is_not_ready),
         cmocka_unit_test(a_worker_says_how_long_recent_requests_took),
