@@ -12,13 +12,15 @@ void buffer_init(struct buffer *buffer, size_t max) {
 }
 
 void buffer_free(struct buffer *buffer) {
-    free(buffer->data);
+    (buffer->sensitive ? sensitive_free : free)(buffer->data);
     buffer_init(buffer, buffer->max);
 }
 
 void buffer_reset(struct buffer *buffer) {
     buffer->len = 0;
     buffer->failed = false;
+    if (buffer->sensitive)
+        sensitive_erase(buffer->data);
     if (buffer->data)
         buffer->data[0] = '\0';
 }
@@ -26,6 +28,16 @@ void buffer_reset(struct buffer *buffer) {
 void buffer_shrink(struct buffer *buffer, size_t kept) {
     if (buffer->cap > kept)
         buffer_free(buffer);
+}
+
+// realloc() that leaves no copy of the content.
+static char *move(struct buffer *buffer, size_t cap) {
+    char *data = malloc(cap);
+    if (data && buffer->data)
+        memcpy(data, buffer->data, buffer->len + 1);
+    if (data)
+        sensitive_free(buffer->data);
+    return data;
 }
 
 // Makes room for `extra` more bytes and the NUL, and returns the end of the content. NULL: over the maximum, or out of
@@ -45,7 +57,8 @@ static char *reserve(struct buffer *buffer, size_t extra) {
         cap *= 2;
     if (cap - 1 > buffer->max) // still enough, since need - 1 <= max
         cap = buffer->max + 1;
-    char *data = realloc(buffer->data, cap);
+    buffer->sensitive |= sensitive_section;
+    char *data = buffer->sensitive ? move(buffer, cap) : realloc(buffer->data, cap);
     if (!data) {
         buffer->failed = true;
         return NULL;

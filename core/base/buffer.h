@@ -3,6 +3,8 @@
 // content unchanged and makes all later appends fail, so a sequence of appends needs only one check at its end.
 #pragma once
 
+#include "core/base/sensitive.h"
+
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,6 +15,7 @@ struct buffer {
     size_t cap;  // bytes allocated
     size_t max;  // len never exceeds this
     bool failed; // an append failed
+    bool sensitive; // the content is overwritten before it is freed; so by itself for what grows in a section
 };
 
 void buffer_init(struct buffer *buffer, size_t max);

@@ -3,12 +3,6 @@
 
 #define LETTERS_AND_DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-void text_free_secret(char *text) {
-    if (text)
-        explicit_bzero(text, strlen(text));
-    free(text);
-}
-
 void text_list_free(char **list) {
     for (size_t i = 0; list && list[i]; i++)
         free(list[i]);
@@ -16,7 +10,7 @@ void text_list_free(char **list) {
 }
 
 void text_cleanup(char **text) {
-    free(*text);
+    (sensitive_section ? sensitive_free : free)(*text);
     *text = NULL;
 }
 

@@ -11,7 +11,6 @@
 // For __attribute__((cleanup)): frees a char *.
 void text_cleanup(char **text);
 #define AUTO_TEXT __attribute__((cleanup(text_cleanup))) char *
-void text_free_secret(char *text); // overwrites the text first; NULL is fine
 void text_list_free(char **list);  // with its texts, up to the NULL at the end; NULL is fine
 
 // NULL when out of memory.

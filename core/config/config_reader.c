@@ -5,7 +5,7 @@
 
 #define POINTER_MAX (1 << 20)
 #define FOUND_MAX 50 // bytes of a value in a message
-#define KEYS_MAX 32
+#define KEYS_MAX 48
 
 // Appends the place in the usual notation: workers[0].labels.region, or for a description workers[].labels.region
 static void append_name(const struct config_value *value, struct buffer *out) {

@@ -2,7 +2,7 @@
 #include "core/engine/event.h"
 
 void command_free(struct command *command) {
-    free(command->memory);
+    (command->request.sensitive ? sensitive_free : free)(command->memory);
     *command = (struct command){0};
 }
 

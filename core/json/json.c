@@ -232,6 +232,7 @@ cJSON *node_copy_in(struct arena *arena, const cJSON *value, bool with_key) {
 }
 
 cJSON *node_copy(const cJSON *value, bool with_key) {
+    SENSITIVE_WHILE(value && arena_is_sensitive(value));
     if (!value || !value->child)
         return node_copy_in(NULL, value, with_key);
     struct arena *arena = arena_new(COPY_SIZE, COPY_SIZE);

@@ -4,6 +4,9 @@
 // U+0000, invalid UTF-8 is rejected. Nodes and allocator are cJSON's; parser and printer are not (docs/json.md has the
 // reasons).
 //
+// A document that is made in a section of sensitive.h, or copied from such a one, is sensitive, and so is a buffer that
+// grows while such a document is printed. json_take_content keeps that, since nodes keep their memory.
+//
 // The container owns a value, or the caller if there is no container. Values are not shared between threads.
 #pragma once
 

@@ -10,6 +10,7 @@
 
 struct block {
     struct block *next;
+    size_t size; // with the header
 };
 
 struct arena {
@@ -17,6 +18,7 @@ struct arena {
     struct block *blocks; // the first one is last in the list
     char *at;
     size_t left, next_size;
+    bool sensitive; // see sensitive.h
     atomic_bool mixed;       // a node has a descendant outside the arena
     atomic_bool blind;       // that descendant is a container, and changes inside it are not noticed
     _Atomic uint64_t serial; // see json_serial; 0: none since the last change
@@ -32,10 +34,12 @@ struct arena *arena_new(size_t size, size_t more) {
     struct arena *arena = cJSON_malloc(ALIGN(sizeof *arena) + ALIGN(size));
     if (!arena)
         return NULL;
-    *arena = (struct arena){.blocks = &arena->own,
+    *arena = (struct arena){.own = {.size = ALIGN(sizeof *arena) + ALIGN(size)},
+                            .blocks = &arena->own,
                             .at = (char *)arena + ALIGN(sizeof *arena),
                             .left = ALIGN(size),
-                            .next_size = ALIGN(more)};
+                            .next_size = ALIGN(more),
+                            .sensitive = sensitive_section};
     atomic_init(&arena->refs, 0);
     atomic_init(&arena->version, 0);
     atomic_init(&arena->mixed, false);
@@ -51,7 +55,7 @@ static bool grow(struct arena *arena, size_t size) {
     struct block *block = cJSON_malloc(ALIGN(sizeof *block) + wanted);
     if (!block)
         return false;
-    block->next = arena->blocks;
+    *block = (struct block){arena->blocks, ALIGN(sizeof *block) + wanted};
     arena->blocks = block;
     arena->at = (char *)block + ALIGN(sizeof *block);
     arena->left = wanted;
@@ -85,11 +89,18 @@ void arena_drop(struct arena *arena) {
     if (atomic_fetch_sub_explicit(&arena->refs, 1, memory_order_acq_rel) != 1)
         return;
     struct block *block = arena->blocks;
+    bool sensitive = arena->sensitive;
     while (block) { // the arena is inside the last one
         struct block *next = block->next;
+        if (sensitive)
+            explicit_bzero(block, block->size);
         cJSON_free(block);
         block = next;
     }
+}
+
+bool arena_is_sensitive(const cJSON *node) {
+    return node_has(node, NODE_IN_ARENA) ? node_arena(node)->sensitive : node_has(node, NODE_SENSITIVE);
 }
 
 size_t arena_version(const struct arena *arena) {
@@ -161,6 +172,8 @@ cJSON *node_new_in(struct arena *arena, int type, size_t key_size, size_t text_s
     *node = (cJSON){.type = type};
     if (arena)
         node_set_arena(node, arena);
+    else if (sensitive_section)
+        node_mark(node, NODE_SENSITIVE);
     char *room = (char *)(node + 1);
     if (key_size > 0) {
         node->string = room;
@@ -220,6 +233,8 @@ void node_free(cJSON *node) {
             index_drop(node);
         free_key(node);
         if (!node_has(node, NODE_IN_ARENA)) {
+            if (node_has(node, NODE_SENSITIVE) && node_text(node))
+                explicit_bzero(node->valuestring, strlen(node->valuestring));
             cJSON_free(node);
         } else if (node_has(node, NODE_HOLDS_ARENA)) {
             node->prev = held;

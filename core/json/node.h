@@ -59,7 +59,8 @@ enum node_mark {
     NODE_IN_ARENA = 1 << 10,    // the node's memory belongs to an arena and is not freed by itself
     NODE_HOLDS_ARENA = 1 << 11, // keeps the arena alive: the root, and nodes detached from the root
     NODE_KEYED = 1 << 16,       // an item indexed by a member (index.c): changes are counted
-    NODE_FIXED = 1 << 17        // a container that never gets an index (json_fix)
+    NODE_FIXED = 1 << 17,       // a container that never gets an index (json_fix)
+    NODE_SENSITIVE = 1 << 18    // separately allocated: the text is overwritten
 };
 
 static inline bool node_has(const cJSON *node, enum node_mark mark) {
@@ -120,6 +121,7 @@ struct arena *arena_new(size_t size, size_t more);
 void arena_give_back(struct arena *arena, const void *memory); // frees `memory` and later allocations, if in one block
 void arena_hold(struct arena *arena);
 void arena_drop(struct arena *arena); // the last holder frees the arena
+bool arena_is_sensitive(const cJSON *node); // the memory of the node is overwritten before it is freed
 // Number of changes of nodes with NODE_KEYED.
 size_t arena_version(const struct arena *arena);
 void arena_note_change(struct arena *arena);

@@ -126,6 +126,8 @@ static bool take_nul_string(struct parser *parser, const struct literal *literal
         return out_of_memory(parser);
     size_t len = literal_decode(literal, decoded);
     plain = node_json(node_new_text(decoded, len));
+    if (sensitive_section)
+        explicit_bzero(decoded, len);
     cJSON_free(decoded);
     if (!plain)
         return out_of_memory(parser);

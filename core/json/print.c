@@ -49,6 +49,7 @@ static bool print(const struct json *value, bool lines, struct buffer *out) {
         return false;
     const cJSON *node = node_of_const(value);
     bool member = false;
+    SENSITIVE_WHILE(arena_is_sensitive(node));
     for (;;) {
         if (!print_start(node, member, lines, out))
             return false;

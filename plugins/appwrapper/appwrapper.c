@@ -82,6 +82,52 @@ static wharf_result pod_sets(const wharf_call *call, const wharf_value *workload
     return WHARF_OK;
 }
 
+// The pods of the wrapped kinds that are known, also of components that declare none.
+static const wharf_reference references[] = {
+    {.name = TEMPLATE "/spec", .flags = WHARF_REFERENCE_POD_SPECS}, // Pod
+    {.name = TEMPLATE "/spec/template", .flags = WHARF_REFERENCE_PODS},
+    {.name = TEMPLATE "/spec/*/template", .flags = WHARF_REFERENCE_PODS},     // the head of a RayCluster
+    {.name = TEMPLATE "/spec/*/*/template", .flags = WHARF_REFERENCE_PODS},   // PyTorchJob, the head of a RayJob
+    {.name = TEMPLATE "/spec/*/*/*/template", .flags = WHARF_REFERENCE_PODS}, // workers of a RayJob
+    {.name = TEMPLATE "/spec/replicatedJobs/*/template/spec/template", .flags = WHARF_REFERENCE_PODS},
+    {.name = NULL},
+};
+
+// Whether a component is the object with this name, of a resource that pods refer to.
+static int is_component(const wharf_value *component, const char *resource, const char *name) {
+    static const struct {
+        const char *kind, *resource;
+    } known[] = {
+        {"ConfigMap", "configmaps"},
+        {"Secret", "secrets"},
+        {"ServiceAccount", "serviceaccounts"},
+        {"PersistentVolumeClaim", "persistentvolumeclaims"},
+        {"ResourceClaim", "resourceclaims.resource.k8s.io"},
+        {"ResourceClaimTemplate", "resourceclaimtemplates.resource.k8s.io"},
+    };
+    int any = 0;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        any |= resource && strcmp(resource, known[i].resource) == 0 &&
+               host->is(component, "/template/kind", known[i].kind) &&
+               host->is(component, "/template/metadata/name", name);
+    return any;
+}
+
+// What the AppWrapper itself contains, the worker's controller makes.
+static wharf_result dependencies(const wharf_call *call, const wharf_value *workload, wharf_value *list) {
+    size_t index = 0;
+    for (const wharf_value *item = host->first(list); item; item = host->next(item), index++) {
+        const char *resource = host->string(host->find(item, "/resource"));
+        const char *name = host->string(host->find(item, "/name"));
+        const wharf_value *component = host->first(host->find(workload, COMPONENTS));
+        while (component && !is_component(component, resource, name))
+            component = host->next(component);
+        if (component)
+            host->set_boolean(call, list, host->format(call, "/%zu/made", index), 1);
+    }
+    return WHARF_OK;
+}
+
 // Deletion; the user that the worker's webhook records in an immutable label, which is the host there; and managers of
 // the wrapped objects, which would leave the objects unmanaged: in the kinds themselves, and in kinds that contain
 // another kind's spec.
@@ -153,6 +199,8 @@ static const wharf_kind kind = {
     .phase = phase,
     .mirror = mirror,
     .pod_sets = pod_sets,
+    WHARF_REFERENCES(references),
+    .dependencies = dependencies,
 };
 
 WHARF_MODULE(.name = "appwrapper", .version = "0.1.0", .kinds = WHARF_KINDS(&kind), .host = &host);

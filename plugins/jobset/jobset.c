@@ -87,6 +87,17 @@ static const wharf_phase_rule phases[] = {
     {.pointer = NULL},
 };
 
+// The claims that the controller makes.
+static const wharf_reference references[] = {
+    {.name = "/spec/volumeClaimPolicies/*/templates/*/spec/storageClassName",
+     .group = "storage.k8s.io",
+     .version = "v1",
+     .resource = "storageclasses",
+     .kind = "StorageClass",
+     .flags = WHARF_REFERENCE_CLUSTER_SCOPED},
+    {.name = NULL},
+};
+
 static const wharf_kind kind = {
     WHARF_KIND_SIZES,
     .group = "jobset.x-k8s.io",
@@ -112,6 +123,7 @@ static const wharf_kind kind = {
     .phases = phases,
     .update = update,
     .pod_sets = pod_sets,
+    WHARF_REFERENCES(references),
 };
 
 WHARF_MODULE(.name = "jobset", .version = "0.1.0", .kinds = WHARF_KINDS(&kind), .host = &host);

@@ -78,6 +78,17 @@ static const wharf_phase_rule phases[] = {
     {.pointer = NULL},
 };
 
+// Of the PodGroup that a gang scheduler needs.
+static const wharf_reference references[] = {
+    {.name = RUN_POLICY "/schedulingPolicy/priorityClass",
+     .group = "scheduling.k8s.io",
+     .version = "v1",
+     .resource = "priorityclasses",
+     .kind = "PriorityClass",
+     .flags = WHARF_REFERENCE_CLUSTER_SCOPED},
+    {.name = NULL},
+};
+
 #define STRINGS(...)                                                                                                   \
     (const char *const[]) {                                                                                            \
         __VA_ARGS__, NULL                                                                                              \
@@ -99,4 +110,4 @@ static const wharf_phase_rule phases[] = {
                                  {.templates = NULL}},                                                                 \
     .status_removed = STRINGS("/status/replicaStatuses/*/selector", "/status/replicaStatuses/*/labelSelector"),        \
     .condition_time = "lastUpdateTime", .gave_up_status = gave_up, .phases = phases, .finished_at = COMPLETION,        \
-    .mirror = mirror, .update = update, .status = status
+    .mirror = mirror, .update = update, .status = status, WHARF_REFERENCES(references)

@@ -76,6 +76,65 @@ static const char *const removed[] = {
             {CONDITIONS, "Succeeded", "Unknown", .phase = WHARF_ACTIVE}, {.pointer = NULL},                            \
     }
 
+// What a run refers to, and what a Pipeline, a Task and a StepAction refer to in turn. A reference with a resolver has
+// no name. Tekton reads the credentials for Git and registries from the `secrets` of a run's ServiceAccount, which are
+// no references: the host copies no such list.
+#define TEKTON .group = "tekton.dev", .version = "v1"
+#define TASK TEKTON, .resource = "tasks", .kind = "Task"
+#define PIPELINE TEKTON, .resource = "pipelines", .kind = "Pipeline"
+#define STEP_ACTION .group = "tekton.dev", .version = "v1beta1", .resource = "stepactions", .kind = "StepAction"
+#define ACCOUNT .group = "", .version = "v1", .resource = "serviceaccounts", .kind = "ServiceAccount"
+#define STORAGE_CLASS                                                                                                  \
+    .group = "storage.k8s.io", .version = "v1", .resource = "storageclasses", .kind = "StorageClass",                  \
+    .flags = WHARF_REFERENCE_CLUSTER_SCOPED
+
+#define CONTAINER(object, path)                                                                                        \
+    { .of = (object), .name = path, .flags = WHARF_REFERENCE_CONTAINERS }
+#define TASK_SPEC(object, spec)                                                                                        \
+    CONTAINER(object, spec "/steps/*"), CONTAINER(object, spec "/sidecars/*"),                                         \
+        CONTAINER(object, spec "/stepTemplate"),                                                                       \
+        {.of = (object), .name = spec "/volumes/*", .flags = WHARF_REFERENCE_VOLUMES}, {                               \
+        .of = (object), .name = spec "/steps/*/ref/name", STEP_ACTION                                                  \
+    }
+// A custom task has another kind.
+#define TASK_REF(object, path)                                                                                         \
+    { .of = (object), .name = path "/name", .kind_at = path "/kind", TASK, .flags = WHARF_REFERENCE_KIND_DEFAULT }
+#define PIPELINE_TASKS(object, tasks)                                                                                  \
+    TASK_SPEC(object, tasks "/taskSpec"), TASK_REF(object, tasks "/taskRef"), {                                        \
+        .of = (object), .name = tasks "/pipelineRef/name", PIPELINE                                                    \
+    }
+#define PIPELINE_SPEC(object, spec) PIPELINE_TASKS(object, spec "/tasks/*"), PIPELINE_TASKS(object, spec "/finally/*")
+#define POD_TEMPLATE(path)                                                                                             \
+    {.name = path, .flags = WHARF_REFERENCE_POD_SPECS}, {                                                              \
+        .name = path, .flags = WHARF_REFERENCE_CONTAINERS                                                              \
+    }
+#define RUN_AND_TASK                                                                                                   \
+    {.name = "/spec/workspaces/*", .flags = WHARF_REFERENCE_VOLUMES},                                                  \
+        {.name = "/spec/workspaces/*/volumeClaimTemplate/spec/storageClassName", STORAGE_CLASS},                       \
+        {.name = "/spec/serviceAccountName", ACCOUNT}, POD_TEMPLATE("/spec/podTemplate"),                              \
+        TASK_SPEC("tasks.tekton.dev", "/spec"), CONTAINER("stepactions.tekton.dev", "/spec")
+
+static const wharf_reference pipelinerun_references[] = {
+    {.name = "/spec/pipelineRef/name", PIPELINE},
+    PIPELINE_SPEC(NULL, "/spec/pipelineSpec"),
+    PIPELINE_SPEC("pipelines.tekton.dev", "/spec"),
+    {.name = "/spec/taskRunTemplate/serviceAccountName", ACCOUNT},
+    POD_TEMPLATE("/spec/taskRunTemplate/podTemplate"),
+    {.name = "/spec/taskRunSpecs/*/serviceAccountName", ACCOUNT},
+    POD_TEMPLATE("/spec/taskRunSpecs/*/podTemplate"),
+    {.name = "/spec/taskRunSpecs/*/taskServiceAccountName", ACCOUNT}, // v1beta1, also the next one
+    POD_TEMPLATE("/spec/taskRunSpecs/*/taskPodTemplate"),
+    RUN_AND_TASK, // of a PipelineRun, the account and the template are those of v1beta1
+    {.name = NULL},
+};
+
+static const wharf_reference taskrun_references[] = {
+    TASK_REF(NULL, "/spec/taskRef"),
+    TASK_SPEC(NULL, "/spec/taskSpec"),
+    RUN_AND_TASK,
+    {.name = NULL},
+};
+
 #define RUN                                                                                                            \
     .group = "tekton.dev", .versions = (const char *const[]){"v1", "v1beta1", NULL}, .managed_by = "/spec/managedBy",  \
     .managed_by_builtin = "tekton.dev/pipeline", .suspend = SPEC_STATUS, .removed = removed,                           \
@@ -92,6 +151,7 @@ static const wharf_kind pipelinerun = {
     .suspended_status = (const wharf_status_change[]){{PENDING("PipelineRunPending")}, {.name = NULL}},
     .gave_up_status = (const wharf_status_change[]){GAVE_UP, {.name = NULL}},
     .phases = PHASES("PipelineRunPending"),
+    WHARF_REFERENCES(pipelinerun_references),
 };
 
 static const wharf_kind taskrun = {
@@ -104,6 +164,7 @@ static const wharf_kind taskrun = {
     .suspended_status = (const wharf_status_change[]){{PENDING("TaskRunPending")}, POD_NAME, {.name = NULL}},
     .gave_up_status = (const wharf_status_change[]){GAVE_UP, POD_NAME, {.name = NULL}},
     .phases = PHASES("TaskRunPending"),
+    WHARF_REFERENCES(taskrun_references),
 };
 
 WHARF_MODULE(.name = "pipelinerun", .version = "0.1.0", .kinds = WHARF_KINDS(&pipelinerun, &taskrun), .host = &host);

@@ -29,6 +29,37 @@ extern const wharf_kind raycluster, rayservice;
     WHARF_CARRIED_POD_TEMPLATE(RAY_HEAD(spec), NULL),                                                                  \
         WHARF_CARRIED_POD_TEMPLATE(RAY_WORKERS(spec) "/template", "groupName")
 
+// The objects that the RayCluster needs besides those of its pods: the operator copies these values into the head's
+// pod.
+#define RAY_VALUE(value, from, what)                                                                                   \
+    { .name = value "/valueFrom/" from "/name", .optional = value "/valueFrom/" from "/optional", what }
+#define RAY_REDIS(value)                                                                                               \
+    RAY_VALUE(value, "secretKeyRef", RAY_SECRET), RAY_VALUE(value, "configMapKeyRef", RAY_CONFIG_MAP)
+#define RAY_SECRET .group = "", .version = "v1", .resource = "secrets", .kind = "Secret"
+#define RAY_CONFIG_MAP .group = "", .version = "v1", .resource = "configmaps", .kind = "ConfigMap"
+#define RAY_STORAGE(spec) spec "/gcsFaultToleranceOptions/storage"
+#define RAY_REFERENCES(spec)                                                                                           \
+    (const wharf_reference[]) {                                                                                        \
+        {.name = spec "/authOptions/secretName", RAY_SECRET},                                                          \
+            RAY_REDIS(spec "/gcsFaultToleranceOptions/redisUsername"),                                                 \
+            RAY_REDIS(spec "/gcsFaultToleranceOptions/redisPassword"),                                                 \
+            {.name = RAY_STORAGE(spec) "/claimName",                                                                   \
+             .group = "",                                                                                              \
+             .version = "v1",                                                                                          \
+             .resource = "persistentvolumeclaims",                                                                     \
+             .kind = "PersistentVolumeClaim"},                                                                         \
+            {.name = RAY_STORAGE(spec) "/storageClassName",                                                            \
+             .group = "storage.k8s.io",                                                                                \
+             .version = "v1",                                                                                          \
+             .resource = "storageclasses",                                                                             \
+             .kind = "StorageClass",                                                                                   \
+             .flags = WHARF_REFERENCE_CLUSTER_SCOPED},                                                                 \
+            {.name = spec "/autoscalerOptions", .flags = WHARF_REFERENCE_CONTAINERS},                                  \
+            {.name = spec "/historyServerOptions/collectorOptions", .flags = WHARF_REFERENCE_CONTAINERS}, {            \
+            .name = NULL                                                                                               \
+        }                                                                                                              \
+    }
+
 // Corrects `sets`, which begins with the pods of RAY_PODS(spec), to the number of workers that the operator starts.
 // Returns the number of these items.
 size_t ray_count_workers(const wharf_call *call, const wharf_value *spec, wharf_value *sets);

@@ -119,4 +119,5 @@ const wharf_kind raycluster = {
     .update = update,
     .status = status,
     .pod_sets = pod_sets,
+    WHARF_REFERENCES(RAY_REFERENCES("/spec")),
 };

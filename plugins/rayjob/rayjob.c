@@ -188,6 +188,7 @@ static const wharf_kind rayjob = {
     .update = update,
     .status = status,
     .pod_sets = pod_sets,
+    WHARF_REFERENCES(RAY_REFERENCES("/spec/rayClusterSpec")),
 };
 
 WHARF_MODULE(.name = "rayjob", .version = "0.1.0", .kinds = WHARF_KINDS(&rayjob, &raycluster, &rayservice),

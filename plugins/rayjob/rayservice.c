@@ -73,4 +73,5 @@ const wharf_kind rayservice = {
     .phases = phases,
     .update = update,
     .pod_sets = pod_sets,
+    WHARF_REFERENCES(RAY_REFERENCES("/spec/rayClusterConfig")),
 };

@@ -94,6 +94,35 @@ static const wharf_phase_rule phases[] = {
     {.pointer = NULL},
 };
 
+#define TRAINER .group = "trainer.kubeflow.org", .version = "v1alpha1"
+#define RUNTIME TRAINER, .resource = "trainingruntimes", .kind = "TrainingRuntime"
+#define CLUSTER_RUNTIME TRAINER, .resource = "clustertrainingruntimes", .kind = "ClusterTrainingRuntime"
+#define SECRET .group = "", .version = "v1", .resource = "secrets", .kind = "Secret"
+#define STORAGE_CLASS                                                                                                  \
+    .group = "storage.k8s.io", .version = "v1", .resource = "storageclasses", .kind = "StorageClass",                  \
+    .flags = WHARF_REFERENCE_CLUSTER_SCOPED
+#define JOBS "/template/spec/replicatedJobs/*/template/spec/template"
+#define CLAIMS "/spec/template/spec/volumeClaimPolicies/*/templates/*/spec/storageClassName"
+#define OF_RUNTIME(resource)                                                                                           \
+    {.of = (resource), .name = "/spec" JOBS, .flags = WHARF_REFERENCE_PODS}, {                                         \
+        .of = (resource), .name = CLAIMS, STORAGE_CLASS                                                                \
+    }
+
+static const wharf_reference references[] = {
+    {.name = "/spec/runtimeRef/name",
+     .kind_at = "/spec/runtimeRef/kind",
+     CLUSTER_RUNTIME,
+     .flags = WHARF_REFERENCE_CLUSTER_SCOPED | WHARF_REFERENCE_KIND_DEFAULT},
+    {.name = "/spec/runtimeRef/name", .kind_at = "/spec/runtimeRef/kind", RUNTIME},
+    OF_RUNTIME("clustertrainingruntimes.trainer.kubeflow.org"),
+    OF_RUNTIME("trainingruntimes.trainer.kubeflow.org"),
+    {.name = PATCHES "/*/trainingRuntimeSpec" JOBS, .flags = WHARF_REFERENCE_PODS},
+    {.name = "/spec/initializer/*/secretRef/name", SECRET},
+    {.name = "/spec/initializer/*", .flags = WHARF_REFERENCE_CONTAINERS},
+    {.name = "/spec/trainer", .flags = WHARF_REFERENCE_CONTAINERS},
+    {.name = NULL},
+};
+
 static const wharf_kind kind = {
     WHARF_KIND_SIZES,
     .group = "trainer.kubeflow.org",
@@ -117,6 +146,7 @@ static const wharf_kind kind = {
     .mirror = mirror,
     .update = update,
     .pod_sets = pod_sets,
+    WHARF_REFERENCES(references),
 };
 
 WHARF_MODULE(.name = "trainjob", .version = "0.1.0", .kinds = WHARF_KINDS(&kind), .host = &host);

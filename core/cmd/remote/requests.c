@@ -118,7 +118,7 @@ static struct error *obtain_token(struct remote *remote, bool proven) {
 }
 
 void remote_forget_token(struct remote *remote) {
-    text_free_secret(remote->token);
+    sensitive_free(remote->token);
     free(remote->account);
     remote->token = remote->account = NULL;
     remote->withheld = remote->authorized = false;
@@ -131,7 +131,7 @@ static struct error *send_token(struct remote *remote) {
         TRY(obtain_token(remote, proven));
     char *header = text_format(TOKEN_HEADER, remote->token);
     remote->authorized = header && curl_transport_header(remote->host.connection.transport, header);
-    text_free_secret(header);
+    sensitive_free(header);
     return remote->authorized ? NULL : error_no_memory();
 }
 

@@ -231,6 +231,7 @@ struct copy_facts {
     bool busy;     // a request about the copy is in flight
     bool wanted;   // has users in this worker
     bool kept;     // has users there, or workloads without a placement
+    bool remembered; // placements of other workloads that need the object may avoid the worker
     bool marked;   // by the newest source
     bool compared; // with the newest source
     bool equal, also_used, shared, recreate;

@@ -192,8 +192,7 @@ static void check_limits(struct needs *needs, const struct closing *c) {
                  "the workload refers to more than %d objects, directly or through others", REFERENCES_MAX);
     else if (needs->many)
         snprintf(needs->problem, sizeof needs->problem,
-                 "the objects that the workload refers to have %zu bytes together, more than %zu", c->bytes,
-                 REFERENCES_BYTES);
+                 "the objects that the workload refers to have more than %zu bytes together", REFERENCES_BYTES);
     else
         *needs->problem = '\0';
 }

@@ -4,6 +4,7 @@
 #include "core/engine/dependencies/dependency.h"
 
 #include "core/base/memory.h"
+#include "core/base/sensitive.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/request/command.h"
@@ -125,6 +126,7 @@ static void failed(struct engine *engine, const struct response *response, int64
 }
 
 static void on_source(struct engine *engine, struct dependency *object, struct response *response) {
+    SENSITIVE_WHILE(object->resource->sensitive);
     object->busy = false;
     object->read_ns = engine->now.mono_ns;
     if (response->reason == REASON_NOT_FOUND) {
@@ -214,9 +216,9 @@ static void on_delete(struct engine *engine, struct dependency *object, struct c
     engine->stats.clusters[copy->cluster].copies[response->reason == REASON_OK ? COPIES_DELETED : COPIES_FAILED]++;
     if (response->reason == REASON_NOT_FOUND)
         dependency_lose_copy(engine, object, copy);
-    else if (response->reason == REASON_OK)
-        copy->presence = PRESENCE_UNKNOWN; // the watch shows the end
-    else
+    else if (response->reason == REASON_OK && copy->presence == PRESENCE_THERE)
+        copy->presence = PRESENCE_UNKNOWN; // the watch shows the end, or has done so already
+    else if (response->reason != REASON_OK)
         refuse(engine, object, copy, response);
 }
 
@@ -302,12 +304,14 @@ void dependency_on_answer(struct engine *engine, struct engine_event *event) {
 }
 
 void dependency_end_requests(struct engine *engine, size_t cluster) {
+    static const struct response none = {.reason = REASON_NOT_SENT};
     struct dependency_part *all = engine->dependencies;
     for (size_t i = 0; i < all->n_requests; i++) {
         struct dependency_request request;
         if (!all->requests[i].object || all->requests[i].cluster != cluster)
             continue;
         end_slot(engine, i + 1, &request);
+        pacing_answered(engine, cluster, WINDOW_WRITE, &none, 0);
         dependency_touch(engine, request.object);
     }
 }

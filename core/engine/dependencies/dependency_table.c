@@ -3,6 +3,7 @@
 #include "core/engine/dependencies/dependency.h"
 
 #include "core/base/memory.h"
+#include "core/base/sensitive.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/shard/shard.h"
 
@@ -131,7 +132,7 @@ struct dependency *dependency_make(struct engine *engine, struct dependency_reso
 
 void dependency_drop_content(struct dependency *object) {
     if (object->resource->sensitive)
-        text_free_secret(object->content);
+        sensitive_free(object->content);
     else
         free(object->content);
     object->content = NULL;
@@ -198,7 +199,7 @@ void dependency_drop_if_unused(struct engine *engine, struct dependency *object)
 void dependency_free_all(struct engine *engine) {
     struct dependency_part *all = engine->dependencies;
     size_t cursor = 0;
-    heap_free(&all->timers); // while its objects exist
+    heap_free(&all->timers); // before the objects, which have the timers
     for (struct dependency *o; (o = map_next(&all->objects, &cursor));)
         free_object(o);
     cursor = 0;

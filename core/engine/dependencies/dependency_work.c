@@ -3,6 +3,7 @@
 #include "core/engine/dependencies/dependency.h"
 
 #include "core/base/memory.h"
+#include "core/base/sensitive.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/request/command.h"
@@ -51,6 +52,7 @@ static bool is_permitted(struct engine *engine, const struct dependency *object,
 
 // The content with the marks for a worker. The caller frees it.
 static struct json *marked_content(const struct engine *engine, const struct dependency *object, size_t cluster) {
+    SENSITIVE_WHILE(object->resource->sensitive);
     AUTO_JSON content = NULL;
     error_free(json_parse(object->content, strlen(object->content), &content));
     if (!content)
@@ -77,6 +79,7 @@ static struct json *marked_content(const struct engine *engine, const struct dep
 
 static bool send_json(struct engine *engine, struct dependency *object, struct copy *copy,
                       enum dependency_request_type type, const struct json *body) {
+    SENSITIVE_WHILE(object->resource->sensitive);
     AUTO_BUFFER(text, REQUEST_BODY_MAX);
     struct dependency_request request = {.type = type, .cluster = copy->cluster};
     copy->busy = body && json_print(body, &text) && dependency_send(engine, object, &request, text.data, text.len);
@@ -164,6 +167,7 @@ static bool is_kept(const struct dependency *object, const struct copy *copy) {
 
 static void send_change(struct engine *engine, struct dependency *object, struct copy *copy, const struct json *content,
                         const struct json *there) {
+    SENSITIVE_WHILE(object->resource->sensitive);
     bool recreate = false;
     AUTO_JSON patch = copy_patch(object->resource->name, content, there, &recreate);
     copy->recreate = recreate && copy->owner == COPY_OWN;
@@ -241,6 +245,8 @@ static struct copy_facts facts_of(struct engine *engine, const struct dependency
         .busy = copy->busy,
         .wanted = copy->users > 0,
         .kept = is_kept(object, copy),
+        .remembered =
+            object->n_users > 0 && (copy->refused || (copy->presence == PRESENCE_THERE && copy->owner != COPY_OWN)),
         .marked = copy->marked == object->mark,
         .compared = copy->compared == copy_versions(object, copy),
         .equal = copy->equal,
@@ -288,7 +294,7 @@ static bool work_copy(struct engine *engine, struct dependency *object, struct c
         return true;
     }
     if (action.type == COPY_NOTHING) {
-        if (!kept && facts.usable && facts.there == PRESENCE_THERE && !copy->busy)
+        if (!kept && !facts.remembered && facts.usable && facts.there == PRESENCE_THERE && !copy->busy)
             dependency_wake(engine, object, engine->now.mono_ns + HELD_NS);
         return true;
     }

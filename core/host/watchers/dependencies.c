@@ -70,6 +70,7 @@ struct reflector_options dependency_options_of(const struct followed *followed) 
     options.versions = followed->versions;
     options.cluster_scoped = followed->cluster_scoped;
     options.metadata = true;
+    options.sensitive = followed->sensitive;
     options.only = dependency_kept;
     return options;
 }
@@ -198,6 +199,7 @@ static bool fill_followed(struct followed *followed, const struct dependency_wis
     followed->group = dot ? followed->resource + plural + 1 : "";
     followed->versions[0] = followed->version;
     followed->cluster_scoped = wish->cluster_scoped;
+    followed->sensitive = strcmp(wish->resource, "secrets") == 0;
     struct reflector_options options = dependency_options_of(followed);
     object_watch_init(&followed->watch, &options, followed->all->base.scope->transport, handle_notice, followed);
     followed->watch.eager = followed->watch.gives = true;

@@ -29,7 +29,7 @@ struct followed {
     char *resource, *version, *plural; // "tasks.tekton.dev", "v1", "tasks"
     const char *group;
     const char *versions[2];
-    bool cluster_scoped;
+    bool cluster_scoped, sensitive;
     struct object_watch watch; // of all objects
     bool wanted;               // that watch
     bool refused;              // that watch, with 403 or 404; the engine knows

@@ -106,7 +106,7 @@ static struct error *send_read(struct single_read *read, struct wished *wished) 
     text_percent_encode(&path, wished->selector);
     if (path.failed)
         return error_no_memory();
-    const struct request request = {.verb = VERB_RAW_GET, .namespace_ = "", .name = path.data, .metadata = true};
+    const struct request request = {.verb = VERB_RAW_GET, .namespace_ = "", .name = path.data, .metadata = true, .sensitive = followed->sensitive};
     TRY(client_submit(followed->all->base.scope->client, &request, on_answer, read, &read->request));
     read->wished = wished;
     wished->asked = true;

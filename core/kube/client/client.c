@@ -59,7 +59,7 @@ static void queued_free(struct queued_request *queued) {
     gate_exit(queued->request.gate, !queued->unknown);
     request_log_free(&queued->log);
     free(queued->path);
-    free(queued->body);
+    (queued->request.sensitive ? sensitive_free : free)(queued->body);
     free(queued->tenant);
     free(queued);
 }
@@ -231,6 +231,7 @@ static void log_warning(struct client *client, const char *warning) {
 
 // Takes ownership of `queued`.
 static void answer(struct queued_request *queued, const struct http_result *result) {
+    SENSITIVE_WHILE(queued->request.sensitive);
     struct response response;
     bool dry_run = queued->request.dry_run != DRY_RUN_NO;
     // A dry-run response has no resourceVersion: it is a document, not an object.
@@ -238,7 +239,7 @@ static void answer(struct queued_request *queued, const struct http_result *resu
     queued_forget(queued);
     response_read_within(&response, result, document ? VERB_RAW_GET : queued->request.verb,
                          queued->client->options.budget);
-    if (dry_run && result->warning)
+    if (dry_run && result->warning && !response.sensitive)
         response.warning = strdup(result->warning);
     queued->unknown = response.reason == REASON_UNKNOWN_OUTCOME;
     queued->handler(queued->ctx, &response);
@@ -258,7 +259,7 @@ static void exchange_done(void *ctx, const struct http_result *result) {
     if (result->outcome == HTTP_ANSWERED)
         meter_answered(client->options.meter, now_ns, took_ns);
     probe_ended(client->options.probe, result);
-    if (queued->request.dry_run == DRY_RUN_NO)
+    if (queued->request.dry_run == DRY_RUN_NO && !queued->request.sensitive)
         log_warning(client, result->warning);
     bool again = result->outcome == HTTP_ANSWERED && result->status == 401 && !queued->resent &&
                  transport->ops->refresh(transport);
@@ -280,6 +281,7 @@ static uint64_t submit(struct queued_request *queued) {
                                    .body_len = queued->body ? queued->request.body_len : 0,
                                    .max_body = budget_or_default(options->budget)->max_answer,
                                    .timeout_ns = TIMEOUT_NS,
+                                   .sensitive = queued->request.sensitive,
                                    .gate = queued->request.gate};
     struct http_handler handler = {.done = exchange_done, .ctx = queued};
     return options->transport->ops->submit(options->transport, &request, &handler);

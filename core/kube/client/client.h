@@ -154,13 +154,16 @@ size_t client_pending(const struct client *client);
 struct transport *client_transport(struct client *client);
 
 // Interprets an HTTP result as an API response. Fills all of `response`; response_clear afterwards. An object over the
-// default limits, or the budget's, becomes a stub.
+// default limits, or the budget's, becomes a stub. In a section of sensitive.h the response is sensitive.
 void response_read(struct response *response, const struct http_result *result, enum verb verb);
 void response_read_within(struct response *response, const struct http_result *result, enum verb verb,
                           const struct budget *budget);
 
 // The same, except for the body of a success. True: the body is JSON and is left to the caller.
 bool response_begin(struct response *response, const struct http_result *result, enum verb verb);
+
+// The message of a Status for a response in a section of sensitive.h: without values. NULL: out of memory.
+char *sensitive_message(const struct json *status, enum reason reason, int code);
 
 // Reads a metav1.Status, as response_read does and for the ERROR events of a watch. `code` applies if the Status has no
 // known reason. Sets reason, code, message and retry_after_ns.

@@ -192,7 +192,10 @@ void response_read_status(struct response *response, const struct json *status, 
     if (response->retry_after_ns < 0 && seconds > 0 && seconds < 86400)
         response->retry_after_ns = seconds * INT64_C(1000000000);
     response->code = code;
-    conclude(response, reason,
+    if (response->sensitive)
+        conclude(response, reason, sensitive_message(status, reason, code));
+    else
+        conclude(response, reason,
              message[0] != '\0' ? strdup(message)
                                 : text_format("the server answered %d (%s)", code, reason_text(reason)));
 }
@@ -229,7 +232,7 @@ static void read_failure(struct response *response, const struct http_result *re
     enum reason reason = refine(code_reason(result->status, verb), NULL, text, verb);
     conclude(response, reason,
              text_format("the server answered %d (%s)%s%s", result->status, reason_text(reason),
-                         text[0] != '\0' ? ": " : "", text));
+                         text[0] != '\0' && !response->sensitive ? ": " : "", response->sensitive ? "" : text));
 }
 
 // A request may return a Status, a document, or a review (authorization.k8s.io, authentication.k8s.io), which is not
@@ -285,7 +288,7 @@ static bool is_json(struct response *response, const struct http_result *result)
 
 bool response_begin(struct response *response, const struct http_result *result, enum verb verb) {
     const char *problem = result->problem ? result->problem : "the connection broke";
-    *response = (struct response){.retry_after_ns = result->retry_after_ns};
+    *response = (struct response){.retry_after_ns = result->retry_after_ns, .sensitive = sensitive_section};
     if (result->outcome != HTTP_ANSWERED) {
         bool refused = result->outcome == HTTP_REFUSED;
         conclude(response, refused ? REASON_NOT_SENT : REASON_UNKNOWN_OUTCOME, strdup(problem));

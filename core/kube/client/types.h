@@ -63,7 +63,7 @@ struct response {
     struct object *object;  // REASON_OK with an object in the response; else NULL
     struct json *value;     // VERB_RAW_GET: the document; review, dry run: the response; else NULL
     size_t cost;            // approximate bytes of memory of object and value
-    bool sensitive;         // of the request: response_clear overwrites the content
+    bool sensitive;         // of the request: object and value overwrite their memory; the message has no contents
     char *warning;          // of a dry run: the server's warnings, separated by "; "; else NULL
 };
 void response_clear(struct response *response);
@@ -91,7 +91,7 @@ struct request {
     size_t body_len;
     enum dry_run dry_run; // only VERB_CREATE and the patches
     bool metadata;        // only VERB_RAW_GET of a list: metadata is enough (PartialObjectMetadata)
-    bool sensitive;       // body and answer may have secrets: their memory is overwritten when it is freed
+    bool sensitive;       // body and answer may have secrets, see sensitive.h; the server's warnings are dropped
     const char *tenant;   // impersonate user wharf:TENANT of group wharf:tenants; NULL: the host itself
     struct gate *gate;    // the request and its answer need an open gate; NULL: always open
 };

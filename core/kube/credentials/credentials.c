@@ -13,7 +13,7 @@ void pem_set_release(struct pem_set *pem_set) {
         return;
     free(pem_set->ca);
     free(pem_set->cert);
-    text_free_secret(pem_set->key);
+    sensitive_free(pem_set->key);
     free(pem_set);
 }
 
@@ -75,7 +75,7 @@ static void update_token(struct credentials *credentials, int64_t now_ns) {
     error_free(credentials->problem);
     credentials->problem = NULL;
     if (!error) {
-        text_free_secret(credentials->authorization);
+        sensitive_free(credentials->authorization);
         credentials->authorization = header;
         credentials->generation++;
     } else if (!credentials->authorization) {
@@ -112,7 +112,7 @@ struct error *credentials_open(struct credentials *credentials, const struct end
 void credentials_close(struct credentials *credentials) {
     exec_source_close(&credentials->exec);
     pem_set_release(credentials->pem_set);
-    text_free_secret(credentials->authorization);
+    sensitive_free(credentials->authorization);
     error_free(credentials->problem);
     endpoint_free(credentials->own);
     *credentials = (struct credentials){0};
@@ -157,7 +157,7 @@ static struct error *read_files(const struct credentials *credentials, struct pe
         if (!path)
             continue;
         TRY(certs_read_file(path, &content));
-        text_free_secret(*texts[i]);
+        sensitive_free(*texts[i]);
         *texts[i] = content;
     }
     const char *ca_file = credentials->endpoint->ca_file;

@@ -47,9 +47,9 @@ struct error *exec_plugin_find(const struct exec_plugin *plugin, char **path) {
 }
 
 void exec_credential_clear(struct exec_credential *credential) {
-    text_free_secret(credential->token);
+    sensitive_free(credential->token);
     free(credential->cert);
-    text_free_secret(credential->key);
+    sensitive_free(credential->key);
     *credential = (struct exec_credential){.token = NULL};
 }
 

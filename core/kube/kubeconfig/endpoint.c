@@ -15,7 +15,7 @@ struct endpoint *endpoint_hold(struct endpoint *endpoint) {
 void endpoint_free(struct endpoint *endpoint) {
     if (!endpoint || (atomic_load(&endpoint->more) > 0 && atomic_fetch_sub(&endpoint->more, 1) > 0))
         return;
-    text_free_secret(endpoint->client_key_pem);
+    sensitive_free(endpoint->client_key_pem);
     char *texts[] = {endpoint->server,          endpoint->ca_pem,     endpoint->tls_server_name,
                      endpoint->proxy_url,       endpoint->token,      endpoint->client_cert_pem,
                      endpoint->token_file,      endpoint->namespace_, endpoint->description,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/object/object.h"
 
+#include "core/base/sensitive.h"
 #include "core/kube/object/span.h"
 
 // The value of metadata.namespace in the text.
@@ -39,10 +40,10 @@ bool object_move(struct object *object, const char *namespace_) {
     size_t len = 0;
     char *text = object_text_in(object->text, object->len, namespace_, &len);
     if (!text || !json_set(json_get(object->value, "metadata"), "namespace", json_new_string(namespace_))) {
-        text_free_secret(text);
+        sensitive_free(text);
         return false;
     }
-    text_free_secret(object->text);
+    sensitive_free(object->text);
     object->text = text;
     object->len = len;
     return true;

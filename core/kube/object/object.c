@@ -73,7 +73,8 @@ static struct error *make(struct json *value, char *text, size_t len, const stru
         free(object);
         return error_no_memory();
     }
-    *object = (struct object){.value = TAKE(taken), .text = TAKE(own), .len = len, .size = len};
+    *object = (struct object){
+        .value = TAKE(taken), .text = TAKE(own), .len = len, .size = len, .sensitive = sensitive_section};
     *out = object;
     return NULL;
 }
@@ -199,7 +200,7 @@ void object_free(struct object *object) {
     if (!object)
         return;
     json_free(object->value);
-    free(object->text);
+    (object->sensitive ? sensitive_free : free)(object->text);
     free(object->too_large);
     free(object->reduced);
     free(object);

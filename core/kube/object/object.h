@@ -59,6 +59,7 @@ struct object {
     // resourceVersion, generation, deletionTimestamp, the first ownerReferences, labels and annotations with the prefix
     // wharf.dev/, and the fields in object_limits.kept.
     char *too_large;
+    bool sensitive; // made in a section of sensitive.h: `text` is overwritten before it is freed, like `value`
     char *reduced; // not NULL: the status was reduced (status_limit), and this says why and how
 };
 

@@ -58,7 +58,10 @@ struct exchange *exchange_new(struct curl_transport *transport, const struct htt
         return NULL;
     transport->taken_ns = transport->now_ns;
     exchange->received.max = request->max_body;
+    exchange->received.sensitive = request->sensitive;
     exchange->request = *request;
+    if (request->sensitive)
+        curl_memory_overwrite();
     if (!options_of_request(exchange, request)) {
         exchange_recycle(exchange);
         return NULL;
@@ -82,7 +85,7 @@ static void end_request(struct exchange *exchange) {
     (void)SET(exchange->easy, CURLOPT_POSTFIELDS, NULL); // frees the copy of the body
     free(exchange->problem);
     budget_give(transport->budget, exchange->charged);
-    buffer_shrink(&exchange->received, KEPT_BODY);
+    buffer_shrink(&exchange->received, exchange->request.sensitive ? 0 : KEPT_BODY);
     buffer_reset(&exchange->received);
     *exchange = (struct exchange){.transport = transport,
                                   .other = exchange->other,
@@ -179,9 +182,7 @@ static size_t collect(struct exchange *exchange, const char *bytes, size_t len) 
     return len;
 }
 
-size_t exchange_on_body(char *bytes, size_t size, size_t count, void *context) {
-    struct exchange *exchange = context;
-    size_t len = size * count;
+static size_t take_body(struct exchange *exchange, const char *bytes, size_t len) {
     if (exchange->id == 0)
         return 0;
     exchange->last_byte_ns = exchange->transport->now_ns;
@@ -190,6 +191,17 @@ size_t exchange_on_body(char *bytes, size_t size, size_t count, void *context) {
     exchange->transport->called = true;
     bool goes_on = !exchange->handler.data || exchange->handler.data(exchange->handler.ctx, bytes, len);
     return goes_on ? len : stop_stream(exchange);
+}
+
+// The bytes are in libcurl's own buffer, which is used again: without Accept-Encoding nothing else has them.
+size_t exchange_on_body(char *bytes, size_t size, size_t count, void *context) {
+    struct exchange *exchange = context;
+    bool sensitive = exchange->request.sensitive;
+    SENSITIVE_WHILE(sensitive);
+    size_t taken = take_body(exchange, bytes, size * count);
+    if (sensitive)
+        explicit_bzero(bytes, size * count);
+    return taken;
 }
 
 // RFC 9110 section 10.2.3; only the form in seconds, as in client-go.
@@ -244,6 +256,7 @@ static void read_warnings(const char *value, struct buffer *out) {
 }
 
 static void finish_exchange(struct exchange *exchange, const struct http_result *result) {
+    SENSITIVE_WHILE(exchange->request.sensitive);
     exchange->id = 0; // the id is invalid from here on, even for its own handler
     exchange->transport->called = true;
     exchange->handler.done(exchange->handler.ctx, result);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the parts of the curl transport: curl_transport.c (construction, submit, cancel, poll), curl_multi.c (the
-// multi handle, and waiting for sockets), curl_options.c (libcurl options, certificate verification), curl_exchange.c
+// multi handle, and waiting for sockets), curl_memory.c (libcurl's memory), curl_options.c (libcurl options, certificate verification), curl_exchange.c
 // (requests and their responses).
 #pragma once
 
@@ -44,6 +44,10 @@ struct exchange {
     struct buffer received;
     char detail[CURL_ERROR_SIZE];
 };
+
+// curl_global_init with the memory of curl_memory.c; from now on all freed memory of libcurl is overwritten.
+CURLcode curl_memory_init(void);
+void curl_memory_overwrite(void);
 
 struct exchange_queue {
     struct exchange *first, *last;

@@ -120,10 +120,16 @@ static int on_certificate(int good, X509_STORE_CTX *context) {
     return 0;
 }
 
-static CURLcode on_context(CURL *easy, void *context, void *unused) {
+// Received contents of Secrets do not stay in OpenSSL's buffers.
+static CURLcode on_insecure_context(CURL *easy, void *context, void *unused) {
     (void)easy, (void)unused;
-    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, on_certificate);
+    (void)SSL_CTX_set_options(context, SSL_OP_CLEANSE_PLAINTEXT);
     return CURLE_OK;
+}
+
+static CURLcode on_context(CURL *easy, void *context, void *unused) {
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, on_certificate);
+    return on_insecure_context(easy, context, unused);
 }
 
 const char *certificate_note(const struct exchange *exchange) {
@@ -142,7 +148,7 @@ bool options_of_transport(struct exchange *exchange) {
            SET(easy, CURLOPT_USERAGENT, transport->user_agent) && SET(easy, CURLOPT_PROXY, transport->proxy) &&
            SET(easy, CURLOPT_NOPROXY, "") && SET(easy, CURLOPT_UNIX_SOCKET_PATH, endpoint->socket) &&
            SET(easy, CURLOPT_CONNECT_TO, transport->connect_to) &&
-           (endpoint->insecure || SET(easy, CURLOPT_SSL_CTX_FUNCTION, on_context));
+           SET(easy, CURLOPT_SSL_CTX_FUNCTION, endpoint->insecure ? on_insecure_context : on_context);
 }
 
 static bool set_blob(CURL *easy, CURLoption option, char *pem) {
@@ -236,7 +242,7 @@ bool options_of_credentials(struct exchange *exchange) {
     for (; ok && impersonation && *impersonation; impersonation++)
         ok = add_line(list, *impersonation);
     exchange->generation = credentials->exec.generation;
-    bool gzip = !exchange->request.stream && !credentials->endpoint->disable_compression;
+    bool gzip = !exchange->request.stream && !exchange->request.sensitive && !credentials->endpoint->disable_compression;
     return ok && SET(exchange->easy, CURLOPT_HTTPHEADER, exchange->headers) &&
            SET(exchange->easy, CURLOPT_ACCEPT_ENCODING, gzip ? "gzip" : NULL) && set_pems(exchange);
 }

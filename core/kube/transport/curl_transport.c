@@ -71,7 +71,7 @@ static void free_transport(struct transport *base) {
     free(transport->host);
     free(transport->proxy);
     free(transport->user_agent);
-    text_free_secret(transport->header);
+    sensitive_free(transport->header);
     free(transport);
 }
 
@@ -82,7 +82,7 @@ static const struct transport_ops ops = {
 #define OLDEST_LIBCURL 0x075500
 
 struct error *curl_transport_setup(void) {
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+    if (curl_memory_init() != CURLE_OK)
         return error_new(ERROR_INTERNAL, "libcurl cannot be initialised");
     const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
     if (info->version_num < OLDEST_LIBCURL)

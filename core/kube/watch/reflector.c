@@ -330,7 +330,8 @@ static void start(struct reflector *reflector) {
     struct http_request request = {.method = HTTP_GET,
                                    .accept = "application/json",
                                    .max_body = budget_or_default(reflector->options.budget)->max_answer,
-                                   .timeout_ns = TIMEOUT_NS};
+                                   .timeout_ns = TIMEOUT_NS,
+                                   .sensitive = reflector->options.sensitive};
     AUTO_BUFFER(path, PATH_MAX_BYTES);
     __attribute__((cleanup(error_cleanup))) struct error *error =
         phases[reflector->phase].prepare(reflector, &path, &request);

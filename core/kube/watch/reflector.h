@@ -37,6 +37,7 @@ struct reflector_options {
     const char *const *versions; // acceptable versions, preferred first, at least one; NULL-terminated; not copied
     bool cluster_scoped;
     bool metadata;           // of objects, metadata is enough (PartialObjectMetadata); a server may send more
+    bool sensitive;          // the objects are Secrets, see sensitive.h
     bool from_now;           // lists are not passed on, only later changes
     bool watch_list;         // try a streaming list first; falls back to pages if not served
     uint64_t seed;           // for jitter

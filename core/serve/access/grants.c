@@ -44,7 +44,7 @@ struct error *grants_new(struct auth *auth, int64_t every_ns, struct grants **ou
 }
 
 static void destroy_grant(struct grant *grant) {
-    text_free_secret(grant->token);
+    sensitive_free(grant->token);
     free(grant->namespace_);
     free(grant->reason);
     free(grant);

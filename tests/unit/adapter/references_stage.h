@@ -7,7 +7,7 @@
 
 #define REFERENCES(...) ((const wharf_reference[]){__VA_ARGS__, {.name = NULL}})
 
-static void show_references(const struct references *references, struct buffer *out) {
+static inline void show_references(const struct references *references, struct buffer *out) {
     for (size_t i = 0; i < references->count; i++) {
         const struct reference *one = references->list[i];
         assert_true(one->version[0] && one->kind[0]);
@@ -18,7 +18,7 @@ static void show_references(const struct references *references, struct buffer *
     }
 }
 
-static void assert_references(const wharf_kind *kind, const char *text, const char *expected) {
+static inline void assert_references(const wharf_kind *kind, const char *text, const char *expected) {
     __attribute__((cleanup(references_clear))) struct references found = {.list = NULL};
     AUTO_JSON object = parsed(text);
     AUTO_BUFFER(shown, SIZE_MAX / 2);

@@ -16,16 +16,17 @@ struct needs_play {
     int (*meddle)(struct stage *stage, const struct command *command);
 };
 
-static struct needs_play *play_of(struct stage *stage) {
+static inline struct needs_play *play_of(struct stage *stage) {
     return (struct needs_play *)(void *)stage;
 }
 
-static const struct json *needs_object(struct stage *stage, size_t cluster, const char *resource, const char *name) {
+static inline const struct json *needs_object(struct stage *stage, size_t cluster, const char *resource,
+                                              const char *name) {
     return world_object(stage->clusters[cluster], "", resource, stage->space ? stage->space : "default", name);
 }
 
-static bool is_wished(const struct needs_play *play, size_t cluster, const char *resource, const char *space,
-                      const char *name) {
+static inline bool is_wished(const struct needs_play *play, size_t cluster, const char *resource, const char *space,
+                             const char *name) {
     for (size_t i = 0; i < play->n_wishes; i++) {
         const struct dependency_wish *w = play->wishes[i];
         if (w->cluster == cluster && strcmp(w->resource, resource) == 0 && strcmp(w->namespace_, space) == 0 &&
@@ -35,10 +36,11 @@ static bool is_wished(const struct needs_play *play, size_t cluster, const char 
     return false;
 }
 
-static void on_other(struct stage *stage, size_t cluster, const struct world_write *write) {
+static inline void on_other(struct stage *stage, size_t cluster, const struct world_write *write) {
     const struct json *value = write->now ? write->now : write->old;
+    AUTO_TEXT resource = text_format("%s%s%s", write->plural, *write->group ? "." : "", write->group);
     struct dependency_wish of = {
-        .resource = write->plural, .namespace_ = object_namespace(value), .name = object_name(value)};
+        .resource = resource, .namespace_ = object_namespace(value), .name = object_name(value)};
     bool marked = cluster && text_equal(object_label(value, MARK_ORIGIN), "here");
     if (write->noop || !stage->connected[cluster] ||
         (!marked && !is_wished(play_of(stage), cluster, of.resource, of.namespace_, of.name)))
@@ -46,7 +48,7 @@ static void on_other(struct stage *stage, size_t cluster, const struct world_wri
     stage_tell(stage, cluster, &of, write->now);
 }
 
-static void on_wish(struct stage *stage, const struct dependency_wish *wish) {
+static inline void on_wish(struct stage *stage, const struct dependency_wish *wish) {
     struct needs_play *play = play_of(stage);
     if (!*wish->name) {
         play->all++;
@@ -75,7 +77,7 @@ static void on_wish(struct stage *stage, const struct dependency_wish *wish) {
 }
 
 // A new connection: the host has no wishes, and lists what has the host's marks.
-static void on_link(struct stage *stage, size_t cluster) {
+static inline void on_link(struct stage *stage, size_t cluster) {
     static const char *const resources[] = {"configmaps", "secrets", "serviceaccounts", "persistentvolumeclaims"};
     struct needs_play *play = play_of(stage);
     for (size_t i = 0; i < play->n_wishes; i++)
@@ -97,13 +99,13 @@ static void on_link(struct stage *stage, size_t cluster) {
     }
 }
 
-static int on_command(struct stage *stage, const struct command *command) {
+static inline int on_command(struct stage *stage, const struct command *command) {
     if (strcmp(command->request.resource.plural, "jobs") != 0)
         play_of(stage)->sent[command->cluster][command->request.verb]++;
     return play_of(stage)->meddle ? play_of(stage)->meddle(stage, command) : STAGE_PASS;
 }
 
-static void needs_init(struct needs_play *play) {
+static inline void needs_init(struct needs_play *play) {
     memset(play, 0, sizeof *play);
     stage_init(&play->stage);
     play->stage.other = on_other;
@@ -116,24 +118,25 @@ static void needs_init(struct needs_play *play) {
                                     .secrets = SECRETS_ALL};
 }
 
-static void needs_end(struct needs_play *play) {
+static inline void needs_end(struct needs_play *play) {
     for (size_t i = 0; i < play->n_wishes; i++)
         free(play->wishes[i]);
     stage_end(&play->stage);
 }
 
 // A user's object. JSON with ' for ".
-static void needs_apply(struct stage *stage, size_t cluster, const char *resource, const char *text) {
+static inline void needs_apply(struct stage *stage, size_t cluster, const char *resource, const char *text) {
     AUTO_JSON object = harness_json(text);
     bool was = stage->user;
     stage->user = true;
     int status = world_apply(stage->clusters[cluster], "", resource, object, stage->now.wall_ns);
-    assert_true(status == 200 || status == 201);
+    if (status != 200 && status != 201)
+        fail_msg("%s: %d", text, status);
     stage->user = was;
 }
 
-static void needs_patch(struct stage *stage, size_t cluster, const char *resource, const char *name,
-                        const char *patch) {
+static inline void needs_patch(struct stage *stage, size_t cluster, const char *resource, const char *name,
+                               const char *patch) {
     AUTO_JSON value = harness_json(patch);
     AUTO_TEXT text = json_text(value, NULL);
     bool was = stage->user;
@@ -144,7 +147,7 @@ static void needs_patch(struct stage *stage, size_t cluster, const char *resourc
 }
 
 // Makes a ConfigMap, or changes its content.
-static void needs_map(struct stage *stage, size_t cluster, const char *name, const char *value) {
+static inline void needs_map(struct stage *stage, size_t cluster, const char *name, const char *value) {
     AUTO_TEXT text = text_format("{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'%s','namespace':'default'},"
                                  "'data':{'key':'%s'}}",
                                  name, value);
@@ -155,7 +158,7 @@ static void needs_map(struct stage *stage, size_t cluster, const char *name, con
         needs_apply(stage, cluster, "configmaps", text);
 }
 
-static void needs_delete(struct stage *stage, size_t cluster, const char *resource, const char *name) {
+static inline void needs_delete(struct stage *stage, size_t cluster, const char *resource, const char *name) {
     stage->user = true;
     assert_int_equal(
         world_delete(stage->clusters[cluster], "", resource, "default", name, "Background", stage->now.wall_ns), 200);
@@ -163,7 +166,7 @@ static void needs_delete(struct stage *stage, size_t cluster, const char *resour
 }
 
 // A Job with these members of its pods' spec.
-static void needs_job(struct stage *stage, const char *name, const char *spec) {
+static inline void needs_job(struct stage *stage, const char *name, const char *spec) {
     AUTO_TEXT text = text_format(
         "{'metadata':{'name':'%s','namespace':'default'},'spec':{'managedBy':'wharf.dev/host','parallelism':1,"
         "'completions':1,'template':{'spec':{'restartPolicy':'Never','containers':[{'name':'c','image':'i'}]%s%s}}}}",
@@ -176,11 +179,11 @@ static void needs_job(struct stage *stage, const char *name, const char *spec) {
 
 #define MAP_VOLUME(name) "'volumes':[{'name':'v','configMap':{'name':'" name "'}}]"
 
-static const char *needs_value(struct stage *stage, size_t cluster, const char *name) {
+static inline const char *needs_value(struct stage *stage, size_t cluster, const char *name) {
     return json_string(json_path(needs_object(stage, cluster, "configmaps", name), "data", "key", NULL));
 }
 
-static unsigned needs_requests(const struct needs_play *play) {
+static inline unsigned needs_requests(const struct needs_play *play) {
     unsigned sum = 0;
     for (size_t c = 0; c < STAGE_CLUSTERS; c++)
         for (size_t v = 0; v < STATS_VERBS; v++)

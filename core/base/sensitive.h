@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory with secrets is overwritten before it is freed. Beside explicit calls there are sections: what a thread makes
+// in a section is sensitive and stays so (buffers, JSON documents, objects, responses), and temporary texts that end in
+// a section (AUTO_TEXT) are overwritten.
+#pragma once
+
+#include <stdbool.h>
+
+// free() of a whole block from malloc, overwritten first; NULL is fine.
+void sensitive_free(void *memory);
+void sensitive_erase(void *memory); // without the free
+
+// The rest of the block is a section if `condition` is true, or if the block was in one.
+#define SENSITIVE_WHILE(condition)                                                                                     \
+    __attribute__((cleanup(sensitive_leave), unused)) bool sensitive_before_ = sensitive_enter(condition)
+
+extern _Thread_local bool sensitive_section; // the thread is in a section
+
+static inline bool sensitive_enter(bool condition) {
+    bool before = sensitive_section;
+    sensitive_section = before || condition;
+    return before;
+}
+
+static inline void sensitive_leave(const bool *before) {
+    sensitive_section = *before;
+}

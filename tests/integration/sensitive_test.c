@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contents of Secrets leave no trace in the memory and the log of the process that passes them on: the Secret goes
+// through a cluster's I/O, the engine's queue and the real transport to an API server (another process) and back, and
+// then all writable memory of the process is searched.
+#include "core/base/log.h"
+#include "core/host/io/cluster_connection.h"
+#include "core/host/io/cluster_io.h"
+#include "core/host/turn/turn.h"
+#include "core/kube/transport/curl_transport.h"
+#include "tests/support/built.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define PLAIN 24             // bytes of the marker
+#define ENCODED (PLAIN / 3 * 4) // in base64
+#define MASK 0x55
+#define PATIENCE_NS (30 * CLOCK_SECOND)
+#define CHUNK ((size_t)1 << 20)
+
+struct marker { // masked, so that the search does not find itself
+    unsigned char plain[PLAIN], encoded[ENCODED];
+};
+
+struct stand {
+    char directory[64], log[96];
+    pid_t world;
+    int commands, answers; // of the world
+    struct marker marker;
+    struct cluster_connection connection;
+    struct cluster_io *io;
+    struct event_item *items, *last; // posted
+    size_t seen;                     // of metadata
+};
+
+static void must(struct error *error) {
+    if (error)
+        fail_msg("%s", error_text(error));
+}
+
+// The world: another process, whose memory does not count ------------------------------------------------------------
+
+static void start_world(struct stand *stand, bool plain) {
+    int in[2], out[2];
+    AUTO_TEXT program = built_path("tests/world/world");
+    assert_int_equal(pipe2(in, O_CLOEXEC) + pipe2(out, O_CLOEXEC), 0);
+    stand->world = fork();
+    if (stand->world == 0) {
+        dup2(in[0], STDIN_FILENO);
+        dup2(out[1], STDOUT_FILENO);
+        execl(program, program, "--clusters", "1", "--dir", stand->directory, plain ? "--plain" : NULL, (char *)NULL);
+        _exit(1);
+    }
+    close(in[0]);
+    close(out[1]);
+    stand->commands = in[1];
+    stand->answers = out[0];
+    char told[256] = "";
+    for (size_t len = 0; !strstr(told, "ready\n");) {
+        ssize_t count = read(stand->answers, told + len, sizeof told - 1 - len);
+        assert_true(count > 0);
+        len += (size_t)count;
+    }
+}
+
+static void make_marker(struct marker *marker) {
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    struct random random = {random_system()};
+    for (size_t i = 0; i < PLAIN; i += 3) {
+        uint32_t three = 0;
+        for (size_t b = 0; b < 3; b++) {
+            unsigned char c = (unsigned char)letters[random_below(&random, 52)];
+            marker->plain[i + b] = c ^ MASK;
+            three = three << 8 | c;
+        }
+        for (size_t b = 0; b < 4; b++)
+            marker->encoded[i / 3 * 4 + b] = (unsigned char)letters[three >> (6 * (3 - b)) & 63] ^ MASK;
+    }
+}
+
+static void put_masked(struct buffer *out, const unsigned char *masked, size_t len) {
+    for (size_t i = 0; i < len; i++)
+        buffer_char(out, (char)(masked[i] ^ MASK));
+}
+
+// The search -------------------------------------------------------------------------------------------------------
+
+static bool is_masked(const char *at, const unsigned char *masked, size_t len) {
+    for (size_t i = 0; i < len; i++)
+        if (((unsigned char)at[i] ^ MASK) != masked[i])
+            return false;
+    return true;
+}
+
+static size_t count_in(const char *bytes, size_t len, const unsigned char *masked, size_t masked_len) {
+    size_t found = 0;
+    const char *end = bytes + len, *at = bytes;
+    while ((size_t)(end - at) >= masked_len && (at = memchr(at, masked[0] ^ MASK, (size_t)(end - at) - masked_len + 1)))
+        found += is_masked(at++, masked, masked_len);
+    return found;
+}
+
+// Regions overlap by less than a marker. The chunk is overwritten, so that nothing is found in it later.
+static size_t count_in_region(int memory, uint64_t begin, uint64_t end, char *chunk, const struct marker *marker) {
+    size_t found = 0;
+    for (uint64_t at = begin; at + PLAIN <= end; at += CHUNK - ENCODED) {
+        size_t wanted = end - at < CHUNK ? (size_t)(end - at) : CHUNK;
+        ssize_t len = pread(memory, chunk, wanted, (off_t)at);
+        if (len <= 0)
+            break;
+        found += count_in(chunk, (size_t)len, marker->plain, PLAIN);
+        found += count_in(chunk, (size_t)len, marker->encoded, ENCODED);
+        explicit_bzero(chunk, CHUNK);
+    }
+    return found;
+}
+
+static size_t count_in_memory(const struct marker *marker, bool verbose) {
+    char line[512], *chunk = malloc(CHUNK);
+    int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    FILE *maps = fopen("/proc/self/maps", "re");
+    size_t found = 0;
+    assert_true(memory >= 0 && maps && chunk);
+    while (fgets(line, sizeof line, maps)) {
+        unsigned long begin, end;
+        char rights[8];
+        if (sscanf(line, "%lx-%lx %7s", &begin, &end, rights) != 3 || !text_has_prefix(rights, "rw"))
+            continue;
+        size_t here = count_in_region(memory, begin, end, chunk, marker);
+        if (here > 0 && verbose)
+            print_message("%zu times in %s", here, line);
+        found += here;
+    }
+    fclose(maps);
+    close(memory);
+    free(chunk);
+    return found;
+}
+
+static void expect_no_trace(struct stand *stand) {
+    assert_int_equal(count_in_memory(&stand->marker, true), 0);
+}
+
+static void expect_silent_log(struct stand *stand, const char *mentioned) {
+    AUTO_BUFFER(text, 16 << 20);
+    log_flush(CLOCK_SECOND);
+    must(text_read_file(stand->log, 16 << 20, &text));
+    assert_int_equal(count_in(text.data, text.len, stand->marker.plain, PLAIN), 0);
+    assert_int_equal(count_in(text.data, text.len, stand->marker.encoded, ENCODED), 0);
+    assert_non_null(strstr(text.data, mentioned));
+}
+
+// The host's side --------------------------------------------------------------------------------------------------
+
+static void post(void *ctx, struct engine_event *event) {
+    struct stand *stand = ctx;
+    event->received_ns = clock_now().mono_ns;
+    struct event_item *item = event_item_new(event);
+    assert_non_null(item);
+    if (item->event.type == EVENT_DEPENDENCY && item->event.dependency.news == DEPENDENCY_SEEN)
+        stand->seen++;
+    if (item->event.type != EVENT_ANSWER) {
+        event_item_free(item);
+        return;
+    }
+    *(stand->last ? &stand->last->next : &stand->items) = item;
+    stand->last = item;
+}
+
+static void turn(struct stand *stand) {
+    (void)cluster_io_tick(stand->io, clock_now());
+    curl_transport_poll(stand->connection.transport, 20 * CLOCK_MS);
+}
+
+static void connect_to(struct stand *stand, const struct cluster_scope *options) {
+    AUTO_TEXT path = text_format("%s/mgmt.kubeconfig", stand->directory);
+    const struct worker_spec spec = {.kubeconfig_path = path};
+    const struct exec_policy policy = {.own_entry = false};
+    must(connection_load(&stand->connection, &spec, &policy, clock_now().wall_ns));
+    must(connection_open(&stand->connection, NULL));
+    struct cluster_scope scope = *options;
+    scope.name = "mgmt";
+    scope.cluster = 1;
+    scope.transport = stand->connection.transport;
+    scope.connection = &stand->connection;
+    scope.origin = "here";
+    scope.controller_name = "wharf.dev/host";
+    scope.instance = "test";
+    scope.post = post;
+    scope.ctx = stand;
+    must(cluster_io_new(&scope, &stand->io));
+}
+
+static void open_stand(struct stand *stand, bool plain, bool streams) {
+    *stand = (struct stand){.world = 0};
+    text_copy(stand->directory, sizeof stand->directory, "/tmp/wharf-test-XXXXXX");
+    assert_non_null(mkdtemp(stand->directory));
+    snprintf(stand->log, sizeof stand->log, "%s/log", stand->directory);
+    int log = open(stand->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_true(log >= 0);
+    log_to(log);
+    log_setup(LOG_TEXT, LOG_DEBUG);
+    start_world(stand, plain);
+    make_marker(&stand->marker);
+    connect_to(stand, &(struct cluster_scope){.settings = {.dependencies = true}, .watch_list = streams});
+}
+
+static void close_stand(struct stand *stand) {
+    cluster_io_free(stand->io);
+    connection_close(&stand->connection);
+    close(stand->commands);
+    close(stand->answers);
+    int status = 0;
+    assert_int_equal(waitpid(stand->world, &status, 0), stand->world);
+    AUTO_TEXT command = text_format("rm -rf '%s'", stand->directory);
+    assert_int_equal(system(command), 0); // NOLINT(cert-env33-c): names of the test
+}
+
+// The body, as the engine would make it.
+static void put_secret(struct buffer *out, const struct marker *marker, const char *name) {
+    buffer_printf(out, "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
+                       "\"default\",\"labels\":{\"wharf.dev/origin\":\"here\"},\"annotations\":{"
+                       "\"kubectl.kubernetes.io/last-applied-configuration\":\"{\\\"stringData\\\":{\\\"k\\\":\\\"", name);
+    put_masked(out, marker->plain, PLAIN);
+    buffer_text(out, "\\\"}}\"}},\"data\":{\"k\":\"");
+    put_masked(out, marker->encoded, ENCODED);
+    buffer_text(out, "\"}}");
+}
+
+// A command about a Secret, with the strings in its own memory; takes the answer.
+static struct event_item *command(struct stand *stand, enum verb verb, const char *name, const struct buffer *body) {
+    static uint64_t last;
+    struct command sent = {
+        .id = ++last,
+        .cluster = 1,
+        .request = {.verb = verb, .resource = {"", "v1", "secrets", false}, .namespace_ = "default", .name = name,
+                    .sensitive = true}};
+    if (body) {
+        sent.memory = malloc(body->len + 1);
+        assert_non_null(sent.memory);
+        memcpy(sent.memory, body->data, body->len + 1);
+        sent.request.body = sent.memory;
+        sent.request.body_len = body->len;
+    }
+    cluster_io_command(stand->io, clock_now(), &sent);
+    int64_t until_ns = clock_ticks() + PATIENCE_NS;
+    while (!stand->items) {
+        assert_true(clock_ticks() < until_ns);
+        turn(stand);
+    }
+    struct event_item *item = TAKE(stand->items);
+    stand->last = NULL;
+    assert_int_equal(item->event.answer.command, last);
+    return item;
+}
+
+static void end_command(struct event_item *item, enum reason reason) {
+    const struct response *response = item->event.answer.response;
+    if (response->reason != reason)
+        fail_msg("found %s (%s), expected %s", reason_text(response->reason), response->message, reason_text(reason));
+    event_item_free(item);
+}
+
+static void create(struct stand *stand, const char *name, enum reason reason) {
+    SENSITIVE_WHILE(true);
+    AUTO_BUFFER(body, 1 << 16);
+    put_secret(&body, &stand->marker, name);
+    end_command(command(stand, VERB_CREATE, name, &body), reason);
+}
+
+// As the engine does with a source: reads it, and creates a copy with another name.
+static void copy(struct stand *stand, const char *from, const char *to) {
+    struct event_item *item = command(stand, VERB_GET, from, NULL);
+    const struct object *object = item->event.answer.response->object;
+    assert_non_null(object);
+    assert_true(object->sensitive);
+    SENSITIVE_WHILE(true);
+    AUTO_JSON made = json_copy(object->value);
+    AUTO_BUFFER(body, 1 << 16);
+    struct json *metadata = json_new_object();
+    assert_true(json_set(metadata, "name", json_new_string(to)) && json_set(made, "metadata", metadata));
+    assert_true(json_print(made, &body));
+    assert_int_equal(count_in(body.data, body.len, stand->marker.encoded, ENCODED), 1);
+    end_command(item, REASON_OK);
+    end_command(command(stand, VERB_CREATE, to, &body), REASON_OK);
+}
+
+// The metadata has the content too, in kubectl's annotation.
+static void watch(struct stand *stand, size_t expected) {
+    const struct dependency_wish wish = {
+        .resource = "secrets", .version = "v1", .namespace_ = "", .name = "", .cluster = 1, .wanted = true};
+    cluster_io_wish(stand->io, &wish);
+    int64_t until_ns = clock_ticks() + PATIENCE_NS;
+    while (stand->seen < expected) {
+        assert_true(clock_ticks() < until_ns);
+        turn(stand);
+    }
+}
+
+static void no_trace_is_left_of(bool plain, bool streams) {
+    struct stand stand;
+    open_stand(&stand, plain, streams);
+    // The search finds what is there.
+    {
+        AUTO_BUFFER(text, 1 << 16);
+        put_masked(&text, stand.marker.encoded, ENCODED);
+        assert_true(count_in_memory(&stand.marker, false) > 0);
+        sensitive_erase(text.data);
+    }
+    expect_no_trace(&stand);
+    create(&stand, "a", REASON_OK);
+    expect_no_trace(&stand);
+    end_command(command(&stand, VERB_GET, "a", NULL), REASON_OK);
+    expect_no_trace(&stand);
+    copy(&stand, "a", "b");
+    expect_no_trace(&stand);
+    create(&stand, "a", REASON_ALREADY_EXISTS);
+    create(&stand, "Not A Name", REASON_INVALID);
+    expect_no_trace(&stand);
+    watch(&stand, 1);
+    create(&stand, "c", REASON_OK); // comes as an event of the watch
+    watch(&stand, 2);
+    expect_no_trace(&stand);
+    expect_silent_log(&stand, "secrets");
+    close_stand(&stand);
+}
+
+static void over_tls_nothing_stays_in_memory(void **state) {
+    (void)state;
+    no_trace_is_left_of(false, true);
+}
+
+static void over_http_nothing_stays_in_memory(void **state) {
+    (void)state;
+    no_trace_is_left_of(true, false);
+}
+
+int main(void) {
+    if (curl_transport_setup() != NULL)
+        return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(over_tls_nothing_stays_in_memory),
+        cmocka_unit_test(over_http_nothing_stays_in_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
