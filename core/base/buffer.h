@@ -10,11 +10,11 @@
 #include <stddef.h>
 
 struct buffer {
-    char *data;  // always NUL-terminated once something was appended; NULL before
-    size_t len;  // bytes, without the NUL
-    size_t cap;  // bytes allocated
-    size_t max;  // len never exceeds this
-    bool failed; // an append failed
+    char *data;     // always NUL-terminated once something was appended; NULL before
+    size_t len;     // bytes, without the NUL
+    size_t cap;     // bytes allocated
+    size_t max;     // len never exceeds this
+    bool failed;    // an append failed
     bool sensitive; // the content is overwritten before it is freed; so by itself for what grows in a section
 };
 

@@ -11,8 +11,10 @@ void sensitive_free(void *memory);
 void sensitive_erase(void *memory); // without the free
 
 // The rest of the block is a section if `condition` is true, or if the block was in one.
-#define SENSITIVE_WHILE(condition)                                                                                     \
-    __attribute__((cleanup(sensitive_leave), unused)) bool sensitive_before_ = sensitive_enter(condition)
+#define SENSITIVE_WHILE(condition) SENSITIVE_AT(condition, __LINE__)
+#define SENSITIVE_AT(condition, line) SENSITIVE_NAMED(condition, line)
+#define SENSITIVE_NAMED(condition, line)                                                                               \
+    __attribute__((cleanup(sensitive_leave), unused)) bool sensitive_before_##line = sensitive_enter(condition)
 
 extern _Thread_local bool sensitive_section; // the thread is in a section
 

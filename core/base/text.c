@@ -155,3 +155,11 @@ void text_hex(const unsigned char *bytes, size_t len, char *out) {
     }
     *out = '\0';
 }
+
+bool text_list_has(const char *list, const char *word) {
+    size_t len = strlen(word);
+    for (const char *at = list; *at; at += strcspn(at, ", "), at += strspn(at, ", "))
+        if (len > 0 && strcspn(at, ", ") == len && strncmp(at, word, len) == 0)
+            return true;
+    return false;
+}

@@ -36,6 +36,7 @@ static void check_cleanup(struct check *check) {
     source_items_free(&check->preflight.found[SOURCE_DIRECTORY]);
     rbac_options_clear(&check->namespaced);
     problems_free(&check->preflight.warnings);
+    problems_free(&check->preflight.notes);
     setup_free(&check->setup);
 }
 
@@ -194,6 +195,8 @@ static void print_success(const struct check *check) {
            check->setup.adapters->count == 1 ? "" : "s", check->setup.adapters->n_kinds,
            check->setup.adapters->n_kinds == 1 ? "" : "s",
            check->online ? ", and all clusters respond and grant the permissions that are needed" : "");
+    for (size_t i = 0; i < check->preflight.notes.count; i++)
+        printf("%s\n", check->preflight.notes.list[i]);
     print_seal(check->setup.config);
     print_dependencies(check->setup.config);
     print_plugins(check, check->online);

@@ -11,12 +11,12 @@ struct piece { // of a text
     size_t len;
 };
 
-struct rule {
+struct name_rule {
     struct piece pattern, name;
 };
 
 // The next rule of the map. False: there is no more.
-static bool next_rule(const char **at, struct rule *rule) {
+static bool next_rule(const char **at, struct name_rule *rule) {
     const char *line = *at;
     size_t len = line ? strcspn(line, "\n") : 0;
     if (len == 0)
@@ -25,16 +25,16 @@ static bool next_rule(const char **at, struct rule *rule) {
     *at = end + (*end == '\n');
     sign = sign ? sign : end;
     const char *name = sign < end ? sign + 1 : end;
-    *rule = (struct rule){{line, (size_t)(sign - line)}, {name, (size_t)(end - name)}};
+    *rule = (struct name_rule){{line, (size_t)(sign - line)}, {name, (size_t)(end - name)}};
     return true;
 }
 
-static bool rule_matches(const struct rule *rule, const char *name) {
+static bool rule_matches(const struct name_rule *rule, const char *name) {
     return text_matches(rule->pattern.text, rule->pattern.len, name, strlen(name));
 }
 
 // The number of the first rule that matches, and the rule; SIZE_MAX: none.
-static size_t find_rule(const char *map, const char *name, struct rule *rule) {
+static size_t find_rule(const char *map, const char *name, struct name_rule *rule) {
     for (size_t number = 0; next_rule(&map, rule); number++)
         if (rule_matches(rule, name))
             return number;
@@ -80,26 +80,26 @@ static bool expand(struct piece text, const char *origin, const char *name, char
     return true;
 }
 
-static bool name_by(const struct rule *rule, const char *origin, const char *name, char out[NAMESPACE_SIZE]) {
+static bool name_by(const struct name_rule *rule, const char *origin, const char *name, char out[NAMESPACE_SIZE]) {
     struct piece rest;
     return expand(rule->name, origin, name, out, &rest) && text_is_dns_label(out);
 }
 
 // What the map says, with no regard to other namespaces.
 static bool name_there(const char *map, const char *origin, const char *name, char out[NAMESPACE_SIZE]) {
-    struct rule rule;
+    struct name_rule rule;
     if (find_rule(map, name, &rule) != SIZE_MAX)
         return name_by(&rule, origin, name, out);
     text_copy(out, NAMESPACE_SIZE, name);
     return true;
 }
 
-static bool is_fixed(const struct rule *rule) {
+static bool is_fixed(const struct name_rule *rule) {
     return !memchr(rule->pattern.text, '*', rule->pattern.len);
 }
 
 // The namespace that has the name by this rule.
-static bool name_here(const struct rule *rule, const char *origin, const char *there, char out[NAMESPACE_SIZE]) {
+static bool name_here(const struct name_rule *rule, const char *origin, const char *there, char out[NAMESPACE_SIZE]) {
     char start[NAMESPACE_SIZE], end[NAMESPACE_SIZE];
     struct piece rest, none;
     size_t len = 0, there_len = strlen(there);
@@ -115,7 +115,7 @@ static bool name_here(const struct rule *rule, const char *origin, const char *t
 
 // `number` is that of the rule, SIZE_MAX without one.
 static bool is_of_rule(const char *map, const char *origin, size_t number, const char *name, const char *there) {
-    struct rule rule;
+    struct name_rule rule;
     char again[NAMESPACE_SIZE];
     return text_is_dns_label(name) && find_rule(map, name, &rule) == number && name_there(map, origin, name, again) &&
            strcmp(again, there) == 0;
@@ -123,7 +123,7 @@ static bool is_of_rule(const char *map, const char *origin, size_t number, const
 
 bool namespace_here(const char *map, const char *origin, const char *there, char out[NAMESPACE_SIZE]) {
     const char *at = map;
-    struct rule rule;
+    struct name_rule rule;
     if (!text_is_dns_label(there))
         return false;
     for (size_t number = 0; next_rule(&at, &rule); number++)
@@ -141,7 +141,7 @@ bool namespace_there(const char *map, const char *origin, const char *name, char
 
 void namespace_describe_none(const char *map, const char *origin, const char *name, struct buffer *out) {
     char there[NAMESPACE_SIZE], owner[NAMESPACE_SIZE];
-    struct rule rule;
+    struct name_rule rule;
     bool mapped = find_rule(map, name, &rule) != SIZE_MAX;
     if (mapped && rule.name.len == 0)
         buffer_printf(out, "the worker's namespaces.map has no rule for namespace %s", name);
@@ -185,7 +185,7 @@ static size_t literals(const char *name, struct buffer *out) {
 }
 
 // Whether the namespace with `star` for each '*' has a name there.
-static bool fits(const struct rule *rule, const char *origin, const char *star) {
+static bool fits(const struct name_rule *rule, const char *origin, const char *star) {
     char name[NAMESPACE_SIZE] = "", there[NAMESPACE_SIZE];
     size_t len = 0;
     for (size_t i = 0; i < rule->pattern.len; i++) {
@@ -198,7 +198,7 @@ static bool fits(const struct rule *rule, const char *origin, const char *star) 
 
 bool namespace_rule_problem(const char *pattern, const char *name, const char *origin, struct buffer *out) {
     AUTO_BUFFER(rest, 4096);
-    struct rule rule = {{pattern, strlen(pattern)}, {name, strlen(name)}};
+    struct name_rule rule = {{pattern, strlen(pattern)}, {name, strlen(name)}};
     if (rule.pattern.len == 0 || rule.pattern.len >= NAMESPACE_SIZE || !has_only(rule.pattern, LABEL_CHARACTERS "*"))
         return buffer_printf(out, "found \"%s\", expected a namespace, or a pattern such as team-*", pattern);
     size_t count = literals(name, &rest);
@@ -224,7 +224,7 @@ bool namespace_rule_problem(const char *pattern, const char *name, const char *o
 }
 
 bool namespace_map_problem(const char *map, const char *origin, bool self, struct buffer *out) {
-    struct rule rule;
+    struct name_rule rule;
     while (next_rule(&map, &rule)) {
         AUTO_TEXT pattern = strndup(rule.pattern.text, rule.pattern.len);
         AUTO_TEXT name = strndup(rule.name.text, rule.name.len);
@@ -247,7 +247,7 @@ bool namespace_map_problem(const char *map, const char *origin, bool self, struc
 // Two patterns that both match some text ---------------------------------------------------------------------------
 
 // The pattern of all names by this rule.
-static void image_of(const struct rule *rule, const char *origin, const char *star, struct buffer *out) {
+static void image_of(const struct name_rule *rule, const char *origin, const char *star, struct buffer *out) {
     char start[NAMESPACE_SIZE], end[NAMESPACE_SIZE] = "";
     struct piece rest, none;
     if (!expand(rule->name, origin, NULL, start, &rest) || (rest.text && !expand(rest, origin, "", end, &none)))
@@ -306,7 +306,7 @@ static bool patterns_meet(const char *a, const char *b, char out[NAMESPACE_SIZE]
 }
 
 struct numbered_rule {
-    struct rule rule;
+    struct name_rule rule;
     size_t number;
 };
 

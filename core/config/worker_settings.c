@@ -2,7 +2,7 @@
 #include "core/base/text.h"
 #include "core/config/worker_spec.h"
 
-#define SPEC_TEXTS 5 // origin_text and those after it
+#define SPEC_TEXTS 6 // origin_text and those after it
 
 static const char **spec_texts(struct worker_spec *spec) {
     return (const char **)((char *)spec + offsetof(struct worker_spec, origin_text));

@@ -23,10 +23,12 @@ struct worker_spec { // texts are owned
     char *kubeconfig_path; // absolute, or several joined by ":"; NULL: kubeconfig_text, or in-cluster
     char *kubeconfig_text;
     char *context;     // "" or NULL: current-context
+    char *names;       // namespaces.map of the settings in the host's record, see sources.h; NULL: none
     char *created;     // creationTimestamp of the object; NULL: from the configuration or the directory
     uint64_t revision; // of the content of a good kubeconfig: another revision needs a new connection; 0: unknown
     bool cordoned;
     bool awaits_overrides; // cordoned until ConfigMap wharf-workers is known
+    bool awaits_records;   // the ConfigMap is not known
     enum drain drain;
     enum choice capacity;         // instead of placement.capacity
     size_t line, kubeconfig_line; // in the configuration, for messages

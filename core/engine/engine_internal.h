@@ -30,7 +30,8 @@ struct identity { // of one cluster, see identity.c
     uint64_t identified; // ordinal among the clusters identified and not refused; 0: none yet
     enum refusal {
         REFUSAL_NONE,
-        REFUSAL_MANAGEMENT, // the worker is the management cluster
+        REFUSAL_MANAGEMENT, // the worker is the management cluster,
+        REFUSAL_NOT_SELF,   // or with `self` is not
         REFUSAL_DUPLICATE,  // another worker with a better claim has the same uid
         REFUSAL_OTHER       // a different cluster than at startup, or than the one that joined
     } refusal;

@@ -204,9 +204,9 @@ struct relist {
     size_t cluster, kind;
 };
 
-// An object that workloads refer to, to be watched or no longer. Name "": all objects of the resource, of which the host
-// reports the wanted ones and, in workers, those with the host's mark; other wanted objects have a watch each, and so
-// have all of a resource of which the cluster refuses the watch of all.
+// An object that workloads refer to, to be watched or no longer. Name "": all objects of the resource, of which the
+// host reports the wanted ones and, in workers, those with the host's mark; other wanted objects have a watch each, and
+// so have all of a resource of which the cluster refuses the watch of all.
 struct dependency_wish { // the texts first, see struct_copy_with_texts; owned block
     const char *resource, *version, *namespace_, *name;
     size_t cluster;

@@ -7,7 +7,6 @@
 #include "core/base/text.h"
 #include "core/base/thread.h"
 #include "core/config/dependencies.h"
-#include "core/config/dependencies.h"
 #include "core/engine/fence/fence.h"
 #include "core/host/host_internal.h"
 

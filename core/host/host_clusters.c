@@ -60,6 +60,7 @@ static struct host_cluster *add_cluster(struct host *host, struct worker_spec *s
     struct host_cluster *cluster = take_vacant(host);
     if (!cluster || !name_cluster(host, cluster, spec->settings.name))
         return NULL;
+    cluster_map_choose(cluster, spec);
     cluster->spec = *spec;
     cluster->open_at_ns = 0;
     *spec = (struct worker_spec){0};
@@ -70,6 +71,7 @@ static void vacate(struct host *host, struct host_cluster *cluster) {
     host->names[cluster->index] = former;
     worker_spec_clear(&cluster->spec);
     worker_settings_clear(&cluster->posted);
+    free(cluster->next_map);
     free(cluster->name);
     AUTO_LOCK(&host->snapshot_mutex); // other threads read the meter
     *cluster = (struct host_cluster){.index = cluster->index, .open_at_ns = CLOCK_NEVER};
@@ -128,6 +130,7 @@ void clusters_free(struct host *host) {
         cluster_thread_free(host->clusters[c]->opening);
         worker_spec_clear(&host->clusters[c]->spec);
         worker_settings_clear(&host->clusters[c]->posted);
+        free(host->clusters[c]->next_map);
         free(host->clusters[c]->name);
         free(host->clusters[c]);
     }
@@ -161,7 +164,7 @@ static enum worker_policy policy_of(const struct host_cluster *cluster) {
         return cluster->removal == REMOVAL_MOVE || drain == DRAIN_MOVE ? WORKER_DRAIN_MOVE : WORKER_DRAIN_FINISH;
     if (drain != DRAIN_NO)
         return drain == DRAIN_MOVE ? WORKER_DRAIN_MOVE : WORKER_DRAIN_FINISH;
-    return cluster->spec.cordoned ? WORKER_CORDONED : WORKER_ACTIVE;
+    return cluster->spec.cordoned || cluster_map_changes(cluster) ? WORKER_CORDONED : WORKER_ACTIVE;
 }
 
 static bool is_same_connection(const struct worker_spec *a, const struct worker_spec *b) {
@@ -191,6 +194,7 @@ static void update_worker(struct host *host, struct host_cluster *cluster, struc
         host->configured++;
         host->all_configured = false;
     }
+    cluster_map_choose(cluster, spec);
     worker_spec_clear(&cluster->spec);
     cluster->spec = *spec;
     *spec = (struct worker_spec){0};
@@ -293,11 +297,13 @@ static void record_identity(struct host *host, struct host_cluster *cluster) {
     const struct worker_spec *spec = &cluster->spec;
     const char *uid = cluster->state == CLUSTER_LEFT ? NULL : engine_identity(host->turn.engine, cluster->index);
     const char *source = worker_source_has_objects(spec->source) ? spec->origin_text : NULL;
+    const char *names = spec->settings.namespace_map;
     uint64_t found = text_hash(text_hash(TEXT_HASH, uid ? uid : "left"), source ? source : "");
+    found = names ? text_hash(found, names) : found;
     if (cluster->recorded == found)
         return;
     cluster->recorded = found;
-    if (worker_records_set(host->records, cluster->name, uid, source))
+    if (worker_records_set(host->records, cluster->name, uid, source, names))
         host_step_watchers(host);
 }
 
@@ -326,6 +332,7 @@ static void tick_worker(struct host *host, struct host_cluster *cluster, struct 
     if (cluster->state == CLUSTER_LEAVING || cluster->state == CLUSTER_LEFT)
         host->left_at_ns = clock_earlier(host->left_at_ns, now.mono_ns + LEFT_LOOK_NS);
     if (cluster->state == CLUSTER_USED || cluster->state == CLUSTER_LEAVING) {
+        cluster_map_tick(host, cluster, now, look);
         post_settings(host, cluster);
         record_identity(host, cluster);
         cluster_threads_open(host, cluster, now);

@@ -29,7 +29,9 @@ struct host_cluster {
     size_t index;
     char *name;
     enum membership state;
-    struct worker_spec spec; // of a worker; of the management cluster, none
+    struct worker_spec spec; // of a worker, with the map of namespaces in use; of the management cluster, none
+    char *next_map;          // the configured map, see host_namespaces.c
+    bool watched, remaps;    // the map was in use; the configured one is another one
     enum removal removal;
     bool joined;                   // the engine knows the worker,
     struct worker_settings posted; // the settings that the engine has
@@ -101,6 +103,12 @@ void clusters_stop(struct host *host); // ends the threads
 void clusters_free(struct host *host);
 
 // io/host_threads.c
+// host_namespaces.c: the spec gets the map of namespaces in use, before it becomes the cluster's.
+void cluster_map_choose(struct host_cluster *cluster, struct worker_spec *spec);
+bool cluster_map_changes(const struct host_cluster *cluster); // nothing new may be placed there
+bool cluster_map_is_of(const struct host_cluster *cluster, const struct cluster_thread *thread);
+void cluster_map_tick(struct host *host, struct host_cluster *cluster, struct moment now, bool look);
+
 void cluster_threads_open(struct host *host, struct host_cluster *cluster, struct moment now); // opens, reopens, if due
 // Uses other credentials on the open connection; false: the worker needs a new connection.
 bool cluster_threads_renew(struct host *host, struct host_cluster *cluster, const struct worker_spec *spec);

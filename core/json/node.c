@@ -18,7 +18,7 @@ struct arena {
     struct block *blocks; // the first one is last in the list
     char *at;
     size_t left, next_size;
-    bool sensitive; // see sensitive.h
+    bool sensitive;          // see sensitive.h
     atomic_bool mixed;       // a node has a descendant outside the arena
     atomic_bool blind;       // that descendant is a container, and changes inside it are not noticed
     _Atomic uint64_t serial; // see json_serial; 0: none since the last change

@@ -120,7 +120,7 @@ static inline void node_set_index(cJSON *container, struct index *index) {
 struct arena *arena_new(size_t size, size_t more);
 void arena_give_back(struct arena *arena, const void *memory); // frees `memory` and later allocations, if in one block
 void arena_hold(struct arena *arena);
-void arena_drop(struct arena *arena); // the last holder frees the arena
+void arena_drop(struct arena *arena);       // the last holder frees the arena
 bool arena_is_sensitive(const cJSON *node); // the memory of the node is overwritten before it is freed
 // Number of changes of nodes with NODE_KEYED.
 size_t arena_version(const struct arena *arena);

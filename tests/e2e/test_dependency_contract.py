@@ -142,6 +142,12 @@ def rights_to_one_name_suffice_to_list_and_watch_its_metadata(env):
     assert json.loads(watched.splitlines()[0])["object"]["metadata"]["name"] == "mine", watched
     assert not [text for text in (listed, watched, one) if needs.encoded("hidden").encode() in text]
     assert [get(what, _LIST)[0] for what in (path, path + "?fieldSelector=metadata.name%3Dother")] == [403, 403]
+    # The requests of the host's watch: a page, the proof of a version, and a streaming list.
+    version = json.loads(listed)["metadata"]["resourceVersion"]
+    stream = "&watch=true&allowWatchBookmarks=true&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
+    proof = f"&limit=1&resourceVersionMatch=NotOlderThan&resourceVersion={version}"
+    assert [get(mine + more, accept)[0] for more, accept in (("&limit=500", _LIST), (proof, _LIST), (stream, _ONE))] == [200] * 3
+    assert [get(what + stream, _ONE)[0] for what in (path + "?", path + "?fieldSelector=metadata.name%3Dother")] == [403, 403]
 
 
 @in_crowd

@@ -103,12 +103,16 @@ class ApiServer:
                 path = self.path.split("?")[0]
                 if path != "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews" or not outer.reviews:
                     return self.answer(403, status(403, "reviews are forbidden"))
+                user = self.headers["Impersonate-User"]
+                if user and "impersonate users " + user in outer.denied:
+                    return self.answer(403, {**status(403, f'users "{user}" is forbidden: User "x" cannot impersonate resource '
+                                                      '"users"'), "reason": "Forbidden"})
                 wanted = body["spec"]["resourceAttributes"]
                 word = " ".join(filter(None, [wanted["verb"], wanted["resource"], wanted.get("group"),
                                               wanted.get("subresource"), wanted.get("name")]))
-                outer.asked.append(word)
+                outer.asked.append((f"{user}: " if user else "") + word)
                 outer.where.append("%s in %s" % (word, wanted.get("namespace", "*")))
-                allowed = word not in outer.denied
+                allowed = outer.asked[-1] not in outer.denied
                 body["metadata"] = {}
                 body["status"] = {"allowed": allowed, "reason": "" if allowed else "no rule allows it"}
                 self.answer(201, body)

@@ -45,6 +45,38 @@ class Online(cli_test.Case):
         self.assert_says(err, "w2 (http://127.0.0.1:", "the same cluster as the management cluster (uid k0",
                          "w3 (http://127.0.0.1:", "the same cluster as w1 (uid k1", ": 2 problems")
 
+    def namespaces(self, **uids):
+        return {"/api/v1/namespaces": [{"metadata": {"name": name.replace("_", "-"), "uid": uid, "annotations": (
+            {"wharf.dev/tenant": uid} if uid else {})}} for name, uid in uids.items()]}
+
+    def test_with_tenancy_it_tells_which_namespaces_consent(self):
+        self.serve("mgmt", lists=self.namespaces(team_a="u-a", team_b="u-b", other=""))
+        worker = self.serve("w1", lists=self.namespaces(team_a="u-a", team_b="u-x,u-b", default=""))
+        self.serve("w2", lists=self.namespaces(team_a="u-b", team_z="u-z"))
+        self.write_config(workers=("w1", "w2"), more="tenancy: impersonate\n")
+        code, out, err = self.check()
+        self.assertEqual(code, 0)
+        self.assert_says(out, "w1: consent of team-a, team-b\n")
+        self.assert_says(err, "w2 (http://127.0.0.1:", "namespace team-a consents to uid u-b, found namespace team-a with "
+                         "another uid in the management cluster", "namespace team-z consents to uid u-z, found no such namespace",
+                         "no namespace consents (annotation wharf.dev/tenant): nothing is placed there")
+        self.assertNotIn("create things example.com", worker.asked)
+        for tenant in ("team-a", "team-b"):
+            for verb in ("create", "patch", "delete"):
+                self.assertIn(f"wharf:{tenant}: {verb} things example.com", worker.asked)
+        self.assertIn("create things example.com in team-b", worker.where)
+
+    def test_with_tenancy_it_tells_what_the_host_and_the_tenants_may_not(self):
+        self.serve("mgmt", lists=self.namespaces(team_a="u-a", team_b="u-b"))
+        self.serve("w1", lists=self.namespaces(team_a="u-a", team_b="u-b"), denied=[
+            "impersonate users wharf:team-a", "wharf:team-b: delete things example.com"])
+        self.write_config(more="tenancy: impersonate\n")
+        code, _, err = self.check()
+        self.assertEqual(code, 1)
+        self.assert_says(err, "may not act as user wharf:team-a, expected the rights of wharf rbac --for worker: users",
+                         "user wharf:team-b may not delete things.example.com in namespace team-b, expected to be allowed",
+                         ": 2 problems")
+
     def test_only_what_the_configuration_needs_is_asked_for(self):
         management, worker = self.serve("mgmt"), self.serve("w1")
         self.write_config(more="origin: eu\n")
@@ -293,6 +325,72 @@ class Online(cli_test.Case):
             code, _, err = wharf("check", *arguments, "--config", self.config)
             self.assertNotEqual(code, 0)
             self.assertIn(words, err)
+
+    NAMESPACES = "/api/v1/namespaces"
+
+    def write_mapped(self, rules, name="w1", more="", connection="kubeconfig: w1.kubeconfig"):
+        self.write_config(workers=(), more=more)
+        path = os.path.join(self.folder, "wharf.yaml")
+        with open(path) as file:
+            text = file.read()
+        worker = "workers:\n- {name: %s, %s, namespaces: {map: {%s}}}\n" % (name, connection, rules)
+        self.write("wharf.yaml", text.replace("adapters:", worker + "adapters:", 1))
+
+    def spaces(self, *names):
+        return [{"metadata": {"name": name, "uid": "u-" + name, "resourceVersion": "1"}} for name in names]
+
+    def test_the_management_cluster_may_be_a_worker_of_its_own(self):
+        management = self.serve("mgmt", uid="k0", lists={self.NAMESPACES: self.spaces("run-a")})
+        self.write_mapped("\"*\": \"run-{namespace}\"", "own", connection="self: true")
+        code, out, err = self.check()
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("all clusters respond", out)
+        for verb in ("create", "delete"):   # of mirrors
+            self.assertIn(verb + " things example.com", management.asked)
+        management.denied = ["create things example.com"]
+        code, _, err = self.check()
+        self.assertEqual(code, 1)
+        self.assert_says(err, "own (http://127.0.0.1:", "may not create things.example.com")
+
+    def test_namespaces_without_a_name_are_warned_of(self):
+        self.serve("mgmt", lists={self.NAMESPACES: self.spaces("a")})
+        self.serve("w1")
+        self.write_mapped("b: a")
+        code, _, err = self.check()
+        self.assertEqual(code, 0)
+        self.assert_says(err, "warning: w1 (http://127.0.0.1:", "no workload of this namespace is placed there: the worker's "
+                         "namespaces.map gives namespace a the name a, which is that of namespace b")
+        self.write_mapped("b: a", more="namespaces: {deny: [a]}\n")
+        self.assertEqual(self.check()[2], "")
+
+    def test_rights_are_asked_for_in_the_namespaces_of_the_worker(self):
+        self.serve("mgmt", uid="k0")
+        worker = self.serve("w1", denied=["delete things example.com"])
+        self.write_mapped("\"*\": \"{origin}-{namespace}\"")
+        code, _, err = wharf("check", "--online", "--namespaced", "a,b", "--config", self.config)
+        self.assertEqual(code, 1)
+        self.assert_says(err, "may not delete things.example.com in namespace k0-a, expected", "in namespace k0-b",
+                         ": 2 problems")
+        self.assertIn("create things example.com in k0-a", worker.where)
+
+    def test_mirrors_of_another_host_in_a_mapped_namespace_are_warned_of(self):
+        things = "/apis/example.com/v1/things"
+
+        def mirror(space, origin):
+            return {"metadata": {"name": "t", "namespace": space, "uid": "u", "resourceVersion": "1",
+                                 "labels": {"wharf.dev/origin": origin}}}
+        self.serve("mgmt")
+        worker = self.serve("w1", lists={things: [mirror("team", "west")]})
+        for rules, told in (("a: team", True), ("b: x", False), ("a: \"team\", team: z", True)):
+            self.write_mapped(rules, more="origin: east\n")
+            code, _, err = self.check()
+            self.assertEqual(code, 0, err)
+            words = "namespace team of this host's namespace a has mirrors of origin west too, such as Thing t"
+            self.assertEqual(words in err, told, err)
+        self.assertTrue(any("labelSelector=wharf.dev%2Forigin" in path for path in worker.listed), worker.listed)
+        worker.lists[things] = [mirror("team", "east")]
+        self.write_mapped("a: team", more="origin: east\n")
+        self.assertEqual(self.check()[2], "")
 
 
 if __name__ == "__main__":

@@ -191,6 +191,41 @@ class Rights(unittest.TestCase):
             self.assertEqual(rights(rbac(cluster, "--namespaced", "a,b")),
                              {right for right in all_of if not is_limited(right)} | limited)
 
+    def test_with_tenancy_the_tenants_write_and_the_host_acts_as_them_by_name(self):
+        def tenants(*arguments, exec_=True):
+            items = rbac("worker", *(["--exec"] if exec_ else []), *arguments)
+            roles = {item["metadata"]["name"]: item["rules"] for item in items if item["kind"] == "ClusterRole"}
+            bound = {(item["metadata"]["namespace"], subject["name"]) for item in items if item["kind"] == "RoleBinding"
+                     for subject in item["subjects"] if item["roleRef"] == {
+                         "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "wharf-tenant"}}
+            may = {(verb, resource) for rule in roles["wharf-tenant"] for resource in rule["resources"] for verb in rule["verbs"]}
+            return items, bound, may
+        path = self.config("tenancy: impersonate\nnamespaces: {allow: [team-a, lab-*, team-b]}\n")
+        items, bound, may = tenants("--config", path)
+        host = rights(items)
+        self.assertEqual(bound, {("team-a", "wharf:team-a"), ("team-b", "wharf:team-b")})
+        self.assertEqual(may, {("create", "jobs"), ("patch", "jobs"), ("delete", "jobs"), ("patch", "workloads"),
+                               ("get", "pods/log"), ("create", "pods/exec"), ("get", "pods/exec")})
+        self.assertLessEqual(expect("everywhere impersonate users wharf:team-a", "everywhere impersonate users wharf:team-b",
+                                    "everywhere impersonate groups wharf:tenants", "everywhere get,list pods",
+                                    "everywhere get,list,watch namespaces", "everywhere get,list,watch jobs.batch"), host)
+        self.assertEqual({right for right in host if right[1] in ("create", "patch", "delete")},
+                         expect("in wharf-system create serviceaccounts/token wharf"))
+        self.assertEqual({right[3] for right in host if right[1] == "impersonate"},
+                         {"wharf:team-a", "wharf:team-b", "wharf:tenants"})
+        _, bound, _ = tenants("--config", path, "--namespaced", "team-c,team-d=eu-team-d")
+        self.assertEqual(bound, {("team-c", "wharf:team-c"), ("eu-team-d", "wharf:team-d")})
+        self.assertLessEqual(expect("everywhere get,list,watch namespaces"), rights(rbac("management", "--config", path)))
+        code, _, err = wharf("rbac", "--for", "worker", "--adapters", ADAPTERS, "--config",
+                             self.config("tenancy: impersonate\nnamespaces: {allow: [lab-*]}\n"))
+        self.assertEqual(code, 2)
+        self.assertIn("found no namespace by name in namespaces.allow, expected --namespaced A,B", err)
+
+    def test_without_tenancy_nobody_is_impersonated(self):
+        for arguments in ((), ("--namespaced", "a"), ("--config", self.config("tenancy: none\n"))):
+            self.assertNotIn("impersonate", str(rbac("worker", *arguments)))
+            self.assertNotIn("wharf-tenant", str(rbac("worker", *arguments)))
+
     def test_the_viewer_reads_kinds_and_logs_and_writes_nothing(self):
         items = rbac("management")
         self.assertEqual(rights([item for item in items if "rules" not in item or "nonResourceURLs" not in str(item)]

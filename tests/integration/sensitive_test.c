@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#define PLAIN 24             // bytes of the marker
+#define PLAIN 24                // bytes of the marker
 #define ENCODED (PLAIN / 3 * 4) // in base64
 #define MASK 0x55
 #define PATIENCE_NS (30 * CLOCK_SECOND)
@@ -218,29 +218,37 @@ static void close_stand(struct stand *stand) {
     close(stand->answers);
     int status = 0;
     assert_int_equal(waitpid(stand->world, &status, 0), stand->world);
-    AUTO_TEXT command = text_format("rm -rf '%s'", stand->directory);
-    assert_int_equal(system(command), 0); // NOLINT(cert-env33-c): names of the test
+    AUTO_TEXT kubeconfig = text_format("%s/mgmt.kubeconfig", stand->directory);
+    assert_int_equal(unlink(stand->log) + unlink(kubeconfig) + rmdir(stand->directory), 0);
 }
 
-// The body, as the engine would make it.
-static void put_secret(struct buffer *out, const struct marker *marker, const char *name) {
-    buffer_printf(out, "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
-                       "\"default\",\"labels\":{\"wharf.dev/origin\":\"here\"},\"annotations\":{"
-                       "\"kubectl.kubernetes.io/last-applied-configuration\":\"{\\\"stringData\\\":{\\\"k\\\":\\\"", name);
+// The body, as the engine would make it. `filler`: bytes of another key.
+static void put_secret(struct buffer *out, const struct marker *marker, const char *name, size_t filler) {
+    buffer_printf(out,
+                  "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
+                  "\"default\",\"labels\":{\"wharf.dev/origin\":\"here\"},\"annotations\":{"
+                  "\"kubectl.kubernetes.io/last-applied-configuration\":\"{\\\"stringData\\\":{\\\"k\\\":\\\"",
+                  name);
     put_masked(out, marker->plain, PLAIN);
     buffer_text(out, "\\\"}}\"}},\"data\":{\"k\":\"");
     put_masked(out, marker->encoded, ENCODED);
+    buffer_text(out, "\",\"filler\":\"");
+    for (size_t i = 0; i < filler; i += 4)
+        buffer_text(out, "Zm9v");
     buffer_text(out, "\"}}");
 }
 
-// A command about a Secret, with the strings in its own memory; takes the answer.
-static struct event_item *command(struct stand *stand, enum verb verb, const char *name, const struct buffer *body) {
+// A command about an object, with the strings in its own memory; takes the answer.
+static struct event_item *command_about(struct stand *stand, const char *plural, enum verb verb, const char *name,
+                                        const struct buffer *body) {
     static uint64_t last;
-    struct command sent = {
-        .id = ++last,
-        .cluster = 1,
-        .request = {.verb = verb, .resource = {"", "v1", "secrets", false}, .namespace_ = "default", .name = name,
-                    .sensitive = true}};
+    struct command sent = {.id = ++last,
+                           .cluster = 1,
+                           .request = {.verb = verb,
+                                       .resource = {"", "v1", plural, false},
+                                       .namespace_ = "default",
+                                       .name = name,
+                                       .sensitive = strcmp(plural, "secrets") == 0}};
     if (body) {
         sent.memory = malloc(body->len + 1);
         assert_non_null(sent.memory);
@@ -262,16 +270,33 @@ static struct event_item *command(struct stand *stand, enum verb verb, const cha
 
 static void end_command(struct event_item *item, enum reason reason) {
     const struct response *response = item->event.answer.response;
+    assert_non_null(response->message);
     if (response->reason != reason)
         fail_msg("found %s (%s), expected %s", reason_text(response->reason), response->message, reason_text(reason));
     event_item_free(item);
 }
 
-static void create(struct stand *stand, const char *name, enum reason reason) {
+static struct event_item *command(struct stand *stand, enum verb verb, const char *name, const struct buffer *body) {
+    return command_about(stand, "secrets", verb, name, body);
+}
+
+static void create(struct stand *stand, const char *name, size_t filler, enum reason reason) {
     SENSITIVE_WHILE(true);
-    AUTO_BUFFER(body, 1 << 16);
-    put_secret(&body, &stand->marker, name);
+    AUTO_BUFFER(body, 1 << 20);
+    put_secret(&body, &stand->marker, name, filler);
     end_command(command(stand, VERB_CREATE, name, &body), reason);
+}
+
+// Buffers have room from an answer that is no secret.
+static void read_ordinary(struct stand *stand) {
+    AUTO_BUFFER(body, 1 << 16);
+    buffer_text(&body,
+                "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"o\"},\"data\":{\"k\":\"");
+    while (body.len < 12000)
+        buffer_text(&body, "ordinary ");
+    buffer_text(&body, "\"}}");
+    event_item_free(command_about(stand, "configmaps", VERB_CREATE, "o", &body));
+    end_command(command_about(stand, "configmaps", VERB_GET, "o", NULL), REASON_OK);
 }
 
 // As the engine does with a source: reads it, and creates a copy with another name.
@@ -282,7 +307,7 @@ static void copy(struct stand *stand, const char *from, const char *to) {
     assert_true(object->sensitive);
     SENSITIVE_WHILE(true);
     AUTO_JSON made = json_copy(object->value);
-    AUTO_BUFFER(body, 1 << 16);
+    AUTO_BUFFER(body, 1 << 20);
     struct json *metadata = json_new_object();
     assert_true(json_set(metadata, "name", json_new_string(to)) && json_set(made, "metadata", metadata));
     assert_true(json_print(made, &body));
@@ -314,18 +339,24 @@ static void no_trace_is_left_of(bool plain, bool streams) {
         sensitive_erase(text.data);
     }
     expect_no_trace(&stand);
-    create(&stand, "a", REASON_OK);
+    static const size_t fillers[] = {0, 100000};
+    for (size_t i = 0; i < 2; i++) {
+        const char *name = i == 0 ? "small" : "large", *copied = i == 0 ? "small-copy" : "large-copy";
+        read_ordinary(&stand);
+        create(&stand, name, fillers[i], REASON_OK);
+        expect_no_trace(&stand);
+        read_ordinary(&stand);
+        end_command(command(&stand, VERB_GET, name, NULL), REASON_OK);
+        expect_no_trace(&stand);
+        copy(&stand, name, copied);
+        expect_no_trace(&stand);
+    }
+    create(&stand, "small", 0, REASON_ALREADY_EXISTS);
+    create(&stand, "Not A Name", 0, REASON_INVALID);
     expect_no_trace(&stand);
-    end_command(command(&stand, VERB_GET, "a", NULL), REASON_OK);
-    expect_no_trace(&stand);
-    copy(&stand, "a", "b");
-    expect_no_trace(&stand);
-    create(&stand, "a", REASON_ALREADY_EXISTS);
-    create(&stand, "Not A Name", REASON_INVALID);
-    expect_no_trace(&stand);
-    watch(&stand, 1);
-    create(&stand, "c", REASON_OK); // comes as an event of the watch
     watch(&stand, 2);
+    create(&stand, "later", 60000, REASON_OK); // comes as an event of the watch
+    watch(&stand, 3);
     expect_no_trace(&stand);
     expect_silent_log(&stand, "secrets");
     close_stand(&stand);
@@ -342,7 +373,7 @@ static void over_http_nothing_stays_in_memory(void **state) {
 }
 
 int main(void) {
-    if (curl_transport_setup() != NULL)
+    if (curl_transport_setup())
         return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(over_tls_nothing_stays_in_memory),

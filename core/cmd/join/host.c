@@ -39,6 +39,8 @@ static bool is_dangerous(const struct right *right, const char *account) {
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (strcmp(right->group, groups[i]) == 0)
             return true;
+    if (strstr(right->verbs, "impersonate")) // granted here, and for the tenants' names only
+        return true;
     bool own_token = strcmp(right->resources, "serviceaccounts/token") == 0 && text_equal(right->names, account);
     return *right->group == '\0' && !own_token &&
            (strstr(right->resources, "secrets") || strstr(right->resources, "serviceaccounts"));
@@ -155,7 +157,10 @@ static struct error *rights_without_limits(const struct join *join, struct right
     struct rbac_options options = {.account = join->rights.account,
                                    .with_logs = true,
                                    .with_exec = join->rights.with_exec,
-                                   .given = join->rights.given ? &with_logs->rights : NULL};
+                                   .given = join->rights.given ? &with_logs->rights : NULL,
+                                   .n_namespaces = join->rights.n_namespaces};
+    memcpy(options.namespaces, join->rights.namespaces, sizeof options.namespaces);
+    memcpy(options.tenants, join->rights.tenants, sizeof options.tenants);
     return rbac_rights(&options, &join->setup, out);
 }
 
@@ -246,15 +251,17 @@ struct error *join_await_ready(const struct join *join) {
 #define VERSIONS_MAX 16
 #define AGAIN_NS (50 * CLOCK_MS)
 
-static struct error *denied(const struct access_review *question) {
-    return error_new(ERROR_REFUSED, "the host may not %s %s%s%s%s%s%s%s%s%s", question->verb, question->resource,
-                     question->subresource ? "/" : "", question->subresource ? question->subresource : "",
-                     *question->group != '\0' ? "." : "", question->group, question->name ? " " : "",
-                     question->name ? question->name : "", question->namespace_ ? " in namespace " : "",
-                     question->namespace_ ? question->namespace_ : "");
+static struct error *denied(const char *tenant, const struct access_review *question) {
+    return error_new(ERROR_REFUSED, "%s%s may not %s %s%s%s%s%s%s%s%s%s",
+                     tenant ? "user " TENANT_USER_PREFIX : "the host", tenant ? tenant : "", question->verb,
+                     question->resource, question->subresource ? "/" : "",
+                     question->subresource ? question->subresource : "", *question->group != '\0' ? "." : "",
+                     question->group, question->name ? " " : "", question->name ? question->name : "",
+                     question->namespace_ ? " in namespace " : "", question->namespace_ ? question->namespace_ : "");
 }
 
-static struct error *review_once(struct cluster *cluster, const struct access_review *question, bool *allowed) {
+static struct error *review_once(struct cluster *cluster, const char *tenant, const struct access_review *question,
+                                 bool *allowed) {
     AUTO_JSON review = NULL;
     AUTO_BUFFER(body, ACCESS_REVIEW_MAX);
     if (!access_review_write(question, &body))
@@ -262,6 +269,7 @@ static struct error *review_once(struct cluster *cluster, const struct access_re
     const struct http_request request = {.method = HTTP_POST,
                                          .path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
                                          .content_type = "application/json",
+                                         .tenant = tenant,
                                          .body = body.data};
     TRY(cluster_send(cluster, &request, &review));
     *allowed = json_bool(json_path(review, "status", "allowed", NULL), false);
@@ -270,7 +278,8 @@ static struct error *review_once(struct cluster *cluster, const struct access_re
 
 struct checking {
     struct cluster *cluster;
-    int64_t until_ns; // monotonic
+    const char *tenant; // whose rights; NULL: the host's
+    int64_t until_ns;   // monotonic
     size_t count;
 };
 
@@ -280,12 +289,24 @@ static struct error *check_one(void *ctx, const struct access_review *question) 
     bool allowed = false;
     checking->count++;
     for (;;) {
-        TRY(review_once(checking->cluster, question, &allowed));
+        TRY(review_once(checking->cluster, checking->tenant, question, &allowed));
         if (allowed)
             return NULL;
         if (!remote_wait(checking->until_ns, AGAIN_NS))
-            return denied(question);
+            return denied(checking->tenant, question);
     }
+}
+
+// The rights of the tenants, as the tenants.
+static struct error *check_tenants(const struct join *join, struct checking *checking, const struct right *right) {
+    struct rbac_tenant tenant = {.index = 0};
+    struct error *error = NULL;
+    while (!error && rbac_next_tenant(&join->rights, join->setup.config, &tenant)) {
+        checking->tenant = tenant.name;
+        error = right_each(right, tenant.there, check_one, checking);
+    }
+    checking->tenant = NULL;
+    return error;
 }
 
 static struct error *check_scope(const struct join *join, struct checking *checking, const struct right *right) {
@@ -346,7 +367,11 @@ struct error *join_check_rights(struct join *join) {
     TRY(open_as_host(join, checking.until_ns, &cluster));
     TRY(rbac_rights(&join->rights, &join->setup, &rights));
     for (size_t i = 0; i < rights.count; i++)
-        TRY(error_wrap(check_scope(join, &checking, &rights.list[i]), "%s", join->worker.role));
+        if (rights.list[i].scope != RIGHT_TENANT)
+            TRY(error_wrap(check_scope(join, &checking, &rights.list[i]), "%s", join->worker.role));
+    for (size_t i = 0; i < rights.count; i++) // with the right to act as the tenants
+        if (rights.list[i].scope == RIGHT_TENANT)
+            TRY(error_wrap(check_tenants(join, &checking, &rights.list[i]), "%s", join->worker.role));
     if (join->rights.given)
         TRY(report_kinds_of_host(&cluster, json_get(join->needed.document, "kinds")));
     for (size_t i = 0; !join->rights.given && i < adapters->n_kinds; i++) {

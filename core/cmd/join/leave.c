@@ -116,9 +116,12 @@ static struct error *delete_everywhere(struct cluster *worker, const char *kind,
 }
 
 static struct error *delete_rights(struct cluster *worker, const struct rbac_options *rights) {
-    char role[RBAC_NAME_MAX], own[RBAC_NAME_MAX];
+    char role[RBAC_NAME_MAX], own[RBAC_NAME_MAX], tenant[RBAC_NAME_MAX];
     rbac_role_name(rights, RIGHT_WORK, role);
     rbac_role_name(rights, RIGHT_OWN, own);
+    rbac_role_name(rights, RIGHT_TENANT, tenant);
+    TRY(delete_everywhere(worker, "RoleBinding", tenant));
+    TRY(cluster_delete(worker, "ClusterRole", NULL, tenant));
     TRY(delete_everywhere(worker, "RoleBinding", role));
     TRY(delete_everywhere(worker, "Role", role));
     TRY(cluster_delete(worker, "ClusterRoleBinding", NULL, role));

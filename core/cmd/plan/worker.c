@@ -3,6 +3,7 @@
 #include "core/base/text.h"
 #include "core/cmd/plan/plan.h"
 #include "core/host/check/preflight.h"
+#include "core/host/watchers/boundary.h"
 #include "core/kube/client/ask.h"
 #include "core/kube/transport/curl_transport.h"
 
@@ -63,6 +64,14 @@ struct error *plan_worker_open(struct plan *plan, struct problems *problems) {
     problems_free(&found);
     worker_specs_free(specs, count);
     return error;
+}
+
+// Of the worker of --cluster.
+static struct cluster_scope plan_scope(const struct plan *plan) {
+    return (struct cluster_scope){.cluster = 1,
+                                  .origin = plan->config->origin ? plan->config->origin : PLAN_NO_ORIGIN,
+                                  .namespace_map = plan->namespace_map,
+                                  .settings = {.kinds = plan->adapters->kinds, .n_kinds = plan->adapters->n_kinds}};
 }
 
 #define REJECTED_BY_WORKER "would be delegated, but not accepted by the worker"
@@ -126,6 +135,20 @@ static void report_warning(const struct dry_run_trial *trial) {
         plan_comment(&trial->object->lines, "%s warns: %s", trial->name, trial->response.warning);
 }
 
+// In the worker's names of namespaces.
+static struct error *ask_there(const struct plan *plan, const struct request *request, struct response *response) {
+    const struct cluster_scope scope = plan_scope(plan);
+    struct boundary_request there;
+    struct error *error = boundary_request(&scope, request, &there);
+    if (!error)
+        error = ask(plan->worker.client, &there.request, response);
+    boundary_request_clear(&there);
+    if (!error && ((response->object && !boundary_object(&scope, response->object)) ||
+                   (response->value && !boundary_value(&scope, response->value))))
+        error = error_new(ERROR_IO, "found an object in another namespace than that of the request");
+    return error;
+}
+
 static struct error *send_dry_run(struct dry_run_trial *trial, enum verb verb, const struct json *body,
                                   enum dry_run dry_run) {
     const struct plan_object *object = trial->object;
@@ -140,7 +163,7 @@ static struct error *send_dry_run(struct dry_run_trial *trial, enum verb verb, c
         .body_len = len,
         .dry_run = dry_run};
     ask_cleanup(&trial->response);
-    return body && !text ? error_no_memory() : ask(object->plan->worker.client, &request, &trial->response);
+    return body && !text ? error_no_memory() : ask_there(object->plan, &request, &trial->response);
 }
 
 static void report_rejected(const struct dry_run_trial *trial, const char *what) {
@@ -223,6 +246,9 @@ static void report_dropped(struct dry_run_trial *trial) {
 static struct error *report_answer(struct dry_run_trial *trial) {
     struct plan_object *object = trial->object;
     struct buffer *lines = &trial->object->lines;
+    const struct cluster_scope scope = plan_scope(object->plan);
+    char space[NAMESPACE_SIZE] = "";
+    (void)boundary_there(&scope, object_namespace(object->workload), space);
     switch (trial->response.reason) {
     case REASON_OK:
         plan_comment(lines, "%s would accept the mirror (dry run)", trial->name);
@@ -234,11 +260,10 @@ static struct error *report_answer(struct dry_run_trial *trial) {
         if (object->plan->config->engine.create_namespaces) {
             plan_comment(lines,
                          "%s has no namespace %s: it would be created first, so the mirror cannot be validated yet",
-                         trial->name, object_namespace(object->workload));
+                         trial->name, space);
             return NULL;
         }
-        plan_comment(lines, "%s has no namespace %s: another worker is tried", trial->name,
-                     object_namespace(object->workload));
+        plan_comment(lines, "%s has no namespace %s: another worker is tried", trial->name, space);
         break;
     case REASON_KIND_NOT_FOUND:
         plan_comment(lines, "%s does not serve %s/%s: another worker is tried", trial->name, object->kind->plural_group,
@@ -263,10 +288,28 @@ static bool is_strictness(const struct response *response) {
     return response->reason == REASON_BAD_REQUEST && strstr(response->message, "strict decoding error");
 }
 
+static bool needs_origin(const struct plan *plan) {
+    return plan->namespace_map && strstr(plan->namespace_map, "{origin}") && !plan->config->origin;
+}
+
+static void report_name(const struct dry_run_trial *trial) {
+    const struct cluster_scope scope = plan_scope(trial->object->plan);
+    const char *here = object_namespace(trial->object->workload);
+    char there[NAMESPACE_SIZE];
+    if (boundary_there(&scope, here, there) && strcmp(here, there) != 0)
+        plan_comment(&trial->object->lines, "%s: namespace %s has the name %s there", trial->name, here, there);
+}
+
 struct error *plan_try_mirror(struct plan_object *object) {
     if (!object->plan->worker.client || !object->mirror)
         return NULL;
     struct dry_run_trial trial = {.object = object, .name = object->plan->cluster};
+    if (needs_origin(object->plan))
+        return error_new(ERROR_INVALID,
+                         "%s: the names of namespaces there depend on the origin: found none in the configuration, "
+                         "expected the key origin",
+                         trial.name);
+    report_name(&trial);
     struct error *error = send_dry_run(&trial, VERB_CREATE, object->mirror, DRY_RUN_STRICT);
     if (!error && is_strictness(&trial.response)) {
         plan_comment(&object->lines, "%s would drop unknown fields: %s", trial.name, trial.response.message);

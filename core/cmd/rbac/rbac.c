@@ -5,12 +5,15 @@
 #include "core/config/dependencies.h"
 #include "core/host/startup/seal_source.h"
 #include "core/json/yaml.h"
+#include "core/kube/transport/tenant.h"
 
 #define API "rbac.authorization.k8s.io"
 
 void rbac_options_clear(struct rbac_options *options) {
-    for (size_t i = 0; i < options->n_namespaces; i++)
+    for (size_t i = 0; i < options->n_namespaces; i++) {
         free(options->namespaces[i]);
+        free(options->tenants[i]);
+    }
     options->n_namespaces = 0;
 }
 
@@ -19,11 +22,14 @@ struct error *rbac_read_namespaces(const char *text, struct rbac_options *option
     for (const char *rest = text, *at; document_next_word(&rest, ',', &at, &len);) {
         if (options->n_namespaces == RBAC_NAMESPACES_MAX)
             return error_new(ERROR_USAGE, "--namespaced: found more than %d namespaces", RBAC_NAMESPACES_MAX);
-        char *name = strndup(at, len);
-        if (!name)
-            return error_no_memory();
+        const char *equals = memchr(at, '=', len);
+        char *tenant = equals ? strndup(at, (size_t)(equals - at)) : NULL;
+        char *name = equals ? strndup(equals + 1, len - (size_t)(equals + 1 - at)) : strndup(at, len);
+        options->tenants[options->n_namespaces] = tenant;
         options->namespaces[options->n_namespaces++] = name;
-        if (!text_is_dns_label(name))
+        if (!name || (equals && !tenant))
+            return error_no_memory();
+        if (!text_is_dns_label(name) || (tenant && !text_is_dns_label(tenant)))
             return error_new(ERROR_USAGE, "--namespaced: found \"%s\", expected names of namespaces like a,b", text);
     }
     return NULL;
@@ -58,8 +64,10 @@ struct error *rbac_read_objects(const struct call *call, const struct setup *ena
 
 struct error *rbac_rights(const struct rbac_options *options, const struct setup *enabled, struct rights *out) {
     const struct config *config = enabled->config;
-    if (options->given)
-        return rights_copy(options->given, out);
+    if (options->given) {
+        TRY(rights_copy(options->given, out));
+        return rbac_add_tenants(options, config, out);
+    }
     enum seal_source source = seal_source_of(config);
     struct rights_wanted wanted = {
         .kinds = (const struct kind *const *)enabled->adapters->kinds,
@@ -78,12 +86,13 @@ struct error *rbac_rights(const struct rbac_options *options, const struct setup
     };
     if (options->guard)
         return rights_make(RIGHTS_OF_GUARD, &wanted, out);
-    return rights_make(options->management ? RIGHTS_OF_MANAGEMENT : RIGHTS_OF_WORKER, &wanted, out);
+    TRY(rights_make(options->management ? RIGHTS_OF_MANAGEMENT : RIGHTS_OF_WORKER, &wanted, out));
+    return rbac_add_tenants(options, config, out);
 }
 
 void rbac_role_name(const struct rbac_options *options, enum right_scope scope, char out[RBAC_NAME_MAX]) {
-    static const char *const suffixes[] = {[RIGHT_OWN] = "", [RIGHT_SEAL] = "-seal"};
-    bool named = scope == RIGHT_OWN || scope == RIGHT_SEAL;
+    static const char *const suffixes[] = {[RIGHT_OWN] = "", [RIGHT_SEAL] = "-seal", [RIGHT_TENANT] = "-tenant"};
+    bool named = scope == RIGHT_OWN || scope == RIGHT_SEAL || scope == RIGHT_TENANT;
     snprintf(out, RBAC_NAME_MAX, "%s%s", options->account,
              named                 ? suffixes[scope]
              : options->guard      ? ""
@@ -146,11 +155,9 @@ static void print_binding(struct buffer *out, const struct rbac_options *options
         print_name(out, "- apiGroup: " API "\n  kind: User\n  name: ", options->user, "\n");
 }
 
-// A role with the rights of two scopes and the binding, or nothing without rights.
-static void print_role(struct buffer *out, const struct rbac_options *options, const struct rights *rights,
-                       enum right_scope scope, enum right_scope or_scope, const char *namespace_) {
-    char role[RBAC_NAME_MAX];
-    rbac_role_name(options, scope, role);
+// A role with the rights of two scopes, or nothing without rights. Returns whether there are any.
+static bool print_rules(struct buffer *out, const struct rights *rights, const char *role, enum right_scope scope,
+                        enum right_scope or_scope, const char *namespace_) {
     bool any = false;
     for (size_t i = 0; i < rights->count; i++) {
         const struct right *right = &rights->list[i];
@@ -163,8 +170,34 @@ static void print_role(struct buffer *out, const struct rbac_options *options, c
         print_right(out, right);
         any = true;
     }
-    if (any)
+    return any;
+}
+
+// The same, and the binding.
+static void print_role(struct buffer *out, const struct rbac_options *options, const struct rights *rights,
+                       enum right_scope scope, enum right_scope or_scope, const char *namespace_) {
+    char role[RBAC_NAME_MAX];
+    rbac_role_name(options, scope, role);
+    if (print_rules(out, rights, role, scope, or_scope, namespace_))
         print_binding(out, options, role, options->account, namespace_);
+}
+
+// What the tenants may do: a role, bound to each tenant in the namespace there.
+static void print_tenants(struct buffer *out, const struct rbac_options *options, const struct config *config,
+                          const struct rights *rights) {
+    char role[RBAC_NAME_MAX];
+    struct rbac_tenant tenant = {.index = 0};
+    rbac_role_name(options, RIGHT_TENANT, role);
+    if (!print_rules(out, rights, role, RIGHT_TENANT, RIGHT_TENANT, NULL))
+        return;
+    while (rbac_next_tenant(options, config, &tenant)) {
+        AUTO_TEXT user = text_format(TENANT_USER_PREFIX "%s", tenant.name);
+        out->failed |= !user;
+        print_head(out, "RoleBinding", role, tenant.there);
+        buffer_text(out, "roleRef:\n  apiGroup: " API "\n  kind: ClusterRole\n");
+        print_name(out, "  name: ", role, "\nsubjects:\n- apiGroup: " API "\n  kind: User\n");
+        print_name(out, "  name: ", user ? user : "", "\n");
+    }
 }
 
 // Rights of the command line's ServiceAccount, and by aggregation of the ClusterRole `view`.
@@ -208,6 +241,7 @@ struct error *rbac_print(const struct rbac_options *options, const struct setup 
     for (size_t i = 0; i < options->n_namespaces; i++)
         print_role(out, options, &rights, RIGHT_WORK, RIGHT_WORK, options->namespaces[i]);
     print_role(out, options, &rights, RIGHT_OWN, RIGHT_OWN, options->namespace_);
+    print_tenants(out, options, enabled->config, &rights);
     print_role(out, options, &rights, RIGHT_SEAL, RIGHT_SEAL,
                seal_secret_namespace(enabled->config, options->namespace_));
     if (options->management)
@@ -223,7 +257,9 @@ static const struct flag flags[] = {
     FLAG_ENABLED_NAMES,
     FLAG_HOST_NAMESPACE,
     FLAG_ACCOUNT,
-    FLAG("namespaced", 0, "A,B", "the host may write, and read logs, only in these namespaces"),
+    FLAG("namespaced", 0, "A,B",
+         "the host may write, and read logs, only in these namespaces; with tenancy: the tenants,\n"
+         "NAME=THERE where the worker's namespace has another name"),
     FLAG_OBJECTS,
     FLAG("user", 0, "NAME", "grant the rights to this user as well", .check = text_is_dns_subdomain,
          .expected = "a name like wharf"),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rule 9. The uid of namespace kube-system identifies a cluster. The host reads the uid at each connection, and does
-// nothing in the cluster before. The host refuses a worker that turns out to be another worker, the management cluster,
-// or a different cluster than at first under the same name: nothing is placed, changed or deleted there.
+// nothing in the cluster before. The host refuses a worker that turns out to be another worker, the management cluster
+// (unless configured with `self`), or a different cluster than at first under the same name: nothing is placed, changed
+// or deleted there.
 #include "core/engine/clusters/clusters.h"
 
 #include "core/engine/clusters/cluster_state.h"
@@ -47,9 +48,12 @@ static enum refusal refusal_of(const struct engine *engine, size_t cluster, size
         return REFUSAL_NONE;
     if (strcmp(identity->uid, identity->first) != 0)
         return REFUSAL_OTHER;
-    if (cluster != ENGINE_MANAGEMENT &&
-        strcmp(identity->uid, engine->clusters[ENGINE_MANAGEMENT].membership.identity.uid) == 0)
+    const char *management = engine->clusters[ENGINE_MANAGEMENT].membership.identity.uid;
+    bool worker = cluster != ENGINE_MANAGEMENT, is_self = engine->clusters[cluster].settings.is_self;
+    if (worker && !is_self && strcmp(identity->uid, management) == 0)
         return REFUSAL_MANAGEMENT;
+    if (worker && is_self && *management && strcmp(identity->uid, management) != 0)
+        return REFUSAL_NOT_SELF;
     size_t owner = cluster;
     for (size_t c = ENGINE_MANAGEMENT + 1; cluster != ENGINE_MANAGEMENT && c < engine->n_clusters; c++)
         if (!cluster_is_vacant(engine, c) && c != owner && precedes(engine, c, owner, identity->uid))
@@ -66,6 +70,11 @@ static void describe(const struct engine *engine, size_t cluster, size_t duplica
     *out = '\0';
     if (identity->refusal == REFUSAL_MANAGEMENT)
         snprintf(out, size, "the worker is the management cluster (uid %s of namespace kube-system)", identity->uid);
+    else if (identity->refusal == REFUSAL_NOT_SELF)
+        snprintf(out, size,
+                 "not the management cluster, although the worker is configured with self: found uid %s of namespace "
+                 "kube-system, expected %s",
+                 identity->uid, engine->clusters[ENGINE_MANAGEMENT].membership.identity.uid);
     else if (identity->refusal == REFUSAL_DUPLICATE)
         snprintf(out, size,
                  "the worker is the same cluster as %.63s, or claims to be (uid %s of namespace kube-system)",

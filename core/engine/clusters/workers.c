@@ -307,6 +307,36 @@ bool engine_may_leave(const struct engine *engine, size_t cluster) {
     return cluster_unlisted_kind(engine) == engine->n_kinds;
 }
 
+// A kind without complete list, or with ignored objects.
+static bool may_hide_mirrors(const struct engine *engine, size_t cluster, size_t kind) {
+    const struct watch_state *watch = cluster_watch(engine, cluster, kind);
+    bool absent = watch->state == REFLECTOR_ABSENT;
+    return (!absent && (!cluster_is_connected(engine, cluster, kind) || watch->listing)) ||
+           (watch->paused & PAUSE_FULL) || watch->large_ignored;
+}
+
+static bool uses_cluster(const struct entry *entry, size_t cluster) {
+    const struct mirror *mirror = entry_mirror(entry, (uint32_t)cluster);
+    const struct workload_facts *w = &entry->workload->facts;
+    return (mirror && (mirror->facts.present || mirror->facts.may_exist || mirror->facts.busy)) ||
+           (w->exists && w->cluster == cluster && !w->finished);
+}
+
+bool engine_is_unused(const struct engine *engine, size_t cluster) {
+    struct store_cursor at = {0};
+    if (cluster_is_vacant(engine, cluster))
+        return true;
+    if (cluster_unlisted_kind(engine) < engine->n_kinds)
+        return false;
+    for (size_t k = 0; k < engine->n_kinds; k++)
+        if (may_hide_mirrors(engine, cluster, k))
+            return false;
+    for (const struct entry *e; (e = store_next(&engine->store, &at));)
+        if (uses_cluster(e, cluster))
+            return false;
+    return true;
+}
+
 // Watches and connections --------------------------------------------------------------------------------------
 
 static void on_state(struct engine *engine, const struct engine_event *event) {

@@ -304,12 +304,14 @@ void dependency_on_answer(struct engine *engine, struct engine_event *event) {
 }
 
 void dependency_end_requests(struct engine *engine, size_t cluster) {
+    static const struct response none = {.reason = REASON_NOT_SENT};
     struct dependency_part *all = engine->dependencies;
     for (size_t i = 0; i < all->n_requests; i++) {
         struct dependency_request request;
         if (!all->requests[i].object || all->requests[i].cluster != cluster)
             continue;
         end_slot(engine, i + 1, &request);
+        pacing_answered(engine, cluster, WINDOW_WRITE, &none, 0);
         dependency_touch(engine, request.object);
     }
 }

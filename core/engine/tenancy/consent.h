@@ -23,6 +23,6 @@ enum consent {
 };
 
 struct tenants *tenants_of(struct engine *engine, size_t cluster);
-// Of the entry's namespace; NULL: not in the table.
-struct tenant *tenant_of(const struct engine *engine, size_t cluster, const struct entry *entry);
+// NULL: not in the table.
+struct tenant *tenant_of(const struct engine *engine, size_t cluster, const char *namespace_, size_t len);
 enum consent consent_of(const struct engine *engine, const struct entry *entry, size_t cluster);

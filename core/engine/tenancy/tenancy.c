@@ -15,8 +15,8 @@ struct tenants *tenants_of(struct engine *engine, size_t cluster) {
     return tenants;
 }
 
-struct tenant *tenant_of(const struct engine *engine, size_t cluster, const struct entry *entry) {
-    return map_get_len(&engine->clusters[cluster].tenancy.map, entry->key, entry->name_at - 1U);
+struct tenant *tenant_of(const struct engine *engine, size_t cluster, const char *namespace_, size_t len) {
+    return map_get_len(&engine->clusters[cluster].tenancy.map, namespace_, len);
 }
 
 static bool is_known(const struct engine *engine, size_t cluster) {
@@ -24,26 +24,22 @@ static bool is_known(const struct engine *engine, size_t cluster) {
     return tenants->listed && !tenants->lost;
 }
 
-// The annotation has one uid or several, separated by commas: management clusters may share a namespace.
-static bool names_uid(const char *annotation, const char *uid) {
-    size_t len = strlen(uid);
-    for (const char *at = annotation; at && *at; at += strcspn(at, ", "), at += strspn(at, ", "))
-        if (len > 0 && strcspn(at, ", ") == len && strncmp(at, uid, len) == 0)
-            return true;
-    return false;
+static enum consent judge(const struct engine *engine, size_t cluster, const char *namespace_, size_t len) {
+    if (!engine->settings.tenancy.impersonate)
+        return CONSENT_GIVEN;
+    if (len == 0)
+        return CONSENT_NO_TENANT;
+    const struct tenant *here = tenant_of(engine, ENGINE_MANAGEMENT, namespace_, len);
+    const struct tenant *there = tenant_of(engine, cluster, namespace_, len);
+    if (!here || !is_known(engine, ENGINE_MANAGEMENT) || !is_known(engine, cluster))
+        return CONSENT_UNKNOWN;
+    if (!there || !text_list_has(there->uid, here->uid)) // management clusters may share a namespace
+        return CONSENT_MISSING;
+    return there->denied_until_ns > engine->now.mono_ns ? CONSENT_DENIED : CONSENT_GIVEN;
 }
 
 enum consent consent_of(const struct engine *engine, const struct entry *entry, size_t cluster) {
-    if (!engine->settings.tenancy.impersonate)
-        return CONSENT_GIVEN;
-    if (entry->name_at <= 1)
-        return CONSENT_NO_TENANT;
-    const struct tenant *here = tenant_of(engine, ENGINE_MANAGEMENT, entry), *there = tenant_of(engine, cluster, entry);
-    if (!here || !is_known(engine, ENGINE_MANAGEMENT) || !is_known(engine, cluster))
-        return CONSENT_UNKNOWN;
-    if (!there || !names_uid(there->uid, here->uid))
-        return CONSENT_MISSING;
-    return there->denied_until_ns > engine->now.mono_ns ? CONSENT_DENIED : CONSENT_GIVEN;
+    return judge(engine, cluster, entry->key, entry->name_at - 1U);
 }
 
 // What others ask -------------------------------------------------------------------------------------------------
@@ -54,9 +50,14 @@ const char *tenancy_of(const struct engine *engine, size_t cluster, const char *
     return acts && namespace_ && *namespace_ ? namespace_ : NULL;
 }
 
+bool tenancy_consents(const struct engine *engine, size_t cluster, const char *namespace_) {
+    return judge(engine, cluster, namespace_, strlen(namespace_)) == CONSENT_GIVEN;
+}
+
 bool tenancy_permits(const struct engine *engine, const struct entry *entry, size_t cluster, int64_t *until_ns) {
     enum consent consent = consent_of(engine, entry, cluster);
-    *until_ns = consent == CONSENT_DENIED ? tenant_of(engine, cluster, entry)->denied_until_ns : CLOCK_NEVER;
+    *until_ns = consent == CONSENT_DENIED ? tenant_of(engine, cluster, entry->key, entry->name_at - 1U)->denied_until_ns
+                                          : CLOCK_NEVER;
     return consent == CONSENT_GIVEN;
 }
 
@@ -74,7 +75,7 @@ void tenancy_explain(const struct engine *engine, const struct entry *entry, siz
                                          [CONSENT_DENIED] = "host may not act as the tenant",
                                          [CONSENT_NO_TENANT] = "no tenant"};
     enum consent consent = consent_of(engine, entry, cluster);
-    const struct tenant *here = tenant_of(engine, ENGINE_MANAGEMENT, entry);
+    const struct tenant *here = tenant_of(engine, ENGINE_MANAGEMENT, entry->key, entry->name_at - 1U);
     const struct tenants *lost = &engine->clusters[is_known(engine, cluster) ? ENGINE_MANAGEMENT : cluster].tenancy;
     int len = entry->name_at - 1;
     text_copy(brief, 64, briefs[consent]);

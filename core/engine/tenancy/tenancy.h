@@ -10,6 +10,14 @@
 // The tenant of a request to the cluster: `namespace_` itself for a write in a worker, else NULL (the host).
 const char *tenancy_of(const struct engine *engine, size_t cluster, const char *namespace_, enum verb verb);
 
+// Whether the worker's namespace of this name, in the names of the management cluster, may get anything new.
+bool tenancy_consents(const struct engine *engine, size_t cluster, const char *namespace_);
+
+// The answer to a request with a tenant: remembers a denied impersonation, and puts it in plain words. Other requests
+// are ignored.
+void tenancy_answered(struct engine *engine, size_t cluster, const char *namespace_, enum verb verb,
+                      struct response *response);
+
 // Whether the worker may get anything new of the workload. *until_ns: end of the denial; CLOCK_NEVER: none known.
 bool tenancy_permits(const struct engine *engine, const struct entry *entry, size_t cluster, int64_t *until_ns);
 

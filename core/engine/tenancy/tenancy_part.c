@@ -132,7 +132,7 @@ static void on_event(struct engine *engine, struct engine_event *event) {
 
 // The host may not impersonate -------------------------------------------------------------------------------------
 
-static void note_denial(struct engine *engine, const struct entry *entry, size_t cluster, struct tenant *there) {
+static void note_denial(struct engine *engine, size_t cluster, struct tenant *there) {
     bool known = there->denials > 0;
     if (there->denials < UINT16_MAX)
         there->denials++;
@@ -140,18 +140,17 @@ static void note_denial(struct engine *engine, const struct entry *entry, size_t
     changed(engine, there->name);
     if (!known)
         report_log(engine, LOG_WARN, cluster, LOG_NO_KIND,
-                   "the host may not act as user " TENANT_USER_PREFIX "%.*s there, so nothing of namespace %.*s is "
-                   "created, changed or deleted there; apply \"wharf rbac --for worker\" there again",
-                   entry->name_at - 1, entry->key, entry->name_at - 1, entry->key);
+                   "the host may not act as user " TENANT_USER_PREFIX
+                   "%s there, so nothing of namespace %s is created, "
+                   "changed or deleted there; apply \"wharf rbac --for worker\" there again",
+                   there->name, there->name);
 }
 
-static void answered(struct engine *engine, struct entry *entry, struct request_in_flight *request,
-                     struct response *response) {
-    char namespace_[254];
-    entry_namespace(entry, namespace_);
-    if (!tenancy_of(engine, request->cluster, namespace_, request->verb))
+void tenancy_answered(struct engine *engine, size_t cluster, const char *namespace_, enum verb verb,
+                      struct response *response) {
+    if (!tenancy_of(engine, cluster, namespace_, verb))
         return;
-    struct tenant *there = tenant_of(engine, request->cluster, entry);
+    struct tenant *there = tenant_of(engine, cluster, namespace_, strlen(namespace_));
     if (response->reason == REASON_NOT_TENANT) {
         char *plain = text_format("the host may not act as user " TENANT_USER_PREFIX "%s there: %s", namespace_,
                                   response->message);
@@ -161,14 +160,21 @@ static void answered(struct engine *engine, struct entry *entry, struct request_
         }
         // Requests in flight together are one denial.
         if (there && there->denied_until_ns <= engine->now.mono_ns)
-            note_denial(engine, entry, request->cluster, there);
+            note_denial(engine, cluster, there);
     } else if (there && there->denials && response->reason == REASON_OK) {
         there->denials = 0;
         there->denied_until_ns = 0;
         changed(engine, namespace_);
-        report_log(engine, LOG_INFO, request->cluster, LOG_NO_KIND,
-                   "the host may act as user " TENANT_USER_PREFIX "%s there", namespace_);
+        report_log(engine, LOG_INFO, cluster, LOG_NO_KIND, "the host may act as user " TENANT_USER_PREFIX "%s there",
+                   namespace_);
     }
+}
+
+static void answered(struct engine *engine, struct entry *entry, struct request_in_flight *request,
+                     struct response *response) {
+    char namespace_[254];
+    entry_namespace(entry, namespace_);
+    tenancy_answered(engine, request->cluster, namespace_, request->verb, response);
 }
 
 // Entries -----------------------------------------------------------------------------------------------------------
@@ -198,7 +204,7 @@ static void report_withdrawal(struct engine *engine, struct entry *entry) {
 }
 
 static bool is_changed(struct engine *engine, const struct entry *entry) {
-    const struct tenant *here = tenant_of(engine, ENGINE_MANAGEMENT, entry);
+    const struct tenant *here = tenant_of(engine, ENGINE_MANAGEMENT, entry->key, entry->name_at - 1U);
     return engine->tenancy.all || (here && here->changed);
 }
 

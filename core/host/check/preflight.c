@@ -147,14 +147,19 @@ static const char *namespace_of(const struct visit *visit, const struct right *r
 // The rights to write may be limited to some namespaces.
 static struct error *check_right(struct visit *visit, const struct right *right) {
     const struct preflight *preflight = visit->preflight;
+    if (right->scope == RIGHT_TENANT) // see visits_check_tenants
+        return NULL;
     if (right->scope != RIGHT_WORK || preflight->n_namespaces == 0)
         return right_each(right, namespace_of(visit, right), check_permission, visit);
-    for (size_t n = 0; n < preflight->n_namespaces; n++)
-        TRY(right_each(right, preflight->namespaces[n], check_permission, visit));
+    for (size_t n = 0; n < preflight->n_namespaces; n++) {
+        char there[NAMESPACE_SIZE];
+        if (visit_namespace(visit, preflight->namespaces[n], there))
+            TRY(right_each(right, there, check_permission, visit));
+    }
     return NULL;
 }
 
-static void check_rights(struct visit *visit) {
+void visit_check_rights(struct visit *visit) {
     const struct config *config = visit->preflight->config;
     __attribute__((cleanup(rights_free))) struct rights rights = {.count = 0};
     struct rights_wanted wanted = {
@@ -268,7 +273,8 @@ static void check_cluster(struct visit *visit) {
     for (size_t i = 0; i < visit->preflight->adapters->n_kinds; i++)
         check_served(visit, visit->preflight->adapters->kinds[i]);
     visit_check_dependencies(visit);
-    check_rights(visit);
+    if (visit->management || !visit->spec->settings.namespace_map) // see visits_check_namespaces
+        visit_check_rights(visit);
 }
 
 static void *run_visit(void *arg) {
@@ -276,7 +282,7 @@ static void *run_visit(void *arg) {
     if (!visit_error(visit, connection_open(visit->connection, NULL)) &&
         !visit_error(visit, connection_client(visit->connection, visit->name, &visit->client)))
         check_cluster(visit);
-    client_free(visit->client);
+    client_free(TAKE(visit->client));
     return NULL;
 }
 
@@ -284,7 +290,8 @@ static void *run_visit(void *arg) {
 static void compare_uids(struct visit *visits, size_t count) {
     for (size_t i = 1; i < count; i++)
         for (size_t k = 0; k < i; k++) {
-            if (!visits[i].uid || !text_equal(visits[i].uid, visits[k].uid))
+            bool expected = visits[k].management && visits[i].spec->settings.is_self;
+            if (!visits[i].uid || !text_equal(visits[i].uid, visits[k].uid) || expected)
                 continue;
             visit_problem(&visits[i],
                           "found the same cluster as %s (uid %s of namespace kube-system), expected another one",
@@ -370,6 +377,8 @@ struct error *preflight_check(struct preflight *preflight, struct problems *prob
         memset(visits + first, 0, (count - first) * sizeof *visits);
         check_others(preflight, specs + config->n_workers, count - first, visits + first);
         compare_uids(visits, count);
+        visits_check_namespaces(preflight, visits, count);
+        visits_check_tenants(preflight, visits, count);
         preflight->n_workers = n_specs;
     } else if (!error) {
         error = error_no_memory();

@@ -19,6 +19,7 @@ struct preflight {
     size_t n_namespaces;
     size_t n_workers;                          // out: of all sources
     struct problems warnings;                  // out: warnings; freed by the caller
+    struct problems notes;                     // out: no problems, but worth reporting; freed by the caller
     struct source_items found[WORKER_SOURCES]; // of the directory, see preflight_read_directory; of objects: internal
 };
 

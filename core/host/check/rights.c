@@ -29,7 +29,8 @@ enum {
     ORIGIN = 1 << 15,
     DEPENDENCIES = 1 << 16,
     WATCHES_ALL = 1 << 17, // dependencies.watch
-    WATCHES_NAMES = 1 << 18
+    WATCHES_NAMES = 1 << 18,
+    TENANTS = 1 << 19
 };
 
 enum subject {
@@ -96,6 +97,10 @@ static const struct rule rules[] = {
      ORIGIN},
     {MANAGEMENT, LABELS, RIGHT_CLUSTER, CORE, "namespaces", "get, list, watch",
      "Labels of namespaces, by which placement selects (namespaceSelector).", ANY, FIXED, "list, watch", 0},
+    {MANAGEMENT, TENANTS, RIGHT_CLUSTER, CORE, "namespaces", "get, list, watch",
+     "Uids of namespaces, to which namespaces of workers consent (tenancy).", ANY, FIXED, "list, watch", 0},
+    {WORKER, TENANTS, RIGHT_CLUSTER, CORE, "namespaces", "get, list, watch",
+     "The consent of namespaces (tenancy), annotation wharf.dev/tenant.", ANY, FIXED, "list, watch", 0},
     {MANAGEMENT, CALLERS, RIGHT_CLUSTER, "authentication.k8s.io", "tokenreviews", "create",
      "Authentication and authorization of callers of the host's API.", PLAIN},
     {MANAGEMENT, CALLERS, RIGHT_CLUSTER, "authorization.k8s.io", "subjectaccessreviews", "create", NULL, PLAIN},
@@ -138,8 +143,11 @@ static const struct rule rules[] = {
      UNCHECKED},
 };
 
-static const char *const scope_names[] = {
-    [RIGHT_CLUSTER] = "cluster", [RIGHT_WORK] = "work", [RIGHT_OWN] = "own", [RIGHT_SEAL] = "seal"};
+static const char *const scope_names[] = {[RIGHT_CLUSTER] = "cluster",
+                                          [RIGHT_WORK] = "work",
+                                          [RIGHT_OWN] = "own",
+                                          [RIGHT_SEAL] = "seal",
+                                          [RIGHT_TENANT] = "tenant"};
 
 const char *right_scope_name(enum right_scope scope) {
     return scope_names[scope];
@@ -159,6 +167,7 @@ struct rights_features rights_features_of(const struct config *config) {
                                     .capacity = config_wants_any_capacity(config),
                                     .create_namespaces = config->engine.create_namespaces,
                                     .fencing = config->engine.fencing.enabled,
+                                    .tenants = config->engine.tenancy.impersonate,
                                     .dependencies = config->engine.dependencies};
 }
 
@@ -300,11 +309,19 @@ static unsigned conditions_of(const struct rights_wanted *wanted) {
            (wanted->callers ? CALLERS : 0) | (wanted->cluster_profiles ? PROFILES : 0) |
            (wanted->worker_secrets ? SECRETS : 0) | (wanted->seal ? SEAL : 0) |
            (features->create_namespaces ? CREATES : 0) | (features->pod_events ? POD_EVENTS : 0) |
-           (features->capacity ? CAPACITY : 0) | (wanted->logs ? LOGS : 0) | (wanted->exec ? EXEC : 0) |
-           (called ? LOGS_OR_EXEC : 0) | (features->pod_events && !called ? PODS_OF_EVENTS : 0) |
+           (features->capacity ? CAPACITY : 0) | (features->tenants ? TENANTS : 0) | (wanted->logs ? LOGS : 0) |
+           (wanted->exec ? EXEC : 0) | (called ? LOGS_OR_EXEC : 0) |
+           (features->pod_events && !called ? PODS_OF_EVENTS : 0) |
            (dependency_options_any(&features->dependencies) ? DEPENDENCIES : 0) |
            (features->dependencies.by_name ? WATCHES_NAMES : WATCHES_ALL) | (features->fencing ? FENCING : 0) |
            (wanted->election ? ELECTION : 0) | (wanted->origin ? ORIGIN : 0);
+}
+
+// With tenancy, the tenants write, and read logs; the host lists pods.
+static enum right_scope scope_of(const struct rights_table *table, const struct rule *rule, const char *verbs) {
+    bool reads = rule->resources && !strchr(rule->resources, '/') && text_has_prefix(verbs, "get");
+    bool acts = (rule->roles & WORKER) && rule->scope == RIGHT_WORK && !reads;
+    return acts && table->wanted->features.tenants ? RIGHT_TENANT : rule->scope;
 }
 
 static void add_rule(struct rights_table *table, const struct rule *rule, const char *verbs) {
@@ -313,7 +330,7 @@ static void add_rule(struct rights_table *table, const struct rule *rule, const 
                                  [SEAL_SECRET] = table->wanted->seal_name,
                                  [WORKERS_MAP] = RIGHTS_WORKERS,
                                  [ACCOUNT] = table->wanted->account};
-    const struct right right = {.scope = rule->scope,
+    const struct right right = {.scope = scope_of(table, rule, verbs),
                                 .comment = rule->comment,
                                 .group = rule->group,
                                 .verbs = verbs,
@@ -335,6 +352,20 @@ static struct error *finish_table(struct rights_table *table) {
         return NULL;
     rights_free(table->rights);
     return error_no_memory();
+}
+
+struct error *rights_add_impersonation(struct rights *rights, const char *users) {
+    struct rights_table table = {.rights = rights};
+    struct right right = {.scope = RIGHT_CLUSTER,
+                          .comment = "The host acts as the tenants, and as nobody else (tenancy).",
+                          .group = CORE,
+                          .verbs = "impersonate",
+                          .names = users};
+    rights_add(&table, &right, "users");
+    right.comment = NULL;
+    right.names = TENANT_GROUP;
+    rights_add(&table, &right, "groups");
+    return finish_table(&table);
 }
 
 struct error *rights_copy(const struct rights *from, struct rights *to) {

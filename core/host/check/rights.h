@@ -17,7 +17,8 @@ enum right_scope {
     RIGHT_CLUSTER, // in the whole cluster: a watch of all namespaces, an object without one
     RIGHT_WORK,    // on workloads and mirrors and their pods: possibly limited to some namespaces
     RIGHT_OWN,     // in the host's own namespace
-    RIGHT_SEAL     // in the namespace of the Secret with the key of seals
+    RIGHT_SEAL,    // in the namespace of the Secret with the key of seals
+    RIGHT_TENANT   // of the tenants instead of the host, each in its namespace: writes, logs and sessions
 };
 
 struct right {
@@ -38,6 +39,7 @@ struct rights_features {
     bool capacity;                          // tracks free capacity of nodes
     bool create_namespaces;                 // missing ones are made
     bool fencing;                           // the Leases of the guard
+    bool tenants;                           // the host acts as tenants in workers
     struct dependency_options dependencies; // the texts are those of the configuration
 };
 struct rights_features rights_features_of(const struct config *config);
@@ -78,6 +80,9 @@ struct error *rights_make(enum rights_role role, const struct rights_wanted *wan
 // Calls `visit` for each verb on each resource (and object) of the right, until the first error.
 typedef struct error *(*right_visit)(void *ctx, const struct access_review *question);
 struct error *right_each(const struct right *right, const char *namespace_, right_visit visit, void *ctx);
+
+// Adds the rights to act as tenants, "wharf:a, wharf:b".
+struct error *rights_add_impersonation(struct rights *rights, const char *users);
 
 struct error *rights_copy(const struct rights *from, struct rights *to); // shares the texts that are not owned
 void rights_free(struct rights *rights); // also for __attribute__((cleanup)); zeroed is fine

@@ -55,6 +55,7 @@ static void begin_to_close(struct host *host, struct cluster_thread *thread) {
 // Starts the watches of the open connection at once, or after the present connection has closed.
 static void use_opened(struct host *host, struct host_cluster *cluster, struct cluster_thread *thread) {
     cluster->open_wait_ns = 0;
+    cluster->watched = true;
     if (!cluster->thread && !cluster->replaced) {
         cluster->thread = thread;
         cluster_thread_watch(thread);
@@ -79,10 +80,14 @@ static void switch_over(struct host_cluster *cluster) {
 
 static void handle_opening(struct host *host, struct host_cluster *cluster, struct moment now) {
     struct error *error = NULL;
-    if (!cluster->opening || !cluster_thread_is_open(cluster->opening, &error))
+    if (!cluster->opening || cluster->spec.awaits_records || !cluster_thread_is_open(cluster->opening, &error))
         return;
     struct cluster_thread *thread = TAKE(cluster->opening);
-    if (error)
+    bool other_map = !cluster_map_is_of(cluster, thread); // as the record shows
+    cluster->reopen |= other_map && !error;
+    if (other_map && !error)
+        cluster->open_at_ns = 0;
+    if (error || other_map)
         cluster_thread_free(thread);
     else
         use_opened(host, cluster, thread);

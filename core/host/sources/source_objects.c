@@ -145,7 +145,7 @@ static void use_overrides(struct source_objects *objects, struct map *overrides)
 }
 
 static void put_override(struct map *overrides, const struct worker_override *entry) {
-    (void)blocks_put(overrides, entry, sizeof *entry, 3); // without memory, the entry is missing
+    (void)blocks_put(overrides, entry, sizeof *entry, WORKER_OVERRIDE_TEXTS); // without memory, the entry is missing
 }
 
 // Reads one entry; an unreadable entry keeps its former value.
@@ -164,16 +164,18 @@ static void read_override(const struct source_objects *objects, const struct jso
 
 // Adds one of the host's own records to the entries of operators.
 static void read_record(const struct json *annotation, struct map *overrides) {
-    const char *source = NULL, *key = json_key(annotation);
-    char uid[WORKER_RECORD_UID_MAX];
-    if (!worker_record_read(key, json_string(annotation), uid, &source))
+    struct worker_record_text record;
+    const char *key = json_key(annotation);
+    if (!worker_record_read(key, json_string(annotation), &record))
         return;
     const char *name = key + strlen(WORKER_RECORD_PREFIX);
     const struct worker_override *entry = map_get(overrides, name);
     struct worker_override found = entry ? *entry : (struct worker_override){.name = name};
-    found.uid = uid;
-    found.source = source;
+    found.uid = record.uid;
+    found.source = record.source;
+    found.names = record.names;
     put_override(overrides, &found);
+    free(record.text);
 }
 
 static void see_map(struct source_watch *c, const struct object *object) {

@@ -68,7 +68,9 @@ static bool apply_override(const struct sources *sources, struct worker_spec *sp
         spec->cordoned = found->cordoned;
     if (found && found->sets_drain)
         spec->drain = found->drain;
-    return text_set_filled((char **)&spec->settings.recorded, found ? found->uid : NULL);
+    spec->awaits_records = !sources->overridden;
+    return text_set_filled((char **)&spec->settings.recorded, found ? found->uid : NULL) &&
+           text_set_filled(&spec->names, found ? found->names : NULL);
 }
 
 // How good a claim to a name is: the configuration and the directory are the operator's own. Of objects, which others

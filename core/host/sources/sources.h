@@ -127,10 +127,12 @@ bool drain_read(const char *text, enum drain *out);
 struct worker_override {
     const char *name;
     const char *uid, *source; // "": not recorded, or the worker comes from no object
+    const char *names;        // of namespaces, as worker_settings.namespace_map; "": the same
     bool sets_cordoned, cordoned;
     bool sets_drain;
     enum drain drain;
 };
+#define WORKER_OVERRIDE_TEXTS 4
 // The texts in `out` belong to the caller.
 struct error *worker_override_read(const char *name, const char *text, struct worker_override *out);
 
@@ -215,21 +217,28 @@ struct error *source_objects_attach(struct source_objects *objects);
 // Secret or ClusterProfile that the worker comes from, as annotations. After a restart the record distinguishes a
 // worker from another one that claims its uid, and its object from another one that claims its name.
 //
-//     known.wharf.dev/w1: 7f0c9a1e-... Secret wharf-system/w1
+//     known.wharf.dev/w1: 7f0c9a1e-... Secret wharf-system/w1 names=team-*={origin}-{namespace}
+//
+// The names of namespaces there are those of the present mirrors: a changed namespaces.map waits for their end.
 #define WORKER_RECORD_PREFIX "known.wharf.dev/"
-#define WORKER_RECORD_UID_MAX 40
 
-// Reads an annotation of the ConfigMap; *source is "" where the worker comes from no object. False: an unrelated
-// annotation.
-bool worker_record_read(const char *key, const char *value, char uid[WORKER_RECORD_UID_MAX], const char **source);
+struct worker_record_text { // parts of one text
+    char *text;             // owned
+    const char *uid, *source, *names;
+};
+// Reads an annotation of the ConfigMap; `source` is "" where the worker comes from no object. False: an unrelated
+// annotation, or out of memory.
+bool worker_record_read(const char *key, const char *value, struct worker_record_text *out);
 
 struct worker_records;
 struct error *worker_records_new(struct worker_records **out);
 void worker_records_free(struct worker_records *records); // NULL is allowed
 
 // From the engine's thread. `uid` "": the worker is not identified, or is refused; NULL: the worker has left. `source`
-// NULL: the worker comes from no object. True: worker_records_tick has work.
-bool worker_records_set(struct worker_records *records, const char *name, const char *uid, const char *source);
+// NULL: the worker comes from no object. `names`: its map of namespaces; NULL: none. True: worker_records_tick has
+// work.
+bool worker_records_set(struct worker_records *records, const char *name, const char *uid, const char *source,
+                        const char *names);
 
 // The rest: on the management cluster's thread.
 

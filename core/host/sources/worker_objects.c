@@ -200,7 +200,7 @@ static struct error *read_order(const struct json *member, struct worker_overrid
 }
 
 struct error *worker_override_read(const char *name, const char *text, struct worker_override *out) {
-    *out = (struct worker_override){.name = name, .uid = "", .source = ""};
+    *out = (struct worker_override){.name = name, .uid = "", .source = "", .names = ""};
     AUTO_JSON value = NULL;
     struct error *error = json_parse(text, strlen(text), &value);
     if (!error && !json_is(value, JSON_OBJECT))

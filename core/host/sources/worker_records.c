@@ -14,11 +14,13 @@
 #define STANDBY_NS (10 * CLOCK_SECOND)
 #define RETRY_MAX_NS (10 * CLOCK_MINUTE)
 #define WRITE_MAX 500 // records in one write
+#define UID_MAX 40
+#define NAMES " names="
 
 static const struct resource config_maps = {.group = "", .version = "v1", .plural = "configmaps"};
 
 struct worker_record {
-    const char *name, *uid, *source; // uid "": not known; source "": none
+    const char *name, *uid, *source, *names; // uid "": not known; source, names "": none
     bool left;
     bool written; // at least once, with the present value
 };
@@ -59,23 +61,38 @@ void worker_records_free(struct worker_records *records) {
     free(records);
 }
 
-bool worker_record_read(const char *key, const char *value, char uid[WORKER_RECORD_UID_MAX], const char **source) {
+// Rules are separated by ',' in a record, by line feeds in a map.
+static void replace_all(char *text, char from, char to) {
+    for (; *text; text++)
+        *text = *text == from ? to : *text;
+}
+
+bool worker_record_read(const char *key, const char *value, struct worker_record_text *out) {
     size_t len = value ? strcspn(value, " ") : 0;
-    if (!text_has_prefix(key, WORKER_RECORD_PREFIX) || len == 0 || len >= WORKER_RECORD_UID_MAX)
+    if (!text_has_prefix(key, WORKER_RECORD_PREFIX) || len == 0 || len >= UID_MAX || !(out->text = strdup(value)))
         return false;
-    text_copy(uid, len + 1, value);
-    *source = value + len + (value[len] == ' ');
+    char *names = strstr(out->text, NAMES), *rest = out->text + len;
+    out->names = "";
+    if (names) {
+        *names = '\0';
+        replace_all(names + strlen(NAMES), ',', '\n');
+        out->names = names + strlen(NAMES);
+    }
+    out->source = rest + (*rest == ' ');
+    *rest = '\0';
+    out->uid = out->text;
     return true;
 }
 
 // The records to write --------------------------------------------------------------------------------------------
 
 // Without memory, the next change records the worker.
-bool worker_records_set(struct worker_records *records, const char *name, const char *uid, const char *source) {
+bool worker_records_set(struct worker_records *records, const char *name, const char *uid, const char *source,
+                        const char *names) {
     const struct worker_record record = {
-        .name = name, .uid = uid ? uid : "", .source = source ? source : "", .left = !uid};
+        .name = name, .uid = uid ? uid : "", .source = source ? source : "", .names = names ? names : "", .left = !uid};
     AUTO_LOCK(&records->mutex);
-    records->changed = blocks_put(&records->list, &record, sizeof record, 3);
+    records->changed = blocks_put(&records->list, &record, sizeof record, 4);
     return records->changed;
 }
 
@@ -120,9 +137,12 @@ static bool belongs_to_another(const struct worker_records *records, const struc
 static bool add_annotation(struct worker_records *records, struct worker_record *record, struct json *annotations) {
     const char *found = recorded_of(records, record->name);
     AUTO_TEXT key = text_format(WORKER_RECORD_PREFIX "%s", record->name);
-    AUTO_TEXT value = text_format("%s%s%s", record->uid, *record->source ? " " : "", record->source);
+    size_t len = strlen(record->names), end = len > 0 && record->names[len - 1] == '\n' ? len - 1 : len;
+    AUTO_TEXT value = text_format("%s%s%s%s%.*s", record->uid, *record->source ? " " : "", record->source,
+                                  end > 0 ? NAMES : "", (int)end, record->names);
     if (!key || !value)
         return false;
+    replace_all(value, '\n', ',');
     if (record->left)
         return !found || json_set(annotations, key, json_new_null());
     if (*record->uid == '\0' || text_equal(found, value) || belongs_to_another(records, record))

@@ -134,25 +134,40 @@ static bool print_again(struct object *object) {
     return true;
 }
 
-// False: no namespace of the management cluster has this name there, or out of memory.
-static bool translate_object(const struct cluster_scope *scope, struct object *object) {
-    char here[NAMESPACE_SIZE];
-    const char *there = object_namespace(object->value);
-    if (!*there)
-        return true; // cluster-scoped
-    if (!boundary_here(scope, there, here) || !object_move(object, here))
-        return false;
-    const char *version = json_string_or(json_get(object->value, "apiVersion"), ""), *slash = strchr(version, '/');
+// The namespaces in the spec. *changed: there are such.
+static bool translate_back(const struct cluster_scope *scope, struct json *value, bool *changed) {
+    const char *version = json_string_or(json_get(value, "apiVersion"), ""), *slash = strchr(version, '/');
     const struct subject subject = {.group = version,
-                                    .kind = json_string_or(json_get(object->value, "kind"), ""),
+                                    .kind = json_string_or(json_get(value, "kind"), ""),
                                     .group_len = slash ? (size_t)(slash - version) : 0};
+    *changed = false;
     if (!has_namespaces(scope, &subject))
         return true;
-    bool changed = false;
-    struct error *error = translate_spec(scope, &subject, false, object->value, &changed);
-    bool good = !error && (!changed || print_again(object));
+    struct error *error = translate_spec(scope, &subject, false, value, changed);
+    bool good = !error;
     error_free(error);
     return good;
+}
+
+bool boundary_object(const struct cluster_scope *scope, struct object *object) {
+    char here[NAMESPACE_SIZE];
+    const char *there = object_namespace(object->value);
+    bool changed = false;
+    if (!is_mapped(scope) || !*there) // cluster-scoped
+        return true;
+    return boundary_here(scope, there, here) && object_move(object, here) &&
+           translate_back(scope, object->value, &changed) && (!changed || print_again(object));
+}
+
+bool boundary_value(const struct cluster_scope *scope, struct json *value) {
+    char here[NAMESPACE_SIZE];
+    const char *there = object_namespace(value);
+    bool changed = false;
+    if (!is_mapped(scope) || !*there)
+        return true;
+    return boundary_here(scope, there, here) &&
+           json_set(json_get(value, "metadata"), "namespace", json_new_string(here)) &&
+           translate_back(scope, value, &changed);
 }
 
 // NULL: the event has none.
@@ -185,8 +200,8 @@ bool boundary_event(const struct cluster_scope *scope, struct engine_event *even
     struct object *object = object_of(event);
     const char **text = namespace_of(event);
     if (event->type == EVENT_ANSWER && event->answer.response->object)
-        (void)translate_object(scope, event->answer.response->object); // in the namespace of the request
-    if (object && !translate_object(scope, object))
+        (void)boundary_object(scope, event->answer.response->object); // in the namespace of the request
+    if (object && !boundary_object(scope, object))
         return false;
     if (!text || !*text || !**text)
         return true;
@@ -277,6 +292,7 @@ static struct error *translate_request(const struct cluster_scope *scope, const 
 
 struct error *boundary_request(const struct cluster_scope *scope, const struct request *request,
                                struct boundary_request *out) {
+    SENSITIVE_WHILE(request->sensitive);
     *out = (struct boundary_request){.request = *request, .sensitive = request->sensitive};
     return is_mapped(scope) ? translate_request(scope, request, out) : NULL;
 }

@@ -26,7 +26,7 @@ const char *const dependency_kept[] = {"/apiVersion",
                                        NULL};
 // NOLINTEND(bugprone-suspicious-missing-comma)
 
-static void post(const struct dependencies *all, struct engine_event *event) {
+static void post(const struct wishes *all, struct engine_event *event) {
     event->type = EVENT_DEPENDENCY;
     cluster_post(all->base.scope, event);
     engine_event_drop(event);
@@ -172,7 +172,7 @@ static void handle_notice(void *ctx, const struct cluster_notice *notice) {
 
 // Wishes -----------------------------------------------------------------------------------------------------------
 
-static struct followed **find_followed(struct dependencies *all, const char *resource) {
+static struct followed **find_followed(struct wishes *all, const char *resource) {
     struct followed **at = &all->first;
     while (*at && strcmp((*at)->resource, resource) != 0)
         at = &(*at)->next;
@@ -207,7 +207,7 @@ static bool fill_followed(struct followed *followed, const struct dependency_wis
     return true;
 }
 
-static struct followed *follow(struct dependencies *all, const struct dependency_wish *wish) {
+static struct followed *follow(struct wishes *all, const struct dependency_wish *wish) {
     struct followed **at = find_followed(all, wish->resource);
     if (*at)
         return *at;
@@ -235,7 +235,7 @@ static struct wished *make_wished(struct followed *followed, const struct depend
 }
 
 // False: out of memory.
-static bool add_wish(struct dependencies *all, const struct dependency_wish *wish) {
+static bool add_wish(struct wishes *all, const struct dependency_wish *wish) {
     struct followed *followed = follow(all, wish);
     if (!followed)
         return false;
@@ -259,7 +259,7 @@ static void free_wished(struct wished *wished) {
     free(wished);
 }
 
-static void remove_wish(struct dependencies *all, const struct dependency_wish *wish) {
+static void remove_wish(struct wishes *all, const struct dependency_wish *wish) {
     struct followed **at = find_followed(all, wish->resource), *followed = *at;
     struct wished *wished = followed ? find(followed, wish->namespace_, wish->name) : NULL;
     if (!followed)
@@ -293,7 +293,7 @@ static int64_t tick_singles(struct followed *followed, struct moment now) {
 }
 
 static int64_t step(void *state, struct moment now) {
-    struct dependencies *all = state;
+    struct wishes *all = state;
     int64_t next_ns = CLOCK_NEVER;
     all->now_ns = now.mono_ns;
     if (all->tell_ns <= now.mono_ns) {
@@ -319,26 +319,39 @@ static void revive(struct object_watch *watch, const char *rewound) {
         watch->open_ns = 0;
 }
 
+static void revive_all(struct followed *followed, const char *rewound) {
+    size_t cursor = 0;
+    revive(&followed->watch, rewound);
+    for (struct wished *wished; (wished = map_next(&followed->wishes, &cursor));)
+        if (wished->single)
+            revive(wished->single, rewound);
+}
+
+static void tell_lost(const struct followed *followed, const char *problem) {
+    size_t cursor = 0;
+    if (followed->wanted && !followed->refused)
+        dependency_post(followed, DEPENDENCIES_LOST, NULL, problem);
+    for (const struct wished *wished; (wished = map_next(&followed->wishes, &cursor));)
+        if (wished->single && !wished->refused)
+            dependency_post(followed, DEPENDENCIES_LOST, wished, problem);
+}
+
 static void handle(void *state, const struct cluster_notice *notice) {
-    struct dependencies *all = state;
+    struct wishes *all = state;
     if (notice->type == NOTICE_WISH && notice->wish->wanted && !add_wish(all, notice->wish))
         all->tell_ns = clock_earlier(all->tell_ns, all->now_ns + DEPENDENCY_AGAIN_NS);
     else if (notice->type == NOTICE_WISH && !notice->wish->wanted)
         remove_wish(all, notice->wish);
-    if (notice->type != NOTICE_REACHED && notice->type != NOTICE_REWOUND)
-        return;
-    for (struct followed *followed = all->first; followed; followed = followed->next) {
-        size_t cursor = 0;
-        revive(&followed->watch, notice->problem);
-        for (struct wished *wished; (wished = map_next(&followed->wishes, &cursor));)
-            if (wished->single)
-                revive(wished->single, notice->problem);
-    }
+    for (struct followed *followed = all->first; followed; followed = followed->next)
+        if (notice->type == NOTICE_REACHED || notice->type == NOTICE_REWOUND)
+            revive_all(followed, notice->problem);
+        else if (notice->type == NOTICE_CLOSING)
+            tell_lost(followed, notice->problem);
 }
 
 static struct error *start(const struct cluster_scope *scope, void *state) {
     (void)scope;
-    struct dependencies *all = state;
+    struct wishes *all = state;
     all->tell_ns = INT64_MIN; // with the first step
     for (size_t i = 0; i < DEPENDENCY_READS; i++)
         all->reads[i].all = all;
@@ -346,7 +359,7 @@ static struct error *start(const struct cluster_scope *scope, void *state) {
 }
 
 static void stop(void *state) {
-    struct dependencies *all = state;
+    struct wishes *all = state;
     for (size_t i = 0; i < DEPENDENCY_READS; i++)
         if (all->base.scope->client && all->reads[i].request != 0)
             client_cancel(all->base.scope->client, all->reads[i].request);
@@ -366,7 +379,7 @@ static bool is_wanted(const struct cluster_io_settings *settings) {
 const struct watcher dependencies_watcher = {.of_management = true,
                                              .of_workers = true,
                                              .wanted = is_wanted,
-                                             .size = sizeof(struct dependencies),
+                                             .size = sizeof(struct wishes),
                                              .handle = handle,
                                              .start = start,
                                              .step = step,

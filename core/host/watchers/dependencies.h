@@ -5,15 +5,15 @@
 
 #include "core/host/watchers/watcher.h"
 
-#define DEPENDENCY_READS 8             // at a time
+#define DEPENDENCY_READS 8               // at a time
 #define DEPENDENCY_AGAIN_NS CLOCK_SECOND // after a failed read, and without memory
-#define DEPENDENCY_VERSION 32          // of a resourceVersion, with the NUL; longer ones are not compared
+#define DEPENDENCY_VERSION 32            // of a resourceVersion, with the NUL; longer ones are not compared
 
-struct dependencies {
+struct wishes {
     struct watcher_base base;
     struct followed *first; // a list
     struct single_read {
-        struct dependencies *all;
+        struct wishes *all;
         struct wished *wished; // NULL: no longer wished
         uint64_t request;      // 0: free
     } reads[DEPENDENCY_READS];
@@ -25,7 +25,7 @@ struct dependencies {
 // A resource with wishes. Owns the texts.
 struct followed {
     struct followed *next;
-    struct dependencies *all;
+    struct wishes *all;
     char *resource, *version, *plural; // "tasks.tekton.dev", "v1", "tasks"
     const char *group;
     const char *versions[2];

@@ -90,7 +90,7 @@ static void on_answer(void *ctx, struct response *response) {
         read->all->read_ns = read->all->now_ns + DEPENDENCY_AGAIN_NS;
 }
 
-static struct single_read *free_read(struct dependencies *all) {
+static struct single_read *free_read(struct wishes *all) {
     for (size_t i = 0; i < DEPENDENCY_READS; i++)
         if (all->reads[i].request == 0)
             return &all->reads[i];
@@ -106,7 +106,8 @@ static struct error *send_read(struct single_read *read, struct wished *wished) 
     text_percent_encode(&path, wished->selector);
     if (path.failed)
         return error_no_memory();
-    const struct request request = {.verb = VERB_RAW_GET, .namespace_ = "", .name = path.data, .metadata = true, .sensitive = followed->sensitive};
+    const struct request request = {
+        .verb = VERB_RAW_GET, .namespace_ = "", .name = path.data, .metadata = true, .sensitive = followed->sensitive};
     TRY(client_submit(followed->all->base.scope->client, &request, on_answer, read, &read->request));
     read->wished = wished;
     wished->asked = true;
@@ -121,7 +122,7 @@ static size_t count_unknown(const struct followed *followed) {
 }
 
 int64_t dependency_read(struct followed *followed, struct moment now) {
-    struct dependencies *all = followed->all;
+    struct wishes *all = followed->all;
     struct single_read *read;
     size_t cursor = 0, unknown = count_unknown(followed);
     followed->unread = unknown > 0;

@@ -45,6 +45,8 @@ static void handle(void *state, const struct cluster_notice *notice) {
         post(watch, TENANTS_LOST, NULL, NULL, "the connection was closed");
     else if (notice->type == NOTICE_UNWANTED)
         post(watch, TENANTS_OFF, NULL, NULL, NULL);
+    else if (notice->type == NOTICE_REWOUND)
+        object_watch_rewind(watch->base.watches, notice->problem);
     if (notice->type != NOTICE_STATE)
         return;
     if (notice->state == REFLECTOR_LOST)

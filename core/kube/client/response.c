@@ -196,8 +196,8 @@ void response_read_status(struct response *response, const struct json *status, 
         conclude(response, reason, sensitive_message(status, reason, code));
     else
         conclude(response, reason,
-             message[0] != '\0' ? strdup(message)
-                                : text_format("the server answered %d (%s)", code, reason_text(reason)));
+                 message[0] != '\0' ? strdup(message)
+                                    : text_format("the server answered %d (%s)", code, reason_text(reason)));
 }
 
 // The first line of a non-JSON body, sanitised for a message.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the parts of the curl transport: curl_transport.c (construction, submit, cancel, poll), curl_multi.c (the
-// multi handle, and waiting for sockets), curl_memory.c (libcurl's memory), curl_options.c (libcurl options, certificate verification), curl_exchange.c
-// (requests and their responses).
+// multi handle, and waiting for sockets), curl_memory.c (libcurl's memory), curl_options.c (libcurl options,
+// certificate verification), curl_exchange.c (requests and their responses).
 #pragma once
 
 #include "core/base/clock.h"

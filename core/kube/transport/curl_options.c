@@ -242,7 +242,8 @@ bool options_of_credentials(struct exchange *exchange) {
     for (; ok && impersonation && *impersonation; impersonation++)
         ok = add_line(list, *impersonation);
     exchange->generation = credentials->exec.generation;
-    bool gzip = !exchange->request.stream && !exchange->request.sensitive && !credentials->endpoint->disable_compression;
+    bool gzip =
+        !exchange->request.stream && !exchange->request.sensitive && !credentials->endpoint->disable_compression;
     return ok && SET(exchange->easy, CURLOPT_HTTPHEADER, exchange->headers) &&
            SET(exchange->easy, CURLOPT_ACCEPT_ENCODING, gzip ? "gzip" : NULL) && set_pems(exchange);
 }

@@ -22,8 +22,8 @@ struct http_request {
     const char *tenant;       // see tenant.h; NULL: none
     const char *body;         // NULL: none
     size_t body_len;
-    bool sensitive;  // the transport keeps no copy of a body that has been sent or passed on; handlers run in a section of
-                     // sensitive.h
+    bool sensitive;  // the transport keeps no copy of a body that has been sent or passed on; handlers run in a section
+                     // of sensitive.h
     bool stream;     // the body of a 200 is passed to handler->data as it arrives; otherwise it is collected for `done`
     size_t max_body; // a collected body (also an error body of a stream) over this many bytes ends the request
     int64_t timeout_ns;      // hard limit for the whole exchange; 0: none

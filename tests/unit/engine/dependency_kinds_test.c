@@ -177,9 +177,8 @@ static void priority(size_t cluster) {
     AUTO_JSON object = harness_json("{'apiVersion':'scheduling.k8s.io/v1','kind':'PriorityClass','metadata':{'name':"
                                     "'high'},'value':1000}");
     stage->user = true;
-    assert_int_equal(world_apply(stage->clusters[cluster], "scheduling.k8s.io", "priorityclasses", object,
-                                 stage->now.wall_ns),
-                     201);
+    assert_int_equal(
+        world_apply(stage->clusters[cluster], "scheduling.k8s.io", "priorityclasses", object, stage->now.wall_ns), 201);
     stage->user = false;
 }
 

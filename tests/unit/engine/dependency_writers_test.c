@@ -296,18 +296,12 @@ static void test_unheard(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equal),
-        cmocka_unit_test(test_conflict),
-        cmocka_unit_test(test_conflict_ends),
-        cmocka_unit_test(test_deleted_there),
-        cmocka_unit_test(test_origins),
-        cmocka_unit_test(test_hands_over),
-        cmocka_unit_test(test_no_longer_used),
-        cmocka_unit_test(test_seal),
-        cmocka_unit_test(test_rejected),
-        cmocka_unit_test(test_rejected_for_a_while),
-        cmocka_unit_test(test_unreadable),
-        cmocka_unit_test(test_unheard),
+        cmocka_unit_test(test_equal),          cmocka_unit_test(test_conflict),
+        cmocka_unit_test(test_conflict_ends),  cmocka_unit_test(test_deleted_there),
+        cmocka_unit_test(test_origins),        cmocka_unit_test(test_hands_over),
+        cmocka_unit_test(test_no_longer_used), cmocka_unit_test(test_seal),
+        cmocka_unit_test(test_rejected),       cmocka_unit_test(test_rejected_for_a_while),
+        cmocka_unit_test(test_unreadable),     cmocka_unit_test(test_unheard),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
 }

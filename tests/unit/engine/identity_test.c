@@ -210,6 +210,50 @@ static void the_management_cluster_is_refused_as_a_worker(void **state) {
     play_end(&play);
 }
 
+static void configure_self(struct play *play) {
+    play_tell(
+        play,
+        (struct engine_event){
+            .type = EVENT_WORKER,
+            .cluster = 1,
+            .worker = {.name = "w1", .policy = WORKER_ACTIVE, .is_self = true, .namespace_map = "default=x\n*=\n"}});
+}
+
+static void the_management_cluster_is_a_worker_of_its_own_where_configured(void **state) {
+    (void)state;
+    static const struct {
+        const char *management, *w1, *places;
+    } cases[] = {{"k0", "k0", "12"}, {"k0", "k1", "2"}, {"", "k0", "12"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct play play;
+        open_play(&play, cases[i].management, NULL, "k2");
+        configure_self(&play);
+        play_identity(&play, 1, cases[i].w1);
+        submit(&play, 4);
+        assert_string_equal(places(&play), cases[i].places);
+        assert_int_equal(strstr(refused(&play, 1), "not the management cluster, although") != NULL, i == 1);
+        play_end(&play);
+    }
+}
+
+// Both would be the management cluster.
+static void of_two_workers_with_self_one_is_refused(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play, "k0", NULL, NULL);
+    configure_self(&play);
+    play_tell(&play, (struct engine_event){
+                         .type = EVENT_WORKER,
+                         .cluster = 2,
+                         .worker = {.name = "w2", .policy = WORKER_ACTIVE, .is_self = true, .namespace_map = "*=y\n"}});
+    play_identity(&play, 1, "k0");
+    play_identity(&play, 2, "k0");
+    submit(&play, 4);
+    assert_string_equal(places(&play), "1");
+    assert_non_null(strstr(refused(&play, 2), "the same cluster as w1"));
+    play_end(&play);
+}
+
 static void who_cannot_be_known_is_used_and_told_once(void **state) {
     (void)state;
     struct play play;
@@ -369,6 +413,8 @@ int main(void) {
         cmocka_unit_test(workers_that_were_exchanged_are_both_used),
         cmocka_unit_test(what_a_worker_is_known_by_is_that_of_one_that_is_not_refused),
         cmocka_unit_test(the_management_cluster_is_refused_as_a_worker),
+        cmocka_unit_test(the_management_cluster_is_a_worker_of_its_own_where_configured),
+        cmocka_unit_test(of_two_workers_with_self_one_is_refused),
         cmocka_unit_test(who_cannot_be_known_is_used_and_told_once),
         cmocka_unit_test(one_mirror_under_two_names_is_left_alone),
         cmocka_unit_test(what_was_placed_in_a_refused_worker_waits_and_is_told),

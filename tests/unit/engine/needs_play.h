@@ -20,12 +20,13 @@ static inline struct needs_play *play_of(struct stage *stage) {
     return (struct needs_play *)(void *)stage;
 }
 
-static inline const struct json *needs_object(struct stage *stage, size_t cluster, const char *resource, const char *name) {
+static inline const struct json *needs_object(struct stage *stage, size_t cluster, const char *resource,
+                                              const char *name) {
     return world_object(stage->clusters[cluster], "", resource, stage->space ? stage->space : "default", name);
 }
 
 static inline bool is_wished(const struct needs_play *play, size_t cluster, const char *resource, const char *space,
-                      const char *name) {
+                             const char *name) {
     for (size_t i = 0; i < play->n_wishes; i++) {
         const struct dependency_wish *w = play->wishes[i];
         if (w->cluster == cluster && strcmp(w->resource, resource) == 0 && strcmp(w->namespace_, space) == 0 &&
@@ -135,7 +136,7 @@ static inline void needs_apply(struct stage *stage, size_t cluster, const char *
 }
 
 static inline void needs_patch(struct stage *stage, size_t cluster, const char *resource, const char *name,
-                        const char *patch) {
+                               const char *patch) {
     AUTO_JSON value = harness_json(patch);
     AUTO_TEXT text = json_text(value, NULL);
     bool was = stage->user;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatching without memory: each command is handed over or answered as not sent, exactly once.
+// Dispatching without memory: each command is handed over or answered as not sent, exactly once, and each wish is
+// handed over, in order.
 #include "tests/unit/fault/fault.h"
 #include "tests/unit/host/dispatch_play.h"
 
@@ -9,13 +10,19 @@
 
 struct seen {
     unsigned commands[COMMANDS + 1], events;
+    char wishes[COMMANDS + 1];
+    size_t n_wishes;
 };
+
+static const char wished[] = "abcdefghijkl";
 
 static bool deliver(void *ctx, struct command_batch *batch) {
     struct seen *seen = ctx;
     for (size_t i = 0; i < batch->n_commands; i++)
         seen->commands[batch->commands[i].id]++;
     seen->events += (unsigned)batch->n_events;
+    for (size_t i = 0; i < batch->n_wishes; i++)
+        seen->wishes[seen->n_wishes++] = *batch->wishes[i]->name;
     command_batch_free(batch);
     return true;
 }
@@ -38,8 +45,13 @@ static struct error *run(void **out) {
         play_command(&update, id % PLAY_CLUSTERS, id);
     play_event(&update, "Dispatched", "one");
     play_relist(&update, 1, 0);
+    for (const char *name = wished; *name; name++)
+        play_wish(&update, 1, (const char[]){*name, '\0'});
     fault_resume();
     dispatch_run(&dispatch, &update);
+    fault_pause();
+    dispatch_run(&dispatch, &update); // the next turn
+    fault_resume();
     update_free(&update);
     return NULL;
 }
@@ -49,7 +61,7 @@ static bool is_complete(const void *out) {
     for (size_t id = 1; id <= COMMANDS; id++)
         if (seen->commands[id] != 1)
             return false;
-    return seen->events <= 1;
+    return seen->events <= 1 && strcmp(seen->wishes, wished) == 0;
 }
 
 static void no_command_is_lost_or_answered_twice(void **state) {

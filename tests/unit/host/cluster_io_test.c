@@ -36,9 +36,10 @@ static void tell_own(struct stand *stand, const struct engine_event *event) {
     static const char *const states[] = {"STARTING", "CONNECTED", "LOST", "ABSENT"};
     static const char *const contacts[] = {"UNKNOWN", "GOOD", "SUSPECT", "LOST", "REJECTED"};
     static const char *const types[] = {
-        [EVENT_LISTING] = "listing", [EVENT_SEEN] = "seen",         [EVENT_GONE] = "gone",
-        [EVENT_LISTED] = "listed",   [EVENT_STATE] = "state",       [EVENT_ANSWER] = "answer",
-        [EVENT_CONTACT] = "contact", [EVENT_IDENTITY] = "identity", [EVENT_RESTORED] = "rewound"};
+        [EVENT_LISTING] = "listing",      [EVENT_SEEN] = "seen",         [EVENT_GONE] = "gone",
+        [EVENT_LISTED] = "listed",        [EVENT_STATE] = "state",       [EVENT_ANSWER] = "answer",
+        [EVENT_CONTACT] = "contact",      [EVENT_IDENTITY] = "identity", [EVENT_RESTORED] = "rewound",
+        [EVENT_DEPENDENCY] = "dependency"};
     buffer_printf(told, "%zu/%zu %s", event->cluster, event->kind, types[event->type]);
     switch (event->type) {
     case EVENT_LISTING:
@@ -61,6 +62,9 @@ static void tell_own(struct stand *stand, const struct engine_event *event) {
         break;
     case EVENT_IDENTITY:
         buffer_printf(told, " %s@%s", event->identity.uid, event->identity.version);
+        break;
+    case EVENT_DEPENDENCY:
+        buffer_text(told, event->dependency.news == DEPENDENCIES_FORGOTTEN ? " forgotten" : "");
         break;
     default:
         break;
@@ -402,6 +406,29 @@ static void a_list_that_is_asked_for_again_is_made_again(void **state) {
     end(&stand);
 }
 
+static void wishes_are_watched_where_the_settings_say_so(void **state) {
+    (void)state;
+    for (int wanted = 0; wanted < 2; wanted++) {
+        struct stand stand;
+        begin_with(&stand, 1,
+                   &(struct cluster_io_settings){.kinds = play_kinds(), .n_kinds = 2, .dependencies = wanted});
+        connect(&stand);
+        assert_int_equal(!strstr(stand.told.data, "forgotten;"), !wanted);
+        struct command_batch *batch = calloc(1, sizeof *batch);
+        struct update update = {.n_wishes = 0};
+        assert_non_null(batch);
+        play_wish(&update, 1, "a");
+        batch->wishes = update.wishes;
+        batch->n_wishes = 1;
+        command_batch_run(batch, stand.io, now(&stand));
+        tick(&stand);
+        size_t discovery = find(&stand, "/api/v1");
+        assert_int_equal(discovery > 0 && strcmp(fake_at(&stand.fake, discovery)->request.path, "/api/v1") == 0,
+                         wanted);
+        end(&stand);
+    }
+}
+
 static void configure(struct stand *stand, size_t n_kinds, enum pod_events_level level) {
     cluster_io_configure(stand->io,
                          &(struct cluster_io_settings){.kinds = play_kinds(), .n_kinds = n_kinds, .pod_events = level});
@@ -490,6 +517,7 @@ int main(void) {
         cmocka_unit_test(a_link_that_is_closed_answers_what_is_in_flight_and_tells_its_watches_lost),
         cmocka_unit_test(one_kind_that_went_back_has_all_kinds_listed_again),
         cmocka_unit_test(a_list_that_is_asked_for_again_is_made_again),
+        cmocka_unit_test(wishes_are_watched_where_the_settings_say_so),
         cmocka_unit_test(a_kind_that_is_added_is_listed_and_watched_and_the_others_go_on),
         cmocka_unit_test(events_of_pods_are_watched_as_the_settings_say),
         cmocka_unit_test(events_are_recorded_in_the_management_cluster_only),

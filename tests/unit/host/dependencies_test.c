@@ -14,8 +14,8 @@
 #define MARKED ",\"labels\":{\"wharf.dev/origin\":\"here\",\"app\":\"x\"}"
 #define OTHERS ",\"labels\":{\"wharf.dev/origin\":\"there\"},\"annotations\":{\"kubectl.kubernetes.io/x\":\"secret\"}"
 #define LIST(version, items)                                                                                           \
-    "{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{\"resourceVersion\":\""   \
-    version "\"},\"items\":[" items "]}"
+    "{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/"                                            \
+    "v1\",\"metadata\":{\"resourceVersion\":\"" version "\"},\"items\":[" items "]}"
 #define EVENT(type, object) "{\"type\":\"" type "\",\"object\":" object "}\n"
 #define FORBIDDEN "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":403,\"reason\":\"Forbidden\",\"message\":\"m\"}"
 #define ALL "/api/v1/configmaps?limit=500"
@@ -32,10 +32,13 @@ struct stand {
 };
 
 static void take(void *ctx, struct engine_event *event) {
-    static const char *const news[] = {
-        [DEPENDENCIES_FORGOTTEN] = "forgotten", [DEPENDENCIES_LISTING] = "listing", [DEPENDENCIES_LISTED] = "listed",
-        [DEPENDENCY_SEEN] = "seen",             [DEPENDENCY_GONE] = "gone",         [DEPENDENCIES_LOST] = "lost",
-        [DEPENDENCIES_REFUSED] = "refused"};
+    static const char *const news[] = {[DEPENDENCIES_FORGOTTEN] = "forgotten",
+                                       [DEPENDENCIES_LISTING] = "listing",
+                                       [DEPENDENCIES_LISTED] = "listed",
+                                       [DEPENDENCY_SEEN] = "seen",
+                                       [DEPENDENCY_GONE] = "gone",
+                                       [DEPENDENCIES_LOST] = "lost",
+                                       [DEPENDENCIES_REFUSED] = "refused"};
     struct stand *stand = ctx;
     const struct object *metadata = event->dependency.metadata;
     assert_int_equal(event->type, EVENT_DEPENDENCY);
@@ -197,7 +200,8 @@ static void only_the_metadata_that_concerns_the_host_is_told(void **state) {
     change(&stand, ONE "a&watch", EVENT("MODIFIED", OBJECT("a", "4", OTHERS)));
     expect(&stand, "seen n/a@3; listed n/a; seen n/a@4; ");
     assert_int_equal(stand.bytes, 2 * bytes);
-    assert_int_equal(bytes, strlen(OBJECT("a", "3", ",\"labels\":{\"wharf.dev/origin\":\"there\"},\"annotations\":{}")));
+    assert_int_equal(bytes,
+                     strlen(OBJECT("a", "3", ",\"labels\":{\"wharf.dev/origin\":\"there\"},\"annotations\":{}")));
     end(&stand);
 }
 
@@ -211,7 +215,8 @@ static void a_wish_after_the_list_costs_one_read(void **state) {
     wish_for(&stand, "b", true);
     wish_for(&stand, "a", true);
     answer(&stand, ONE "a", 200, LIST("9", OBJECT("a", "7", "")));
-    answer(&stand, ONE "b", 200, LIST("9", ""));
+    answer(&stand, ONE "b", 200,
+           "{\"kind\":\"PartialObjectMetadataList\",\"metadata\":{\"resourceVersion\":\"9\"},\"items\":null}");
     expect(&stand, "seen n/a@7; gone n/b; ");
     assert_int_equal(find(&stand, ONE), 0);
     // The watch lags behind the reads.
@@ -386,6 +391,22 @@ static void a_watch_that_resumes_says_so(void **state) {
     end(&stand);
 }
 
+static void what_is_watched_is_lost_with_the_connection(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand, 1);
+    watch_all(&stand, LIST("5", ""));
+    expect(&stand, "listing; listed; ");
+    dependencies_watcher.handle(stand.watch, &(struct cluster_notice){.type = NOTICE_CLOSING, .problem = "closed"});
+    expect(&stand, "lost; ");
+    end(&stand);
+    begin(&stand, 1);
+    wish_for(&stand, "a", true);
+    dependencies_watcher.handle(stand.watch, &(struct cluster_notice){.type = NOTICE_CLOSING, .problem = "closed"});
+    expect(&stand, "lost n/a; ");
+    end(&stand);
+}
+
 static void a_restored_cluster_is_listed_again(void **state) {
     (void)state;
     struct stand stand;
@@ -415,6 +436,7 @@ int main(void) {
         cmocka_unit_test(a_refused_object_is_told_and_tried_again),
         cmocka_unit_test(a_resource_that_is_not_served_is_refused),
         cmocka_unit_test(a_watch_that_resumes_says_so),
+        cmocka_unit_test(what_is_watched_is_lost_with_the_connection),
         cmocka_unit_test(a_restored_cluster_is_listed_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

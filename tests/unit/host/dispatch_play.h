@@ -84,6 +84,14 @@ static inline void play_log(struct update *update, size_t cluster, size_t kind, 
         (struct log_message){.level = LOG_WARN, .cluster = cluster, .kind = kind, .text = play_copy(text)};
 }
 
+static inline void play_wish(struct update *update, size_t cluster, const char *name) {
+    const struct dependency_wish wish = {
+        .resource = "configmaps", .version = "v1", .namespace_ = "n", .name = name, .cluster = cluster, .wanted = true};
+    update->wishes = play_room(update->wishes, update->n_wishes, sizeof *update->wishes);
+    update->wishes[update->n_wishes] = struct_copy_with_texts(&wish, sizeof wish, DEPENDENCY_WISH_TEXTS);
+    assert_non_null(update->wishes[update->n_wishes++]);
+}
+
 static inline void play_relist(struct update *update, size_t cluster, size_t kind) {
     update->relists = play_room(update->relists, update->n_relists, sizeof *update->relists);
     update->relists[update->n_relists++] = (struct relist){cluster, kind};

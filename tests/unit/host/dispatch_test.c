@@ -56,8 +56,12 @@ static void what_a_step_asks_for_goes_to_each_cluster_in_one_batch_and_in_order(
     play_event(&world.update, "Dispatched", "one");
     play_event(&world.update, "Waiting", "two");
     play_relist(&world.update, 2, 1);
+    play_wish(&world.update, 2, "a");
+    play_wish(&world.update, 1, "b");
+    play_wish(&world.update, 2, "c");
     dispatch_run(&world.dispatch, &world.update);
     assert_int_equal(world.update.n_commands + world.update.n_events + world.update.n_relists, 0);
+    assert_int_equal(world.update.n_wishes, 0);
     assert_int_equal(world.batches[0]->n_commands, 20);
     assert_int_equal(world.batches[1]->n_commands, 20);
     for (size_t i = 0; i < 20; i++) {
@@ -71,6 +75,11 @@ static void what_a_step_asks_for_goes_to_each_cluster_in_one_batch_and_in_order(
     assert_int_equal(world.batches[2]->n_commands, 0);
     assert_int_equal(world.batches[2]->n_relists, 1);
     assert_int_equal(world.batches[2]->relists[0], 1);
+    assert_int_equal(world.batches[0]->n_wishes, 0);
+    assert_int_equal(world.batches[1]->n_wishes, 1);
+    assert_int_equal(world.batches[2]->n_wishes, 2);
+    assert_string_equal(world.batches[2]->wishes[0]->name, "a");
+    assert_string_equal(world.batches[2]->wishes[1]->name, "c");
     assert_int_equal(world.n_answered, 0);
     end(&world);
 }
@@ -98,6 +107,7 @@ static void commands_that_cannot_be_handed_over_are_answered_as_not_sent(void **
     play_command(&world.update, 2, 8);
     play_command(&world.update, 1, 9);
     play_relist(&world.update, 1, 0);
+    play_wish(&world.update, 1, "a"); // the next connection asks for wishes
     dispatch_run(&world.dispatch, &world.update);
     assert_int_equal(world.n_answered, 2);
     assert_int_equal(world.answered[0], 7);
@@ -113,6 +123,7 @@ static void a_batch_for_a_link_that_is_gone_is_thrown_away(void **state) {
     play_command(&world.update, 0, 1);
     play_event(&world.update, "Dispatched", "one");
     play_relist(&world.update, 0, 0);
+    play_wish(&world.update, 0, "a");
     dispatch_run(&world.dispatch, &world.update);
     command_batch_run(world.batches[0], NULL, (struct moment){0}); // the leak check sees what is left
     world.batches[0] = NULL;

@@ -124,8 +124,8 @@ static void offer_secrets(struct stage *stage, const char *a, const char *z) {
 static void record(struct stage *stage, const char *uid, const char *source) {
     struct map overrides;
     map_init(&overrides, 1);
-    const struct worker_override entry = {.name = "w1", .uid = uid, .source = source ? source : ""};
-    assert_true(blocks_put(&overrides, &entry, sizeof entry, 3));
+    const struct worker_override entry = {.name = "w1", .uid = uid, .source = source ? source : "", .names = ""};
+    assert_true(blocks_put(&overrides, &entry, sizeof entry, WORKER_OVERRIDE_TEXTS));
     sources_override(stage->sources, &overrides);
 }
 
@@ -186,13 +186,13 @@ static void all_workers_are_cordoned_until_the_config_map_is_known(void **state)
     set(&stage, SOURCE_CONFIG, "w1,w2,w3");
     assert_string_equal(stage.set.data, "w1=config0 cordoned;w2=config1 cordoned;w3=config2 cordoned;");
     static const struct worker_override list[] = {
-        {.name = "w2", .uid = "", .source = "", .sets_cordoned = true, .cordoned = true},
-        {.name = "w3", .uid = "", .source = "", .sets_drain = true, .drain = DRAIN_MOVE},
-        {.name = "nobody", .uid = "", .source = "", .sets_drain = true, .drain = DRAIN_MOVE}};
+        {.name = "w2", .uid = "", .source = "", .names = "", .sets_cordoned = true, .cordoned = true},
+        {.name = "w3", .uid = "", .source = "", .names = "", .sets_drain = true, .drain = DRAIN_MOVE},
+        {.name = "nobody", .uid = "", .source = "", .names = "", .sets_drain = true, .drain = DRAIN_MOVE}};
     struct map overrides;
     map_init(&overrides, 1);
     for (size_t i = 0; i < 3; i++)
-        assert_true(blocks_put(&overrides, &list[i], sizeof list[i], 3));
+        assert_true(blocks_put(&overrides, &list[i], sizeof list[i], WORKER_OVERRIDE_TEXTS));
     sources_override(stage.sources, &overrides);
     assert_string_equal(stage.set.data, "w1=config0;w2=config1 cordoned;w3=config2 move;");
     known(&stage);

@@ -77,22 +77,28 @@ static void a_worker_is_recorded_with_its_object_once(void **state) {
     (void)state;
     struct stage stage;
     begin(&stage);
-    assert_true(worker_records_set(stage.records, "w1", "", "Secret ours/w1"));
-    assert_true(worker_records_set(stage.records, "w2", "k2", NULL));
+    assert_true(worker_records_set(stage.records, "w1", "", "Secret ours/w1", NULL));
+    assert_true(worker_records_set(stage.records, "w2", "k2", NULL, NULL));
     assert_int_equal(run(&stage, CLOCK_MINUTE), 0); // what is recorded is not known yet
     worker_records_see(stage.records, NULL);
     assert_int_equal(run(&stage, CLOCK_SECOND), 1);
     assert_string_equal(fake_last(&stage.fake)->request.path, PATH "?fieldManager=wharf");
     assert_non_null(strstr(sent(&stage), "\"annotations\":{\"known.wharf.dev/w2\":\"k2\"}"));
     answer(&stage, "1", "\"known.wharf.dev/w2\":\"k2\"");
-    assert_true(worker_records_set(stage.records, "w1", "k1", "Secret ours/w1"));
+    assert_true(worker_records_set(stage.records, "w1", "k1", "Secret ours/w1", NULL));
     assert_int_equal(run(&stage, 2 * CLOCK_SECOND), 1);
     assert_non_null(strstr(fake_last(&stage.fake)->request.path, PATH "/wharf-workers"));
     assert_string_equal(sent(&stage), "{\"metadata\":{\"annotations\":{\"known.wharf.dev/w1\":\"k1 Secret ours/w1\"},"
                                       "\"resourceVersion\":\"1\"}}");
     answer(&stage, "2", "\"known.wharf.dev/w1\":\"k1 Secret ours/w1\",\"known.wharf.dev/w2\":\"k2\"");
     assert_int_equal(run(&stage, 10 * CLOCK_MINUTE), 0);
-    assert_true(worker_records_set(stage.records, "w1", NULL, NULL)); // it has left
+    assert_true(worker_records_set(stage.records, "w2", "k2", NULL, "a=b\nc-*=x-{namespace}\n"));
+    assert_int_equal(run(&stage, 2 * CLOCK_SECOND), 1);
+    assert_non_null(strstr(sent(&stage), "{\"known.wharf.dev/w2\":\"k2 names=a=b,c-*=x-{namespace}\"}"));
+    answer(&stage, "3",
+           "\"known.wharf.dev/w1\":\"k1 Secret ours/w1\",\"known.wharf.dev/w2\":\"k2 names=a=b,c-*=x-{namespace}\"");
+    assert_int_equal(run(&stage, 10 * CLOCK_MINUTE), 0);
+    assert_true(worker_records_set(stage.records, "w1", NULL, NULL, NULL)); // it has left
     assert_int_equal(run(&stage, 2 * CLOCK_SECOND), 1);
     assert_non_null(strstr(sent(&stage), "\"annotations\":{\"known.wharf.dev/w1\":null}"));
     end(&stage);
@@ -103,14 +109,14 @@ static void the_uid_of_a_recorded_worker_is_not_recorded_for_another(void **stat
     struct stage stage;
     begin(&stage);
     see(&stage, "1", "\"known.wharf.dev/w1\":\"k1 Secret ours/w1\",\"known.wharf.dev/gone\":\"k3\"");
-    worker_records_set(stage.records, "w1", "", "Secret ours/w1");
-    worker_records_set(stage.records, "w2", "k1", NULL);
+    worker_records_set(stage.records, "w1", "", "Secret ours/w1", NULL);
+    worker_records_set(stage.records, "w2", "k1", NULL, NULL);
     assert_int_equal(run(&stage, CLOCK_MINUTE), 0);
-    worker_records_set(stage.records, "w3", "k3", NULL); // that of a worker that is no more
+    worker_records_set(stage.records, "w3", "k3", NULL, NULL); // that of a worker that is no more
     assert_int_equal(run(&stage, 2 * CLOCK_SECOND), 1);
     assert_non_null(strstr(sent(&stage), "\"annotations\":{\"known.wharf.dev/w3\":\"k3\"}"));
     answer(&stage, "2", "\"known.wharf.dev/w1\":\"k1 Secret ours/w1\",\"known.wharf.dev/w3\":\"k3\"");
-    worker_records_set(stage.records, "w1", "k2", "Secret ours/w1"); // the two were exchanged
+    worker_records_set(stage.records, "w1", "k2", "Secret ours/w1", NULL); // the two were exchanged
     assert_int_equal(run(&stage, 2 * CLOCK_SECOND), 1);
     assert_non_null(strstr(sent(&stage), "\"known.wharf.dev/w1\":\"k2 Secret ours/w1\""));
     assert_non_null(strstr(sent(&stage), "\"known.wharf.dev/w2\":\"k1\""));
@@ -122,7 +128,7 @@ static void another_writer_is_not_fought(void **state) {
     struct stage stage;
     begin(&stage);
     see(&stage, "1", "");
-    worker_records_set(stage.records, "w1", "k1", NULL);
+    worker_records_set(stage.records, "w1", "k1", NULL, NULL);
     size_t writes = 0;
     for (int i = 0; i < 60 * 60; i++) {
         size_t before = writes;
@@ -142,7 +148,7 @@ static void failures_are_tried_again_with_growing_delays_and_on_a_standby_nothin
     begin(&stage);
     stage.gate.until_ns = 0;
     see(&stage, "1", "");
-    worker_records_set(stage.records, "w1", "k1", NULL);
+    worker_records_set(stage.records, "w1", "k1", NULL, NULL);
     assert_int_equal(run(&stage, CLOCK_MINUTE), 0);
     stage.gate.until_ns = CLOCK_NEVER;
     size_t writes = 0;
@@ -161,20 +167,25 @@ static void failures_are_tried_again_with_growing_delays_and_on_a_standby_nothin
 static void a_record_is_read_as_it_was_written(void **state) {
     (void)state;
     static const struct {
-        const char *key, *value, *uid, *source;
-    } cases[] = {{"known.wharf.dev/w1", "k1", "k1", ""},
-                 {"known.wharf.dev/w1", "k1 Secret ours/w1", "k1", "Secret ours/w1"},
-                 {"known.wharf.dev/w1", "", NULL, NULL},
-                 {"known.wharf.dev/w1", " Secret ours/w1", NULL, NULL},
-                 {"known.wharf.dev/w1", "0123456789012345678901234567890123456789", NULL, NULL},
-                 {"known.wharf.dev/w1", NULL, NULL, NULL},
-                 {"wharf.dev/w1", "k1", NULL, NULL}};
+        const char *key, *value, *uid, *source, *names;
+    } cases[] = {{"known.wharf.dev/w1", "k1", "k1", "", ""},
+                 {"known.wharf.dev/w1", "k1 Secret ours/w1", "k1", "Secret ours/w1", ""},
+                 {"known.wharf.dev/w1", "k1 names=a=b,c-*=x-{namespace}", "k1", "", "a=b\nc-*=x-{namespace}"},
+                 {"known.wharf.dev/w1", "k1 Secret ours/w1 names=a=b", "k1", "Secret ours/w1", "a=b"},
+                 {"known.wharf.dev/w1", "", NULL, NULL, NULL},
+                 {"known.wharf.dev/w1", " Secret ours/w1", NULL, NULL, NULL},
+                 {"known.wharf.dev/w1", "0123456789012345678901234567890123456789", NULL, NULL, NULL},
+                 {"known.wharf.dev/w1", NULL, NULL, NULL, NULL},
+                 {"wharf.dev/w1", "k1", NULL, NULL, NULL}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char uid[WORKER_RECORD_UID_MAX];
-        const char *source = NULL;
-        assert_int_equal(worker_record_read(cases[i].key, cases[i].value, uid, &source), (bool)cases[i].uid);
-        if (cases[i].uid)
-            assert_true(text_equal(uid, cases[i].uid) && text_equal(source, cases[i].source));
+        struct worker_record_text found;
+        assert_int_equal(worker_record_read(cases[i].key, cases[i].value, &found), (bool)cases[i].uid);
+        if (!cases[i].uid)
+            continue;
+        assert_string_equal(found.uid, cases[i].uid);
+        assert_string_equal(found.source, cases[i].source);
+        assert_string_equal(found.names, cases[i].names);
+        free(found.text);
     }
 }
 

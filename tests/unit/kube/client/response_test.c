@@ -227,6 +227,51 @@ static void a_wait_comes_from_the_header_or_from_the_status(void **state) {
     response_clear(&response);
 }
 
+// Texts of API servers, some of which quote the value "hunter2" of a Secret.
+static void messages_about_a_secret_have_no_values(void **state) {
+    (void)state;
+    static const struct {
+        int code;
+        const char *type, *body, *message;
+    } cases[] = {
+        {404, JSON, STATUS(404, "NotFound", "secrets a not found", "{\"name\":\"a\",\"kind\":\"secrets\"}"),
+         "secrets a not found"},
+        {409, JSON, STATUS(409, "AlreadyExists", "secrets a already exists", "{}"), "secrets a already exists"},
+        {403, JSON,
+         STATUS(403, "Forbidden",
+                "secrets \\\"a\\\" is forbidden: User \\\"u\\\" cannot get resource \\\"secrets\\\" in API group "
+                "\\\"\\\"",
+                "{}"),
+         "secrets \"a\" is forbidden: User \"u\" cannot get resource \"secrets\" in API group \"\""},
+        {403, JSON, STATUS(403, "Forbidden", "secrets a is forbidden: the plugin dislikes hunter2", "{}"),
+         "secrets a is forbidden"},
+        {403, JSON, STATUS(403, "Forbidden", "admission webhook w denied the request: hunter2 is weak", "{}"),
+         "admission webhook w denied the request"},
+        {422, JSON,
+         STATUS(422, "Invalid", "Secret a is invalid: ValidatingAdmissionPolicy p denied request: hunter2", "{}"),
+         "Secret a is invalid: ValidatingAdmissionPolicy p denied request"},
+        {404, JSON, STATUS(404, "NotFound", "admission webhook w denied the request: hunter2", "{}"),
+         "admission webhook w denied the request"},
+        {422, JSON,
+         STATUS(422, "Invalid", "Secret a is invalid: data[.dockercfg]: Invalid value: hunter2",
+                "{\"causes\":[{\"field\":\"data[.dockercfg]\",\"reason\":\"FieldValueInvalid\",\"message\":"
+                "\"Invalid value: hunter2\"},{\"field\":\"type\"}]}"),
+         "Secret a is invalid: data[.dockercfg] (FieldValueInvalid), type (invalid)"},
+        {400, JSON, STATUS(400, "BadRequest", "cannot parse hunter2", "{}"), "the server answered 400 (BadRequest)"},
+        {500, JSON, STATUS(500, "InternalError", "hunter2", "{}"), "the server answered 500 (ServerError)"},
+        {502, TEXT, "upstream said hunter2", "the server answered 502 (UnknownOutcome)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        SENSITIVE_WHILE(true);
+        struct response response;
+        read_answer(&response,
+                    &(struct answer){VERB_CREATE, cases[i].code, cases[i].type, cases[i].body, REASON_OK, ""});
+        assert_true(response.sensitive);
+        assert_string_equal(response.message, cases[i].message);
+        response_clear(&response);
+    }
+}
+
 static void refusals_are_permanent_and_what_passes_by_itself_is_not(void **state) {
     (void)state;
     static const enum reason permanent[] = {
@@ -252,6 +297,7 @@ int main(void) {
         cmocka_unit_test(an_object_a_document_and_a_review_come_where_the_header_says),
         cmocka_unit_test(without_an_answer_the_outcome_says_whether_it_may_have_happened),
         cmocka_unit_test(a_wait_comes_from_the_header_or_from_the_status),
+        cmocka_unit_test(messages_about_a_secret_have_no_values),
         cmocka_unit_test(refusals_are_permanent_and_what_passes_by_itself_is_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tenancy: which namespaces of the workers consent, and whether the host may act as their tenants.
+#include "core/config/namespace_map.h"
+#include "core/engine/mirror/mirror.h"
+#include "core/host/check/preflight_internal.h"
+#include "core/host/check/rights.h"
+#include "core/kube/client/ask.h"
+
+#define NAMES_MAX ((size_t)64 << 10)
+#define PAGE "limit=500"
+
+struct tenancy_check {
+    struct visit *visit; // of the worker
+    const char *origin;
+    const struct json *here; // namespaces of the management cluster
+    const struct rights *rights;
+    const char *tenant; // the present one
+    bool refused;       // the host may not act as this tenant
+    struct buffer consenting;
+};
+
+// False: there is no further page, or a problem was added.
+static bool read_page(struct visit *visit, char **next, struct json *all, bool *good) {
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
+    AUTO_TEXT path = text_format("/api/v1/namespaces?" PAGE "%s%s", *next ? "&continue=" : "", *next ? *next : "");
+    const struct request request = {.verb = VERB_RAW_GET, .namespace_ = "", .name = path, .metadata = true};
+    free(TAKE(*next));
+    *good = !visit_error(visit, path ? ask(visit->client, &request, &response) : error_no_memory());
+    if (*good && response.reason != REASON_OK) {
+        visit_problem(visit, "cannot list namespaces, so their consent is not checked: %s", response.message);
+        *good = false;
+    }
+    for (const struct json *item = json_first(json_get(response.value, "items")); item && *good; item = json_next(item))
+        *good = json_append(all, json_copy(item));
+    const char *more = json_string_or(json_path(response.value, "metadata", "continue", NULL), "");
+    *next = *good && *more ? strdup(more) : NULL;
+    return *next;
+}
+
+// Metadata of all namespaces, an array; NULL: a problem was added.
+static struct json *list_namespaces(struct visit *visit) {
+    AUTO_JSON all = json_new_array();
+    char *next = NULL;
+    bool good = false;
+    while (all && read_page(visit, &next, all, &good))
+        ;
+    return good ? TAKE(all) : NULL;
+}
+
+static const struct json *find_namespace(const struct json *list, const char *name) {
+    for (const struct json *item = json_first(list); item; item = json_next(item))
+        if (strcmp(object_name(item), name) == 0)
+            return item;
+    return NULL;
+}
+
+// A right of the tenant, asked as the tenant.
+static struct error *check_permission(void *ctx, const struct access_review *question) {
+    struct tenancy_check *check = ctx;
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
+    AUTO_BUFFER(body, ACCESS_REVIEW_MAX);
+    if (check->refused)
+        return NULL;
+    if (!access_review_write(question, &body))
+        return error_no_memory();
+    struct request request = access_review_request(&body);
+    request.tenant = check->tenant;
+    TRY(ask(check->visit->client, &request, &response));
+    const struct json *allowed = json_path(response.value, "status", "allowed", NULL);
+    check->refused = response.reason != REASON_OK || !json_is(allowed, JSON_BOOL);
+    if (check->refused)
+        visit_problem(check->visit,
+                      "may not act as user " TENANT_USER_PREFIX
+                      "%s, expected the rights of wharf rbac --for worker: %s",
+                      check->tenant, response.message);
+    else if (!json_bool(allowed, false))
+        visit_problem(
+            check->visit, "user " TENANT_USER_PREFIX "%s may not %s %s%s%s%s%s in namespace %s, expected to be allowed",
+            check->tenant, question->verb, question->resource, *question->group ? "." : "", question->group,
+            question->subresource ? "/" : "", question->subresource ? question->subresource : "", question->namespace_);
+    return NULL;
+}
+
+static struct error *check_rights(struct tenancy_check *check, const char *tenant, const char *there) {
+    struct error *error = NULL;
+    check->tenant = tenant;
+    check->refused = false;
+    for (size_t i = 0; i < check->rights->count && !error; i++)
+        if (check->rights->list[i].scope == RIGHT_TENANT)
+            error = right_each(&check->rights->list[i], there, check_permission, check);
+    return error;
+}
+
+// A namespace of the worker with the annotation.
+static struct error *check_consent(struct tenancy_check *check, const char *there, const char *consent) {
+    char tenant[NAMESPACE_SIZE];
+    struct visit *visit = check->visit;
+    bool mapped = namespace_here(visit->spec->settings.namespace_map, check->origin, there, tenant);
+    const struct json *here = mapped ? find_namespace(check->here, tenant) : NULL;
+    if (!here || !text_list_has(consent, object_uid(here))) {
+        problems_add(&visit->warnings,
+                     "%s (%s): namespace %s consents to uid %.100s, found %s%s%s in the management cluster",
+                     visit->name, visit->server, there, consent, here ? "namespace " : "no such namespace",
+                     here ? tenant : "", here ? " with another uid" : "");
+        return NULL;
+    }
+    buffer_printf(&check->consenting, "%s%s", check->consenting.len > 0 ? ", " : "", tenant);
+    return check_rights(check, tenant, there);
+}
+
+// --namespaced limits the check.
+static bool is_checked(const struct preflight *preflight, const char *there) {
+    for (size_t i = 0; i < preflight->n_namespaces; i++)
+        if (strcmp(preflight->namespaces[i], there) == 0)
+            return true;
+    return preflight->n_namespaces == 0;
+}
+
+static void check_worker(struct tenancy_check *check) {
+    struct visit *visit = check->visit;
+    AUTO_JSON list = list_namespaces(visit);
+    check->consenting = (struct buffer){.max = NAMES_MAX};
+    for (const struct json *item = json_first(list); item; item = json_next(item)) {
+        const char *consent = object_annotation(item, MARK_TENANT);
+        if (consent && *consent && is_checked(visit->preflight, object_name(item)) &&
+            visit_error(visit, check_consent(check, object_name(item), consent)))
+            break;
+    }
+    if (list && check->consenting.len > 0)
+        problems_add(&visit->preflight->notes, "%s: consent of %s", visit->name, check->consenting.data);
+    else if (list)
+        problems_add(&visit->warnings,
+                     "%s (%s): no namespace consents (annotation " MARK_TENANT "): nothing is placed there",
+                     visit->name, visit->server);
+    buffer_free(&check->consenting);
+}
+
+static bool open_client(struct visit *visit) {
+    return visit->started && visit->problems.count == 0 &&
+           !visit_error(visit, connection_client(visit->connection, visit->name, &visit->client));
+}
+
+static void close_client(struct visit *visit) {
+    client_free(visit->client);
+    visit->client = NULL;
+}
+
+// An API server takes one user from a request.
+static void check_kubeconfig(struct visit *visit) {
+    if (visit->connection->endpoint && visit->connection->endpoint->impersonation)
+        visit_problem(visit, "its kubeconfig impersonates a user, expected none with tenancy: the host acts as the "
+                             "tenants there");
+}
+
+void visits_check_tenants(struct preflight *preflight, struct visit *visits, size_t count) {
+    const struct config *config = preflight->config;
+    __attribute__((cleanup(rights_free))) struct rights rights = {.count = 0};
+    struct rights_wanted wanted = {.checked = true,
+                                   .kinds = (const struct kind *const *)preflight->adapters->kinds,
+                                   .n_kinds = preflight->adapters->n_kinds,
+                                   .features = rights_features_of(config)};
+    if (!config->engine.tenancy.impersonate)
+        return;
+    for (size_t i = 1; i < count; i++)
+        check_kubeconfig(&visits[i]);
+    if (visit_error(visits, rights_make(RIGHTS_OF_WORKER, &wanted, &rights)) || !open_client(visits))
+        return;
+    AUTO_JSON here = list_namespaces(visits);
+    close_client(visits);
+    for (size_t i = 1; here && i < count; i++) {
+        struct tenancy_check check = {.visit = &visits[i],
+                                      .origin = config->origin ? config->origin
+                                                : visits->uid  ? visits->uid
+                                                               : "",
+                                      .here = here,
+                                      .rights = &rights};
+        if (!open_client(&visits[i]))
+            continue;
+        check_worker(&check);
+        close_client(&visits[i]);
+    }
+}
