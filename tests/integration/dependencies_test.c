@@ -168,6 +168,15 @@ static void without_rights_to_all_the_sources_are_watched_by_name(void **state) 
     end(scene);
 }
 
+// A former host has left a copy, and there is no workload.
+static void the_copies_in_a_worker_are_watched_without_any_workload(void **state) {
+    (void)state;
+    struct scene *scene = run(SETTINGS COPIED "log: {level: debug}\n");
+    UNTIL(scene, 10, wharf_logged(scene, "stream opened cluster=w1 verb=watch path=\"/api/v1/secrets?") == 1);
+    assert_int_equal(wharf_logged(scene, "cluster=management verb=watch path=\"/api/v1/secrets?"), 0);
+    stage_close(scene);
+}
+
 // The value is in the memory of the host only on its way.
 static void what_a_secret_contains_stays_in_the_clusters(void **state) {
     (void)state;
@@ -210,6 +219,7 @@ int main(void) {
         cmocka_unit_test(a_changed_source_reaches_the_copies_also_after_a_lost_connection),
         cmocka_unit_test(a_new_connection_watches_the_same_objects),
         cmocka_unit_test(without_rights_to_all_the_sources_are_watched_by_name),
+        cmocka_unit_test(the_copies_in_a_worker_are_watched_without_any_workload),
         cmocka_unit_test(what_a_secret_contains_stays_in_the_clusters),
         cmocka_unit_test(a_reload_that_enables_copies_brings_them),
     };
