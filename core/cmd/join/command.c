@@ -120,7 +120,8 @@ static struct error *read_annotations(const struct join *join, const char *accou
 static struct error *make_secret(const struct join *join, const char *token, bool readable, struct json **out) {
     AUTO_BUFFER(kubeconfig, JOIN_KUBECONFIG_MAX);
     AUTO_BUFFER(encoded, SECRET_MAX);
-    AUTO_JSON labels = NULL, annotations = NULL;
+    AUTO_JSON labels = NULL;
+    AUTO_JSON annotations = NULL;
     AUTO_TEXT account = text_format("%s/%s", join->namespace_, join->rights.account);
     TRY(join_kubeconfig(join, flags_value(join->call, "server"), token, &kubeconfig));
     TRY(read_labels(join->labels, &labels));
