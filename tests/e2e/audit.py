@@ -3,9 +3,9 @@
 import json
 import threading
 
-# The users that the host is known as: by client certificate, and by service-account token.
 _READS = ("get", "list", "watch")
-HOST_USERS = ("wharf", "system:serviceaccount:wharf-system:wharf")
+# The users that hosts are known as: by client certificate, by service-account token, and that of test_tenancy.
+HOST_USERS = ("wharf", "system:serviceaccount:wharf-system:wharf", "system:serviceaccount:wharf-system:tenancy")
 
 
 class Audit:
@@ -59,6 +59,10 @@ class Audit:
                 continue
             found.append(entry)
         return found
+
+    def writes(self, namespace, since=0):
+        """All of the host's writes in this namespace."""
+        return [entry for entry in self.entries(namespace, since) if _by_host(entry) and entry["verb"] not in _READS]
 
     def by_host(self):
         """All of the host's requests, reads too."""

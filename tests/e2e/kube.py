@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small client for one API server. Objects are plain dicts; an error is raised with its Status body."""
+import copy
 import http.client
 import json
 import socket
@@ -85,7 +86,7 @@ class Client:
     """Requests to https://127.0.0.1:port. May be used from any thread: each has its own connection."""
 
     def __init__(self, port, ca, certificate=None, key=None, token=None):
-        self.port, self.token = port, token
+        self.port, self.token, self.impersonated = port, token, {}
         self.context = ssl.create_default_context(cafile=ca)
         if certificate:
             self.context.load_cert_chain(certificate, key)
@@ -102,6 +103,12 @@ class Client:
             with open(user["tokenFile"], encoding="utf-8") as file:
                 return cls(port, authority, token=file.read().strip())
         return cls(port, authority, user["client-certificate"], user["client-key"])
+
+    def acting_as(self, user, group=None):
+        """The same client, which impersonates this user."""
+        other = copy.copy(self)
+        other.impersonated = {"Impersonate-User": user, **({"Impersonate-Group": group} if group else {})}
+        return other
 
     def _connection(self, timeout):
         kept = getattr(self.local, "connection", None)
@@ -132,7 +139,7 @@ class Client:
         headers = {"Accept": "application/json", "User-Agent": AGENT}
         if self.token:
             headers["Authorization"] = "Bearer " + self.token
-        return headers
+        return {**headers, **self.impersonated}
 
     def raw(self, method, path, body=None, content_type="application/json", query=None, timeout=20.0):
         """The answer's body as bytes. A GET on a kept connection that the server has closed is sent once more."""

@@ -23,17 +23,17 @@ def _know(worker, plural):
     kube.know(plural, _API, namespaced=False)
 
 
-def _probe(worker, namespace):
+def _probe(client, namespace):
     """A marked Job in a dry run: (how it would be stored, None) or (None, why it is rejected)."""
     body = job("probe", managed_by=None, labels={"wharf.dev/origin": "probe"})
     try:
-        return worker.admin.create("jobs", namespace, body, query={"dryRun": "All"}), None
+        return client.create("jobs", namespace, body, query={"dryRun": "All"}), None
     except kube.ApiError as error:
         return None, str(error)
 
 
 @contextlib.contextmanager
-def _policy(worker, namespace, kind, spec, binding, in_force):
+def _policy(worker, namespace, kind, spec, binding, in_force, client=None):
     policies, bindings = kind, kind.replace("policies", "policybindings")
     for plural in (policies, bindings):
         _know(worker, plural)
@@ -44,12 +44,12 @@ def _policy(worker, namespace, kind, spec, binding, in_force):
                                "resources": ["jobs"]}]}, **spec}})
     try:
         worker.admin.create(bindings, None, {"metadata": {"name": "e2e"}, "spec": {"policyName": "e2e", **binding}})
-        until(lambda: in_force(*_probe(worker, namespace)), "the policy to be in force")
+        until(lambda: in_force(*_probe(client or worker.admin, namespace)), "the policy to be in force")
         yield
     finally:
         worker.admin.delete_all(bindings, None)
         worker.admin.delete(policies, None, "e2e")
-        until(lambda: not in_force(*_probe(worker, namespace)), "the policy to be gone")
+        until(lambda: not in_force(*_probe(client or worker.admin, namespace)), "the policy to be gone")
 
 
 def mutating(worker, namespace, operation, in_force):
@@ -63,3 +63,10 @@ def rejecting(worker, namespace, message):
     return _policy(worker, namespace, "validatingadmissionpolicies", {
         "validations": [{"expression": "false", "message": message}]}, {"validationActions": ["Deny"]},
         lambda _, why: why and message in why)
+
+
+def rejecting_user(worker, namespace, user, group, message):
+    """Only if both of them write."""
+    return _policy(worker, namespace, "validatingadmissionpolicies", {"validations": [{
+        "expression": f"request.userInfo.username != '{user}' || !('{group}' in request.userInfo.groups)", "message": message}]},
+        {"validationActions": ["Deny"]}, lambda _, why: why and message in why, worker.admin.acting_as(user, group))

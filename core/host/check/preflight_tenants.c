@@ -108,13 +108,22 @@ static struct error *check_consent(struct tenancy_check *check, const char *ther
     return check_rights(check, tenant, there);
 }
 
+// --namespaced limits the check.
+static bool is_checked(const struct preflight *preflight, const char *there) {
+    for (size_t i = 0; i < preflight->n_namespaces; i++)
+        if (strcmp(preflight->namespaces[i], there) == 0)
+            return true;
+    return preflight->n_namespaces == 0;
+}
+
 static void check_worker(struct tenancy_check *check) {
     struct visit *visit = check->visit;
     AUTO_JSON list = list_namespaces(visit);
     check->consenting = (struct buffer){.max = NAMES_MAX};
     for (const struct json *item = json_first(list); item; item = json_next(item)) {
         const char *consent = object_annotation(item, MARK_TENANT);
-        if (consent && *consent && visit_error(visit, check_consent(check, object_name(item), consent)))
+        if (consent && *consent && is_checked(visit->preflight, object_name(item)) &&
+            visit_error(visit, check_consent(check, object_name(item), consent)))
             break;
     }
     if (list && check->consenting.len > 0)
