@@ -303,7 +303,10 @@ static wharf_result conclude(struct adapter_call *call, const struct collector *
                         REFERENCES_MAX);
     else if (collector->trouble == NO_MEMORY)
         services_no_memory(call);
-    return collector->trouble == FINE ? result : services_conclude(call, result);
+    result = collector->trouble == FINE ? result : services_conclude(call, result);
+    if (collector->trouble == TOO_MANY)
+        call->answer.reason = "TooManyDependencies";
+    return result;
 }
 
 static const char *namespace_of(const struct json *object) {

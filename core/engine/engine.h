@@ -106,12 +106,12 @@ struct stats_cluster {
     uint64_t pod_reports_refused;   // pod reports without a mirror of this host, or over the limit
     struct stats_capacity capacity;
     enum guard_state guard;
-    int64_t guard_since_ns; // wall clock
-    uint64_t guards;        // guards alive at the last read (fence.h); 0 without fencing
-    uint64_t status_bytes;  // of objects written for statuses of the mirrors
-    uint64_t statuses_wait; // 1: over the limit, see status.h
-    uint64_t suspect;       // 1: finishes workloads far faster than other workers (completions.c)
-    uint64_t quarantined;   // mirrors: neither adopted nor deleted until proven
+    int64_t guard_since_ns;                   // wall clock
+    uint64_t guards;                          // guards alive at the last read (fence.h); 0 without fencing
+    uint64_t status_bytes;                    // of objects written for statuses of the mirrors
+    uint64_t statuses_wait;                   // 1: over the limit, see status.h
+    uint64_t suspect;                         // 1: finishes workloads far faster than other workers (completions.c)
+    uint64_t quarantined;                     // mirrors: neither adopted nor deleted until proven
     uint64_t dependencies[DEPENDENCY_STATES]; // objects that workloads here refer to; management: sources
     uint64_t copies[COPY_RESULTS];            // requests
 };

@@ -137,8 +137,8 @@ struct engine {
             size_t count;
         } marks;
     } aside;
-    struct capacity *capacity; // NULL: free capacity is unlimited everywhere
-    struct dependencies *dependencies; // NULL: the feature is off
+    struct capacity *capacity;            // NULL: free capacity is unlimited everywhere
+    struct dependency_part *dependencies; // NULL: the feature is off
     struct changes *history;
     struct {
         uint32_t epoch;               // how often a reload enabled fencing

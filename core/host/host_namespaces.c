@@ -10,8 +10,14 @@
 
 #define LOOK_NS CLOCK_SECOND
 
+static size_t length_of(const char *map) {
+    size_t len = map ? strlen(map) : 0;
+    return len > 0 && map[len - 1] == '\n' ? len - 1 : len; // which records leave out
+}
+
 static bool is_same(const char *a, const char *b) {
-    return strcmp(a ? a : "", b ? b : "") == 0;
+    size_t len = length_of(a);
+    return len == length_of(b) && (len == 0 || memcmp(a, b, len) == 0);
 }
 
 bool cluster_map_is_of(const struct host_cluster *cluster, const struct cluster_thread *thread) {

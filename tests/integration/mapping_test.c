@@ -126,12 +126,13 @@ static void add_own_namespace(struct scene *scene) {
     front_unlock(scene->clusters[0].front);
 }
 
-static bool is_recorded(struct scene *scene) {
+static bool is_recorded(struct scene *scene, const char *worker, const char *names) {
+    AUTO_TEXT key = text_format("known.wharf.dev/%s", worker);
     front_lock(scene->clusters[0].front);
     const struct json *map =
         world_object(scene->clusters[0].cluster, "", "configmaps", "wharf-system", "wharf-workers");
-    const char *record = object_annotation(map, "known.wharf.dev/w1");
-    bool recorded = record && strstr(record, " names=default=first");
+    const char *record = object_annotation(map, key);
+    bool recorded = record && strstr(record, names);
     front_unlock(scene->clusters[0].front);
     return recorded;
 }
@@ -150,7 +151,7 @@ static void check_changed_map(bool restarts) {
     world_set_hook(scene->clusters[1].cluster, count_second, &in_second);
     front_unlock(scene->clusters[1].front);
     if (restarts) {
-        UNTIL(scene, 10, is_recorded(scene));
+        UNTIL(scene, 10, is_recorded(scene, "w1", " names=default=first"));
         assert_true(wharf_end(scene, SIGKILL, STAGE_END_NS));
     }
     map_worker(scene, 1, "default: second");
@@ -175,12 +176,45 @@ static void a_map_that_was_changed_while_no_host_ran_waits_too(void **state) {
     check_changed_map(true);
 }
 
+// Also in workers that no host has used with a map before.
+static void an_unused_worker_gets_its_new_names_at_once(void **state) {
+    (void)state;
+    struct scene *scene = stage_open(2, false, SETTINGS);
+    add_own_namespace(scene);
+    stage_start(scene);
+    UNTIL(scene, 10, is_recorded(scene, "w1", "") && is_recorded(scene, "w2", ""));
+    assert_true(wharf_end(scene, SIGTERM, STAGE_END_NS));
+    map_worker(scene, 1, "default: first");
+    map_worker(scene, 2, "default: second");
+    must(scene_configure(scene, "", SETTINGS));
+    stage_start(scene);
+    UNTIL(scene, 10, stage_takes_work(scene, "w1") && stage_takes_work(scene, "w2"));
+    stage_submit_many_held(scene, "job", 2);
+    UNTIL(scene, 10, jobs_in(scene, 1, "first") == 1 && jobs_in(scene, 2, "second") == 1);
+    UNTIL(scene, 10,
+          is_recorded(scene, "w1", " names=default=first") && is_recorded(scene, "w2", " names=default=second"));
+    assert_true(wharf_end(scene, SIGKILL, STAGE_END_NS)); // the same map is no change
+    stage_start(scene);
+    UNTIL(scene, 10, stage_takes_work(scene, "w1") && stage_takes_work(scene, "w2"));
+    assert_int_equal(wharf_logged(scene, "namespaces.map of the worker has changed"), 2);
+    map_worker(scene, 2, "default: third"); // while the other worker is in use
+    map_worker(scene, 1, "default: third");
+    must(scene_configure(scene, "", SETTINGS));
+    UNTIL(scene, 10, wharf_logged(scene, "namespaces.map of the worker has changed") == 4);
+    stage_let_end(scene);
+    UNTIL(scene, 20, stage_complete(scene, "job") == 2 && stage_mirrors(scene) == 0);
+    UNTIL(scene, 10,
+          is_recorded(scene, "w1", " names=default=third") && is_recorded(scene, "w2", " names=default=third"));
+    stage_close(scene);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(workloads_run_under_other_names_and_are_known_by_their_own),
         cmocka_unit_test(a_workload_of_a_namespace_without_a_name_waits),
         cmocka_unit_test(a_changed_map_waits_for_the_end_of_the_mirrors),
         cmocka_unit_test(a_map_that_was_changed_while_no_host_ran_waits_too),
+        cmocka_unit_test(an_unused_worker_gets_its_new_names_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

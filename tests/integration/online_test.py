@@ -326,6 +326,72 @@ class Online(cli_test.Case):
             self.assertNotEqual(code, 0)
             self.assertIn(words, err)
 
+    NAMESPACES = "/api/v1/namespaces"
+
+    def write_mapped(self, rules, name="w1", more="", connection="kubeconfig: w1.kubeconfig"):
+        self.write_config(workers=(), more=more)
+        path = os.path.join(self.folder, "wharf.yaml")
+        with open(path) as file:
+            text = file.read()
+        worker = "workers:\n- {name: %s, %s, namespaces: {map: {%s}}}\n" % (name, connection, rules)
+        self.write("wharf.yaml", text.replace("adapters:", worker + "adapters:", 1))
+
+    def spaces(self, *names):
+        return [{"metadata": {"name": name, "uid": "u-" + name, "resourceVersion": "1"}} for name in names]
+
+    def test_the_management_cluster_may_be_a_worker_of_its_own(self):
+        management = self.serve("mgmt", uid="k0", lists={self.NAMESPACES: self.spaces("run-a")})
+        self.write_mapped("\"*\": \"run-{namespace}\"", "own", connection="self: true")
+        code, out, err = self.check()
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("all clusters respond", out)
+        for verb in ("create", "delete"):   # of mirrors
+            self.assertIn(verb + " things example.com", management.asked)
+        management.denied = ["create things example.com"]
+        code, _, err = self.check()
+        self.assertEqual(code, 1)
+        self.assert_says(err, "own (http://127.0.0.1:", "may not create things.example.com")
+
+    def test_namespaces_without_a_name_are_warned_of(self):
+        self.serve("mgmt", lists={self.NAMESPACES: self.spaces("a")})
+        self.serve("w1")
+        self.write_mapped("b: a")
+        code, _, err = self.check()
+        self.assertEqual(code, 0)
+        self.assert_says(err, "warning: w1 (http://127.0.0.1:", "no workload of this namespace is placed there: the worker's "
+                         "namespaces.map gives namespace a the name a, which is that of namespace b")
+        self.write_mapped("b: a", more="namespaces: {deny: [a]}\n")
+        self.assertEqual(self.check()[2], "")
+
+    def test_rights_are_asked_for_in_the_namespaces_of_the_worker(self):
+        self.serve("mgmt", uid="k0")
+        worker = self.serve("w1", denied=["delete things example.com"])
+        self.write_mapped("\"*\": \"{origin}-{namespace}\"")
+        code, _, err = wharf("check", "--online", "--namespaced", "a,b", "--config", self.config)
+        self.assertEqual(code, 1)
+        self.assert_says(err, "may not delete things.example.com in namespace k0-a, expected", "in namespace k0-b",
+                         ": 2 problems")
+        self.assertIn("create things example.com in k0-a", worker.where)
+
+    def test_mirrors_of_another_host_in_a_mapped_namespace_are_warned_of(self):
+        things = "/apis/example.com/v1/things"
+
+        def mirror(space, origin):
+            return {"metadata": {"name": "t", "namespace": space, "uid": "u", "resourceVersion": "1",
+                                 "labels": {"wharf.dev/origin": origin}}}
+        self.serve("mgmt")
+        worker = self.serve("w1", lists={things: [mirror("team", "west")]})
+        for rules, told in (("a: team", True), ("b: x", False), ("a: \"team\", team: z", True)):
+            self.write_mapped(rules, more="origin: east\n")
+            code, _, err = self.check()
+            self.assertEqual(code, 0, err)
+            words = "namespace team of this host's namespace a has mirrors of origin west too, such as Thing t"
+            self.assertEqual(words in err, told, err)
+        self.assertTrue(any("labelSelector=wharf.dev%2Forigin" in path for path in worker.listed), worker.listed)
+        worker.lists[things] = [mirror("team", "east")]
+        self.write_mapped("a: team", more="origin: east\n")
+        self.assertEqual(self.check()[2], "")
+
 
 if __name__ == "__main__":
     if not os.access(WHARF, os.X_OK):

@@ -73,6 +73,17 @@ class ChartTest(unittest.TestCase):
         peers = things["NetworkPolicy", chart.NAMESPACE, "wharf"]["spec"]["ingress"][0]["from"]
         self.assertEqual((len(peers), peers[-1]), (3, {"ipBlock": {"cidr": "10.0.0.10/32"}}))
 
+    def test_dependencies_are_read_with_the_rights_of_wharf_rbac(self):
+        name = ("ClusterRole", "", "wharf-dependencies")
+        things = by_key(chart.render(TO_JSON, cases.PLACES))
+        self.assertEqual([(rule["apiGroups"], rule["resources"], rule["verbs"]) for rule in things[name]["rules"]], [
+            ([group], [resource], ["get", "list", "watch"])
+            for group, resource in (("", "configmaps"), ("tekton.dev", "tasks"), ("scheduling.k8s.io", "priorityclasses"))])
+        subject, = things["ClusterRoleBinding", "", "wharf-dependencies"]["subjects"]
+        self.assertEqual((subject["name"], subject["namespace"]), ("wharf", chart.NAMESPACE))
+        for values in ({}, {"config": {"dependencies": {"copy": [], "watch": "names"}}}, {**cases.PLACES, "rbac": {"create": False}}):
+            self.assertNotIn(name, by_key(chart.render(TO_JSON, values)))
+
     def test_more_than_one_replica_needs_an_election(self):
         def deployment(**values):
             return by_key(chart.render(TO_JSON, values))["Deployment", chart.NAMESPACE, "wharf"]["spec"]
@@ -88,6 +99,7 @@ class ChartTest(unittest.TestCase):
                  {"image": {"pullPolicy": "Sometimes"}}, {"config": {"serve": {"address": "0.0.0.0:80"}}}, {"podLabels": {"a": {}}},
                  {"config": {"adapters": {"enabled": []}}}, {"config": {"controllerName": "wharf"}}, {"rbac": {"create": "yes"}},
                  {"serviceMonitor": {"interval": "often"}}, {"replicas": "2"}, {"replicas": -1}, {"tolerations": {}},
+                 {"config": {"dependencies": {"copy": "configmaps"}}},
                  {"config": {"leaderElection": True}}, {"config": {"leaderElection": {"enabled": "false"}}}, {"config": None},
                  *({name: None} for name in ("image", "rbac", "delegate", "networkPolicy", "podDisruptionBudget", "serviceMonitor",
                                              "podMonitor")))

@@ -102,6 +102,8 @@ class Chart:
             "default": lambda other, value: value if truth(value) else other, "has": lambda item, items: item in items,
             "dict": lambda *pairs: dict(zip(pairs[::2], pairs[1::2])), "not": lambda value: not truth(value),
             "and": lambda *values: next((value for value in values if not truth(value)), values[-1]),
+            "concat": lambda *lists: [item for items in lists for item in items], "first": lambda items: items[0],
+            "rest": lambda items: items[1:], "splitList": lambda by, text: text.split(by), "join": lambda by, items: by.join(items),
             "gt": lambda a, b: a > b, "int": int, "fail": fail}
 
     def render(self):

@@ -260,6 +260,7 @@ static struct cluster_io_settings settings_of(const struct trial *trial) {
         .kinds = trial->engine_kinds,
         .n_kinds = trial->host->n_configured,
         .fencing = {.enabled = trial->plan.guards, .after_ns = guards_after_ns(trial), .namespace_ = "wharf-system"},
+        .dependencies = trial->plan.needs,
         .capacity = trial->plan.capacity};
 }
 

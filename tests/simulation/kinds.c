@@ -230,3 +230,11 @@ bool sim_refuses(const struct sim_kind *kind, const struct json *workload, int64
     adapter_call_end(&call);
     return result == WHARF_REFUSED;
 }
+
+void sim_references(const struct sim_kind *kind, const struct json *workload, struct references *out) {
+    struct adapter_call call;
+    begin_call(&call, kind, WHARF_MIRROR_NONE, TRIAL_START_NS);
+    if (references_of(&call, workload, out) != WHARF_OK)
+        references_clear(out);
+    adapter_call_end(&call);
+}

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/adapter/adapters.h"
+#include "core/adapter/references.h"
 #include "core/json/json.h"
 #include "tests/support/fixture.h"
 #include "tests/world/custom.h"
@@ -34,3 +35,6 @@ char *sim_mirror_due(const struct sim_kind *kind, const struct json *workload, c
 
 // True if the adapter rejects it.
 bool sim_refuses(const struct sim_kind *kind, const struct json *workload, int64_t now_ns);
+
+// The objects that a workload, or a mirror, refers to. None if the adapter rejects it.
+void sim_references(const struct sim_kind *kind, const struct json *workload, struct references *out);

@@ -103,7 +103,7 @@ static struct json *make(const struct thing *thing, unsigned number, bool labell
     AUTO_TEXT members = members_of(thing, number);
     AUTO_TEXT text = text_format(
         "{\"metadata\":{\"name\":\"%s\"%s%s%s,\"labels\":{\"app\":\"x\"%s},\"annotations\":{\"example.com/note\":\"n\","
-        "\"kubernetes.io/service-account.name\":\"default\"}}%s}",
+        "\"kubernetes.io/service-account.name\":\"default\",\"kubernetes.io/enforce-mountable-secrets\":\"true\"}}%s}",
         thing->name, *thing->namespace_ ? ",\"namespace\":\"" : "", thing->namespace_, *thing->namespace_ ? "\"" : "",
         labelled ? ",\"wharf.dev/copy\":\"true\"" : "", members);
     struct json *object = NULL;
@@ -261,6 +261,12 @@ void need_acts_set_up(struct trial *trial, size_t cluster) {
     for (size_t i = 0; i < needs_count(trial) && cluster == ENGINE_MANAGEMENT; i++)
         appear(trial, i);
     trial->user_acts = false;
+}
+
+void need_acts_provide(struct trial *trial, size_t index) {
+    appear(trial, index);
+    for (size_t c = 1; c < trial->plan.n_clusters && !needs_is_copied(trial, index); c++)
+        add_stranger(trial, c, index, true);
 }
 
 struct need_acts *need_acts_new(struct trial *trial) {

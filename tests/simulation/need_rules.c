@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/simulation/need_rules.h"
 
+#include "core/adapter/phase.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/json/pointer.h"
 #include "core/kube/object/object.h"
@@ -14,6 +15,7 @@
 #define COPY_OF "wharf.dev/copy-of"
 #define SOURCE "wharf.dev/source"
 #define ALSO_USED "wharf.dev/also-used-by"
+#define ENFORCE "kubernetes.io/enforce-mountable-secrets"
 #define POD "/spec/template/spec"
 
 #define KEPT_NS CLOCK_MINUTE           // after the last user
@@ -102,41 +104,68 @@ static void gather_pull_secrets(struct gather *gather, size_t cluster) {
     }
 }
 
-// What the pods of a Job name, and its ServiceAccount as it is in that cluster. Only Jobs name these objects.
+static void gather_references(struct gather *gather, size_t kind, const struct json *object) {
+    __attribute__((cleanup(references_clear))) struct references found = {0};
+    sim_references(gather->trial->kinds[kind], object, &found);
+    for (size_t i = 0; i < found.count; i++) {
+        const struct reference *r = found.list[i];
+        AUTO_TEXT plural = strndup(r->resource, strcspn(r->resource, "."));
+        const char *dot = strchr(r->resource, '.');
+        struct need need = {.group = dot ? dot + 1 : "", .plural = plural, .name = r->name, .optional = r->optional};
+        if (!r->is_made && plural)
+            gather_one(gather, &need);
+    }
+}
+
+// What the pods of an object name, and its ServiceAccount as it is in that cluster.
 static struct gather needs_of(struct trial *trial, size_t cluster, size_t kind, const struct json *object) {
     struct gather gather = {.trial = trial, .namespace_ = object_namespace(object)};
     if (kind == 0)
         pod_needs_each(pointer_find(object, POD), gather_one, &gather);
+    else
+        gather_references(&gather, kind, object);
     gather_pull_secrets(&gather, cluster);
     return gather;
 }
 
 // Used by mirrors that are there. `told`: that the host has seen.
 static uint64_t used_by_mirrors(struct trial *trial, size_t cluster, bool told) {
-    const void *cursor = NULL;
     uint64_t used = 0;
-    for (const struct json *object; (object = world_next(trial->worlds[cluster], "batch", "jobs", &cursor));) {
-        const struct tracked_mirror *mirror = rules_mirror(trial, object_uid(object));
-        if (!mirror || (told && !rules_was_told(trial, mirror)))
-            continue;
-        struct gather gather = needs_of(trial, cluster, 0, object);
-        used |= gather.needed | gather.optional;
+    for (size_t k = 0; k < trial->n_kinds; k++) {
+        const wharf_kind *abi = &trial->engine_kinds[k]->abi;
+        const void *cursor = NULL;
+        for (const struct json *o; (o = world_next(trial->worlds[cluster], abi->group, abi->plural, &cursor));) {
+            const struct tracked_mirror *mirror = rules_mirror(trial, object_uid(o));
+            if (!mirror || (told && !rules_was_told(trial, mirror)))
+                continue;
+            struct gather gather = needs_of(trial, cluster, k, o);
+            used |= gather.needed | gather.optional;
+        }
     }
     return used;
 }
 
-// By unfinished workloads that are placed there, or are to be placed.
+// An unfinished workload that is placed there, or is to be placed.
+static bool is_user(const struct trial *trial, size_t cluster, size_t kind, const struct json *workload) {
+    const char *placed = note(workload, MARK_CLUSTER);
+    if (!trial_is_ours(trial, kind, workload) || sim_finished(trial->kinds[kind], workload))
+        return false;
+    return *placed ? strcmp(placed, world_name(trial->worlds[cluster])) == 0
+                   : !phase_suspend_asked(&trial->engine_kinds[kind]->abi, workload);
+}
+
 static uint64_t used_by_workloads(struct trial *trial, size_t cluster) {
-    const void *cursor = NULL;
     uint64_t used = 0;
-    for (const struct json *job; (job = world_next(trial->worlds[ENGINE_MANAGEMENT], "batch", "jobs", &cursor));) {
-        const char *placed = note(job, MARK_CLUSTER);
-        if (!trial_is_ours(trial, 0, job) || rules_finished(job) ||
-            (*placed ? strcmp(placed, world_name(trial->worlds[cluster])) != 0
-                     : json_bool(json_path(job, "spec", "suspend", NULL), false)))
-            continue;
-        struct gather gather = needs_of(trial, ENGINE_MANAGEMENT, 0, job);
-        used |= gather.needed | gather.optional;
+    for (size_t k = 0; k < trial->n_kinds; k++) {
+        const wharf_kind *abi = &trial->engine_kinds[k]->abi;
+        const void *cursor = NULL;
+        for (const struct json *o;
+             (o = world_next(trial->worlds[ENGINE_MANAGEMENT], abi->group, abi->plural, &cursor));) {
+            if (!is_user(trial, cluster, k, o))
+                continue;
+            struct gather gather = needs_of(trial, ENGINE_MANAGEMENT, k, o);
+            used |= gather.needed | gather.optional;
+        }
     }
     return used;
 }
@@ -184,8 +213,8 @@ void need_rules_create(struct trial *trial, size_t cluster, size_t kind, const s
 }
 
 // D3, and D4 where it is known.
-void need_rules_place(struct trial *trial, size_t cluster, const struct json *workload) {
-    struct gather gather = needs_of(trial, ENGINE_MANAGEMENT, 0, workload);
+void need_rules_place(struct trial *trial, size_t cluster, size_t kind, const struct json *workload) {
+    struct gather gather = needs_of(trial, ENGINE_MANAGEMENT, kind, workload);
     for (size_t i = 0; i < needs_count(trial); i++) {
         if (!(gather.needed >> i & 1) || !is_known(trial, cluster, i))
             continue;
@@ -318,8 +347,8 @@ static void check_copy(struct trial *trial, size_t cluster, size_t index, const 
         trial_fail(trial, "rule D6: the copy of %s in %s has `immutable`", name, worker);
     if (content == 0 || content > (thing->content ? thing->content : 1))
         trial_fail(trial, "rule D1: the copy of %s in %s has content that no source had", name, worker);
-    if (thing->resource == NEED_ACCOUNTS && *note(copy, "example.com/note"))
-        trial_fail(trial, "rule D9: the copy of %s in %s has annotations of the source", name, worker);
+    if (thing->resource == NEED_ACCOUNTS && *note(copy, ENFORCE))
+        trial_fail(trial, "rule D9: the copy of %s in %s has the annotation " ENFORCE, name, worker);
 }
 
 static void check_created(struct trial *trial, size_t cluster, size_t index, const struct json *copy) {
@@ -404,8 +433,8 @@ static void note_source(struct trial *trial, size_t index, const struct json *ob
 }
 
 // A mirror is gone, or names other objects from now on.
-static void note_used(struct trial *trial, size_t cluster, const struct json *mirror) {
-    struct gather gather = needs_of(trial, cluster, 0, mirror);
+static void note_used(struct trial *trial, size_t cluster, size_t kind, const struct json *mirror) {
+    struct gather gather = needs_of(trial, cluster, kind, mirror);
     for (size_t i = 0; i < needs_count(trial); i++)
         if ((gather.needed | gather.optional) >> i & 1)
             state_of(trial, cluster, i)->used_ns = trial->now_ns;
@@ -414,9 +443,10 @@ static void note_used(struct trial *trial, size_t cluster, const struct json *mi
 bool need_rules_hook(struct trial *trial, size_t cluster, const struct world_write *write) {
     if (!trial->plan.needs)
         return false;
-    if (cluster != ENGINE_MANAGEMENT && write->status < 300 && write->old && strcmp(write->plural, "jobs") == 0 &&
+    size_t kind = trial_kind(trial, write->group, write->plural);
+    if (cluster != ENGINE_MANAGEMENT && write->status < 300 && write->old && kind < trial->n_kinds &&
         rules_mirror(trial, object_uid(write->old)))
-        note_used(trial, cluster, write->old);
+        note_used(trial, cluster, kind, write->old);
     if (needs_resource(write->group, write->plural) == NEED_RESOURCES)
         return false;
     size_t i = needs_find(trial, write->group, write->plural, write->namespace_, write->name);

@@ -9,7 +9,7 @@ struct need_rules *need_rules_new(void); // NULL when out of memory
 
 // The engine has decided to create this mirror, or to record this placement of the workload.
 void need_rules_create(struct trial *trial, size_t cluster, size_t kind, const struct json *mirror);
-void need_rules_place(struct trial *trial, size_t cluster, const struct json *workload);
+void need_rules_place(struct trial *trial, size_t cluster, size_t kind, const struct json *workload);
 // A request is about to be sent.
 void need_rules_request(struct trial *trial, size_t cluster, const struct http_request *request,
                         const struct json *body);

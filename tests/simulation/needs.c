@@ -35,25 +35,31 @@ void needs_choose(struct trial *trial) {
     plan->needs = getenv("SIM_DEPENDENCIES") && !plan->capacity;
 }
 
-static void add(struct needs *needs, enum need_resource resource, const char *namespace_, const char *letter,
-                unsigned number, enum secret_nature nature) {
+static void add(struct needs *needs, enum need_resource resource, const char *namespace_, const char *name,
+                enum secret_nature nature) {
     if (needs->n == NEEDS_MAX)
         abort();
     struct thing *thing = &needs->things[needs->n++];
-    *thing = (struct thing){.resource = resource, .nature = nature, .labelled = true, .pulls = number == 0};
+    *thing = (struct thing){.resource = resource, .nature = nature, .labelled = true};
     text_copy(thing->namespace_, sizeof thing->namespace_, need_names[resource].cluster_scoped ? "" : namespace_);
-    snprintf(thing->name, sizeof thing->name, "%s%u", letter, number);
+    text_copy(thing->name, sizeof thing->name, name);
+}
+
+static void add_some(struct needs *needs, enum need_resource resource, const char *namespace_, const char *letters,
+                     unsigned many) {
+    for (unsigned i = 0; i < many; i++) {
+        AUTO_TEXT name = text_format("%s-%u", letters, i);
+        add(needs, resource, namespace_, name, SECRET_PLAIN);
+        needs->things[needs->n - 1].pulls = resource == NEED_ACCOUNTS && i == 0;
+    }
 }
 
 static void add_all(struct needs *needs, const char *namespace_, unsigned many) {
-    for (unsigned i = 0; i < many; i++)
-        add(needs, NEED_CONFIGMAPS, namespace_, "config-", i, SECRET_PLAIN);
-    for (unsigned i = 0; i < many; i++)
-        add(needs, NEED_SECRETS, namespace_, "secret-", i, SECRET_PLAIN);
-    add(needs, NEED_SECRETS, namespace_, "pull-", 0, SECRET_PULL);
-    for (unsigned i = 0; i < 2; i++)
-        add(needs, NEED_ACCOUNTS, namespace_, "account-", i, SECRET_PLAIN);
-    add(needs, NEED_CLAIMS, namespace_, "claim-", 0, SECRET_PLAIN);
+    add_some(needs, NEED_CONFIGMAPS, namespace_, "config", many);
+    add_some(needs, NEED_SECRETS, namespace_, "secret", many);
+    add(needs, NEED_SECRETS, namespace_, "pull-0", SECRET_PULL);
+    add_some(needs, NEED_ACCOUNTS, namespace_, "account", 2);
+    add_some(needs, NEED_CLAIMS, namespace_, "claim", 1);
 }
 
 struct needs *needs_new(struct trial *trial) {
@@ -70,15 +76,14 @@ struct needs *needs_new(struct trial *trial) {
     needs->labelled_only = random_below(&needs->random, 2);
     add_all(needs, "default", 4);
     add_all(needs, "team", 2);
-    add(needs, NEED_SECRETS, "default", "token-", 0,
-        SECRET_TOKEN + (enum secret_nature)random_below(&needs->random, 3));
-    add(needs, NEED_PRIORITIES, "", "high-", 0, SECRET_PLAIN);
-    add(needs, NEED_RUNTIMES, "", "runtime-", 0, SECRET_PLAIN);
+    add(needs, NEED_SECRETS, "default", "token-0", SECRET_TOKEN + (enum secret_nature)random_below(&needs->random, 3));
+    add_some(needs, NEED_PRIORITIES, "", "high", 1);
+    add_some(needs, NEED_RUNTIMES, "", "runtime", 1);
     needs->acts = need_acts_new(trial);
     return needs;
 }
 
-void needs_free(struct trial *trial) {
+void needs_drop(struct trial *trial) {
     free(trial->needs->acts);
     free(trial->needs);
     free(trial->need_rules);
@@ -229,10 +234,30 @@ void needs_ask(struct trial *trial, struct json *job) {
     }
 }
 
+void needs_provide(struct trial *trial, size_t kind, const struct json *object) {
+    __attribute__((cleanup(references_clear))) struct references found = {0};
+    if (!trial->plan.needs)
+        return;
+    sim_references(trial->kinds[kind], object, &found);
+    for (size_t i = 0; i < found.count; i++) {
+        const struct reference *r = found.list[i];
+        enum need_resource resource = NEED_CONFIGMAPS;
+        while (resource < NEED_RESOURCES && strcmp(need_names[resource].resource, r->resource) != 0)
+            resource++;
+        if (resource == NEED_RESOURCES || r->is_made)
+            continue;
+        const struct need_names *names = &need_names[resource];
+        size_t index = needs_find(trial, names->group, names->plural, r->namespace_, r->name);
+        if (index == needs_count(trial))
+            add(trial->needs, resource, r->namespace_, r->name, SECRET_PLAIN);
+        need_acts_provide(trial, index);
+    }
+}
+
 // The objects ------------------------------------------------------------------------------------------------
 
 size_t needs_count(const struct trial *trial) {
-    return trial->plan.needs ? trial->needs->n : 0;
+    return trial->plan.needs && trial->needs ? trial->needs->n : 0;
 }
 
 struct thing *needs_at(const struct trial *trial, size_t index) {

@@ -8,7 +8,7 @@
 #include "core/config/engine_settings.h"
 #include "tests/simulation/trial.h"
 
-#define NEEDS_MAX 40 // objects of a trial
+#define NEEDS_MAX 64 // objects of a trial, as bits of a set
 #define NEEDS_UIDS 24
 
 enum need_resource {
@@ -37,7 +37,7 @@ enum secret_nature { SECRET_PLAIN, SECRET_PULL, SECRET_TOKEN, SECRET_HELM, SECRE
 struct thing {
     enum need_resource resource;
     enum secret_nature nature;
-    char namespace_[16], name[16]; // namespace_: "" of a cluster-scoped one
+    char namespace_[16], name[64]; // namespace_: "" of a cluster-scoped one
     bool labelled;                 // its source has label wharf.dev/copy=true
     bool retyped;                  // of a Secret: its source has the other type
     bool pulls;                    // of a ServiceAccount: it names a pull secret
@@ -49,7 +49,7 @@ struct thing {
 struct needs;
 void needs_choose(struct trial *trial);       // plan.needs
 struct needs *needs_new(struct trial *trial); // and trial->need_rules
-void needs_free(struct trial *trial);
+void needs_drop(struct trial *trial);
 int64_t needs_due(const struct trial *trial);
 void needs_act(struct trial *trial);
 // Everything that a workload needs can be had from now on.
@@ -63,6 +63,8 @@ void needs_deny(struct trial *trial, size_t cluster);
 
 // A new Job, of a user's, names some of them.
 void needs_ask(struct trial *trial, struct json *job);
+// What a new object of another kind names can be had.
+void needs_provide(struct trial *trial, size_t kind, const struct json *object);
 
 size_t needs_count(const struct trial *trial);
 struct thing *needs_at(const struct trial *trial, size_t index);

@@ -274,8 +274,8 @@ static void check_place(struct trial *trial, size_t cluster, const struct about 
     places_check(trial, cluster, workload, body);
     spaces_check_place(trial, cluster, about->namespace_, about->name);
     rooms_check(trial, cluster, workload, body);
-    if (about->kind == 0 && workload)
-        need_rules_place(trial, cluster, workload);
+    if (workload)
+        need_rules_place(trial, cluster, about->kind, workload);
 }
 
 // An attempt that is recorded when the older mirrors are gone or given up is correct, also for a later process.
@@ -451,9 +451,10 @@ char *rules_request(struct trial *trial, size_t cluster, const struct http_reque
     if (request->method == HTTP_GET || !about.known)
         return NULL;
     const char *plural = trial->engine_kinds[about.kind]->abi.plural;
-    trial_trace(trial, "host: %s %s %s/%s%s in %s: %.150s", http_method_name(request->method), plural, about.namespace_,
+    bool shown = request->body && request->method != HTTP_POST;
+    trial_trace(trial, "host: %s %s %s/%s%s in %s: %.*s", http_method_name(request->method), plural, about.namespace_,
                 about.name, about.status ? "/status" : "", world_name(trial->worlds[cluster]),
-                request->body && request->method != HTTP_POST ? request->body : "");
+                shown && request->body_len < 150 ? (int)request->body_len : 150, shown ? request->body : "");
     check_write(trial, cluster, &about, request, body);
     struct tracked_mirror *mirror = rules_mirror(trial, rules_text(body, "metadata", NULL, "uid"));
     if (mirror)

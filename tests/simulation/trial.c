@@ -432,7 +432,7 @@ void trial_free(struct trial *trial) {
     free(trial->spaces);
     free(trial->intake);
     free(trial->fields);
-    needs_free(trial);
+    needs_drop(trial);
     faults_free(trial->faults);
     breaks_free(trial->breaks);
     free(trial->pests);

@@ -236,6 +236,8 @@ static void create(struct trial *trial, unsigned job) {
         fields_ask(trial, object);
         needs_ask(trial, object);
     }
+    if (kind > 0)
+        needs_provide(trial, kind, object);
     if (!workload_of(trial, job))
         create_in(trial, ENGINE_MANAGEMENT, job, object);
     struct tracked_workload *tracked = tracked_of(trial, job);

@@ -198,9 +198,9 @@ struct decide_facts {
     bool no_consent;                      // it may not
     bool leaves;                          // nor keep the mirror
     bool adapter_waits;                   // the last call of the adapter has no result yet, see aside.h
-    enum needs_state needs;       // of a workload without a mirror, in the management cluster
-    enum needs_state needs_there; // in the worker of the placement
-    int64_t needs_at_ns;          // NEEDS_COMING at the latest until then; 0: unknown
+    enum needs_state needs;               // of a workload without a mirror, in the management cluster
+    enum needs_state needs_there;         // in the worker of the placement
+    int64_t needs_at_ns;                  // NEEDS_COMING at the latest until then; 0: unknown
     const struct unstarted_facts *unstarted; // NULL: no unstarted mirror, no rejection by a worker
 };
 

@@ -29,7 +29,9 @@ static bool is_private(const char *resource, const char *key) {
     for (size_t i = 0; is_of(resource, CLAIMS) && i < sizeof bound / sizeof *bound; i++)
         if (text_has_prefix(key, bound[i]))
             return true;
-    return mirror_key_is_private(key);
+    // The token controller of the management cluster knows the mountable secrets.
+    bool mountable = is_of(resource, ACCOUNTS) && is_of(key, "kubernetes.io/enforce-mountable-secrets");
+    return mountable || mirror_key_is_private(key);
 }
 
 static bool copy_map(const char *resource, const struct json *metadata, const char *map, struct json *out) {

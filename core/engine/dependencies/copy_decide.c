@@ -16,7 +16,7 @@ static struct copy_action when_due(const struct copy_facts *f, enum copy_action_
 static struct copy_action unused(const struct copy_facts *f) {
     bool own = f->owner == COPY_OWN, named = f->owner == COPY_ORIGIN && f->also_used;
     if (f->there != PRESENCE_THERE || (!own && !named))
-        return (struct copy_action){.type = COPY_FORGET};
+        return (struct copy_action){.type = f->remembered ? COPY_NOTHING : COPY_FORGET};
     int64_t at_ns = clock_after(f->unused_ns, DEPENDENCY_LINGER_NS);
     if (at_ns > f->now_ns)
         return (struct copy_action){.type = COPY_WAIT, .at_ns = at_ns};
@@ -38,7 +38,7 @@ struct copy_action copy_decide(const struct copy_facts *f) {
     if (f->busy)
         return nothing();
     if (!f->kept && f->there != PRESENCE_THERE)
-        return (struct copy_action){.type = COPY_FORGET};
+        return (struct copy_action){.type = f->remembered ? COPY_NOTHING : COPY_FORGET};
     if (!f->usable)
         return nothing();
     if (!f->kept)

@@ -5,10 +5,10 @@
 
 #include "core/engine/engine_internal.h"
 
-#define MARK_COPY_OF "wharf.dev/copy-of"      // label of a copy: uid of the source
-#define MARK_SOURCE "wharf.dev/source"        // annotation of a copy: "<uid>/<resourceVersion>" of the source
+#define MARK_COPY_OF "wharf.dev/copy-of"        // label of a copy: uid of the source
+#define MARK_SOURCE "wharf.dev/source"          // annotation of a copy: "<uid>/<resourceVersion>" of the source
 #define MARK_ALSO_USED "wharf.dev/also-used-by" // annotation of a copy: further origins, "a,b"
-#define MARK_COPY "wharf.dev/copy"            // label of a source, "true": may be copied
+#define MARK_COPY "wharf.dev/copy"              // label of a source, "true": may be copied
 
 // Whether a worker lacks what the workload needs, for good as far as the host knows; *until_ns: the next try,
 // CLOCK_NEVER: none. See OBSTACLE_DEPENDENCY.

@@ -7,15 +7,15 @@
 #include "core/config/dependencies.h"
 #include "core/engine/dependencies/dependencies.h"
 
-#define DEPENDENCY_LINGER_NS CLOCK_MINUTE     // a copy outlives the last user by this time
-#define DEPENDENCY_READ_NS CLOCK_SECOND       // between two reads of a source
+#define DEPENDENCY_LINGER_NS CLOCK_MINUTE // a copy outlives the last user by this time
+#define DEPENDENCY_READ_NS CLOCK_SECOND   // between two reads of a source
 #define DEPENDENCY_MARK_MAX (STORE_UID_MAX + STORE_VERSION_MAX)
 
 enum presence { PRESENCE_UNKNOWN, PRESENCE_ABSENT, PRESENCE_THERE };
 
 struct dependency_watch { // of a resource in one cluster
     bool wished;
-    bool seen;     // complete once
+    bool seen; // complete once
     bool listing;
     uint32_t epoch;
     char *problem; // the cluster denies access, or does not serve the resource; NULL: it does, or is not known
@@ -25,8 +25,8 @@ struct dependency_resource {
     char *name, *version, *kind; // "tasks.tekton.dev", "v1", "Task"
     enum dependency_use use;     // by the configuration
     bool cluster_scoped;
-    bool sensitive;              // content is secret
-    bool refers;                 // its objects may refer to others
+    bool sensitive;                   // content is secret
+    bool refers;                      // its objects may refer to others
     struct dependency_watch *watches; // by cluster
     size_t n_watches;
 };
@@ -51,16 +51,16 @@ struct copy { // the object in a worker
     bool namespace_made; // tried, for a copy that failed without it
     uint16_t failures;
     size_t users;
-    int64_t unused_ns;   // since; 0: has users
+    int64_t unused_ns; // since; 0: has users
     int64_t not_before_ns, answered_ns;
     struct throttle repeats; // creates of a copy that another writer deletes
-    uint64_t marked;     // hash of the annotation with the source's uid and version
-    uint64_t compared;   // hash of both versions at the last comparison; 0: none
+    uint64_t marked;         // hash of the annotation with the source's uid and version
+    uint64_t compared;       // hash of both versions at the last comparison; 0: none
     char uid[STORE_UID_MAX], version[STORE_VERSION_MAX];
     char *problem;
 };
 
-struct dependency { // a name in the management cluster
+struct dependency {     // a name in the management cluster
     struct timer timer; // first, so that a timer is its object
     struct dependency *next_due;
     struct dependency_resource *resource;
@@ -75,7 +75,7 @@ struct dependency { // a name in the management cluster
     bool denied;   // by its type: never copied
     uint16_t failures;
     int64_t read_ns, not_before_ns; // of the last read; of the next one
-    uint64_t mark; // hash of "<uid>/<version>"
+    uint64_t mark;                  // hash of "<uid>/<version>"
     char source[DEPENDENCY_MARK_MAX];
     char *problem;
     // The content, without marks, until the copies are written.
@@ -90,7 +90,7 @@ struct dependency { // a name in the management cluster
         char *namespace_; // "": none, or that of the workload
         char *name;
         bool optional;
-    } *refers;
+    } * refers;
     size_t n_refers;
     const char *namespace_, *name; // in the key
     char key[];                    // "resource/namespace/name"
@@ -109,20 +109,20 @@ struct needs { // of an entry
     struct direct {
         struct dependency *object;
         bool optional, wanted;
-    } *direct;
+    } * direct;
     size_t n_direct;
     struct use *uses; // with the references of references
     size_t n_uses;
     uint32_t *places; // clusters in which the uses count; 0: none yet
     size_t n_places;
     uint64_t places_hash; // 0: none yet
-    uint64_t read;    // hash of the workload that `direct` is of; 0: none
-    uint32_t epoch;   // of the configuration
-    int64_t retry_ns; // of a failed read of the references
-    int64_t since_ns; // first known
-    int64_t missing_ns; // since when a source is missing; 0: none is
-    uint64_t told;    // hash of the missing names in the last Event
-    uint64_t told_lack; // the same of a worker's
+    uint64_t read;        // hash of the workload that `direct` is of; 0: none
+    uint32_t epoch;       // of the configuration
+    int64_t retry_ns;     // of a failed read of the references
+    int64_t since_ns;     // first known
+    int64_t missing_ns;   // since when a source is missing; 0: none is
+    uint64_t told;        // hash of the missing names in the last Event
+    uint64_t told_lack;   // the same of a worker's
     uint16_t refusals;
     bool known, open; // open: the references of a need are not known
     bool stale;       // to close again
@@ -141,7 +141,7 @@ enum dependency_request_type {
     DEPENDENCY_NAMESPACE
 };
 
-struct dependency_request { // in flight
+struct dependency_request {    // in flight
     struct dependency *object; // NULL: the slot is free
     enum dependency_request_type type;
     enum verb verb;
@@ -149,13 +149,13 @@ struct dependency_request { // in flight
     uint64_t mark; // of the source
 };
 
-struct dependencies {
+struct dependency_part {
     struct map objects;   // struct dependency, by key
     struct map resources; // struct dependency_resource, by name
     struct dependency *due, **due_end;
     struct heap timers;
     bool wishes_due; // for all objects of the copied resources
-    uint32_t epoch; // of the configuration
+    uint32_t epoch;  // of the configuration
     struct dependency_request *requests;
     size_t n_requests, cap_requests;
     uint32_t free_request;
@@ -201,7 +201,7 @@ enum dependency_state dependency_source_state(const struct engine *engine, const
 // A hash of the versions of a copy and of the source, for copy.compared; never 0.
 uint64_t copy_versions(const struct dependency *object, const struct copy *copy);
 enum dependency_state dependency_state_in(const struct engine *engine, const struct dependency *object, size_t cluster);
-const char *dependency_problem_in(const struct dependency *object, size_t cluster); // or NULL
+const char *dependency_problem_in(const struct dependency *object, size_t cluster);    // or NULL
 bool dependency_is_held(const struct engine *engine, const struct dependency *object); // its shard
 uint32_t dependency_shard(const struct engine *engine, const struct dependency *object);
 
@@ -231,10 +231,11 @@ struct copy_facts {
     bool busy;     // a request about the copy is in flight
     bool wanted;   // has users in this worker
     bool kept;     // has users there, or workloads without a placement
+    bool remembered; // placements of other workloads that need the object may avoid the worker
     bool marked;   // by the newest source
     bool compared; // with the newest source
     bool equal, also_used, shared, recreate;
-    bool permitted;        // D5: lists are complete, no unknown mirror
+    bool permitted; // D5: lists are complete, no unknown mirror
     int64_t unused_ns;
     int64_t not_before_ns, now_ns;
 };
@@ -292,7 +293,7 @@ int64_t dependency_due_ns(struct engine *engine);
 void dependency_compare(struct engine *engine, struct dependency *object, struct copy *copy, const struct json *there);
 void dependency_read_copy(struct engine *engine, struct dependency *object, struct copy *copy);
 void dependency_make_namespace(struct engine *engine, struct dependency *object, struct copy *copy);
-void dependency_leave(struct engine *engine, size_t cluster); // the worker left
+void dependency_leave(struct engine *engine, size_t cluster);                          // the worker left
 void dependency_on_namespace(struct engine *engine, const struct engine_event *event); // in a worker: tries again
 
 void dependencies_count(struct engine *engine); // dependency_view.c

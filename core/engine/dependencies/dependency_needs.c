@@ -81,7 +81,6 @@ static void count(struct engine *engine, struct needs *needs, bool add) {
             count_in(engine, needs->uses[u].object, needs->places[p], add);
 }
 
-
 static void refresh_places(struct engine *engine, struct needs *needs) {
     uint32_t *places = NULL;
     size_t n = 0;
@@ -169,9 +168,8 @@ static void close_refers(struct closing *c, struct dependency *object, bool opti
     for (size_t i = 0; i < object->n_refers; i++) {
         const struct reference_to *to = &object->refers[i];
         const char *in = to->resource->cluster_scoped ? "" : *to->namespace_ ? to->namespace_ : space;
-        struct dependency *next = to->resource->use == DEPENDENCY_IGNORED
-                                      ? NULL
-                                      : dependency_make(c->engine, to->resource, in, to->name);
+        struct dependency *next =
+            to->resource->use == DEPENDENCY_IGNORED ? NULL : dependency_make(c->engine, to->resource, in, to->name);
         if (next)
             close_over(c, next, optional || to->optional, wanted, depth + 1);
     }
@@ -194,8 +192,7 @@ static void check_limits(struct needs *needs, const struct closing *c) {
                  "the workload refers to more than %d objects, directly or through others", REFERENCES_MAX);
     else if (needs->many)
         snprintf(needs->problem, sizeof needs->problem,
-                 "the objects that the workload refers to have %zu bytes together, more than %zu", c->bytes,
-                 REFERENCES_BYTES);
+                 "the objects that the workload refers to have more than %zu bytes together", REFERENCES_BYTES);
     else
         *needs->problem = '\0';
 }
@@ -281,9 +278,8 @@ static wharf_result read_references(struct engine *engine, struct needs *needs, 
 }
 
 static void keep_direct(struct needs *needs, const struct direct *former) {
-    struct direct *direct = find_direct(needs, former->object)
-                                ? NULL
-                                : array_next(&needs->direct, needs->n_direct, sizeof *needs->direct);
+    struct direct *direct =
+        find_direct(needs, former->object) ? NULL : array_next(&needs->direct, needs->n_direct, sizeof *needs->direct);
     if (!direct)
         return;
     *direct = *former;
@@ -301,8 +297,7 @@ static void read_workload(struct engine *engine, struct needs *needs) {
     needs->n_direct = 0;
     AUTO_CALL call;
     call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
-    wharf_result result =
-        read_references(engine, needs, &call, doc_tree(&engine->store, &entry->workload->doc), true);
+    wharf_result result = read_references(engine, needs, &call, doc_tree(&engine->store, &entry->workload->doc), true);
     bool ok = call_succeeded(engine, entry, result, &call, "Place", &needs->refusals, &needs->retry_ns);
     if (!ok) { // the former ones count
         free(needs->direct);

@@ -52,16 +52,17 @@ static enum copy_owner owner_of(const struct engine *engine, const struct depend
 
 // Copies ---------------------------------------------------------------------------------------------------------
 
-static bool is_stale(const struct engine *engine, const struct copy *copy, const struct json *metadata) {
-    bool known = true;
-    return copy->presence == PRESENCE_THERE && engine->now.mono_ns - copy->answered_ns < STALE_NS &&
+static bool is_stale(const struct engine *engine, const struct dependency_resource *resource, const struct copy *copy,
+                     const struct json *metadata) {
+    bool known = true, listing = copy->cluster < resource->n_watches && resource->watches[copy->cluster].listing;
+    return copy->presence == PRESENCE_THERE && !listing && engine->now.mono_ns - copy->answered_ns < STALE_NS &&
            copy->answered_ns && strcmp(copy->uid, object_uid(metadata)) == 0 &&
            object_version_compare(object_version(metadata), copy->version, &known) < 0 && known;
 }
 
 void dependency_see_copy(struct engine *engine, struct dependency *object, struct copy *copy,
                          const struct json *metadata) {
-    if (strlen(object_uid(metadata)) >= STORE_UID_MAX || is_stale(engine, copy, metadata))
+    if (strlen(object_uid(metadata)) >= STORE_UID_MAX || is_stale(engine, object->resource, copy, metadata))
         return;
     bool same = copy->presence == PRESENCE_THERE && strcmp(copy->uid, object_uid(metadata)) == 0;
     const char *also = object_annotation(metadata, MARK_ALSO_USED), *source = object_annotation(metadata, MARK_SOURCE);
@@ -202,12 +203,12 @@ static void set_watch_problem(struct engine *engine, const struct engine_event *
                               struct dependency_resource *resource, const char *problem) {
     struct dependency_watch *watch = dependency_watch_of(engine, resource, event->cluster);
     struct dependency *object =
-        event->dependency.name ? dependency_find(engine, resource->name,
-                                                 resource->cluster_scoped || !event->dependency.namespace_
-                                                     ? ""
-                                                     : event->dependency.namespace_,
-                                                 event->dependency.name)
-                               : NULL;
+        event->dependency.name
+            ? dependency_find(engine, resource->name,
+                              resource->cluster_scoped || !event->dependency.namespace_ ? ""
+                                                                                        : event->dependency.namespace_,
+                              event->dependency.name)
+            : NULL;
     if (event->dependency.name) {
         struct copy *copy = object && event->cluster ? dependency_copy(object, event->cluster) : NULL;
         if (copy && (problem || copy->presence == PRESENCE_UNKNOWN))
@@ -237,9 +238,10 @@ static void forget_wishes(struct engine *engine, size_t cluster) {
     cursor = 0;
     for (struct dependency *o; (o = map_next(&engine->dependencies->objects, &cursor));) {
         struct copy *copy = cluster ? dependency_copy(o, cluster) : NULL;
-        if (copy)
+        if (copy) {
             copy->wished = false;
-        else if (!cluster)
+            copy->answered_ns = 0;
+        } else if (!cluster)
             o->wished = false;
         dependency_touch(engine, o);
     }
@@ -275,7 +277,8 @@ void dependency_on_event(struct engine *engine, struct engine_event *event) {
         gone(engine, event, resource);
         break;
     case DEPENDENCIES_REFUSED:
-        set_watch_problem(engine, event, resource, event->dependency.problem ? event->dependency.problem : "access is denied");
+        set_watch_problem(engine, event, resource,
+                          event->dependency.problem ? event->dependency.problem : "access is denied");
         break;
     default: // lost: the state is that of before
         break;

@@ -4,12 +4,14 @@
 #include "core/engine/dependencies/dependency.h"
 
 #include "core/base/memory.h"
+#include "core/base/sensitive.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/request/command.h"
 #include "core/engine/shard/shard.h"
+#include "core/engine/tenancy/tenancy.h"
 
-static struct dependency_request *take_slot(struct dependencies *all, uint64_t *id) {
+static struct dependency_request *take_slot(struct dependency_part *all, uint64_t *id) {
     if (all->free_request == 0) {
         if (!array_reserve(&all->requests, &all->cap_requests, all->n_requests + 1, sizeof *all->requests))
             return NULL;
@@ -25,7 +27,7 @@ static struct dependency_request *take_slot(struct dependencies *all, uint64_t *
 }
 
 static size_t *count_of(struct engine *engine, size_t cluster) {
-    struct dependencies *all = engine->dependencies;
+    struct dependency_part *all = engine->dependencies;
     size_t capacity = all->n_in_cluster;
     if (cluster >= all->n_in_cluster) {
         if (!array_reserve(&all->in_cluster, &capacity, cluster + 1, sizeof *all->in_cluster))
@@ -40,8 +42,8 @@ bool dependency_has_room(struct engine *engine, size_t cluster) {
     return count && pacing_has_place(engine, cluster, *count);
 }
 
-static bool fill(struct command *command, const struct dependency *object, enum verb verb, bool namespace_,
-                 const char *body, size_t body_len) {
+static bool fill(const struct engine *engine, struct command *command, const struct dependency *object, enum verb verb,
+                 bool namespace_, const char *body, size_t body_len) {
     const struct dependency_resource *r = object->resource;
     const char *dot = strchr(r->name, '.');
     const char *group = namespace_ || !dot ? "" : dot + 1, *version = namespace_ ? "v1" : r->version;
@@ -52,12 +54,14 @@ static bool fill(struct command *command, const struct dependency *object, enum 
         malloc(strlen(group) + strlen(version) + plural_len + strlen(name) + strlen(in) + body_len + 6);
     if (!at)
         return false;
+    const char *space = update_string(&at, in, strlen(in));
     command->request = (struct request){.verb = verb,
                                         .resource = {.group = update_string(&at, group, strlen(group)),
                                                      .version = update_string(&at, version, strlen(version)),
                                                      .plural = update_string(&at, plural, plural_len),
                                                      .cluster_scoped = *in == '\0'},
-                                        .namespace_ = update_string(&at, in, strlen(in)),
+                                        .namespace_ = space,
+                                        .tenant = tenancy_of(engine, command->cluster, space, verb),
                                         .name = update_string(&at, name, strlen(name)),
                                         .body = body ? update_string(&at, body, body_len) : NULL,
                                         .body_len = body_len,
@@ -65,22 +69,31 @@ static bool fill(struct command *command, const struct dependency *object, enum 
     return true;
 }
 
+// Any host may read a source: it needs the references.
+static uint32_t shard_to_hold(const struct engine *engine, const struct dependency *object) {
+    uint32_t shard = dependency_shard(engine, object);
+    uint64_t mask = shard_mask(engine);
+    while (mask && !shard_is_in(mask, shard))
+        shard = (shard + 1) % SHARDS_MAX;
+    return shard;
+}
+
 bool dependency_send(struct engine *engine, struct dependency *object, const struct dependency_request *request,
                      const char *body, size_t body_len) {
     static const enum verb verbs[] = {
-        [DEPENDENCY_READ_SOURCE] = VERB_GET,        [DEPENDENCY_READ_COPY] = VERB_GET,
-        [DEPENDENCY_CREATE] = VERB_CREATE,          [DEPENDENCY_CHANGE] = VERB_MERGE_PATCH,
-        [DEPENDENCY_DELETE] = VERB_DELETE,          [DEPENDENCY_ALSO_USE] = VERB_MERGE_PATCH,
-        [DEPENDENCY_HAND_OVER] = VERB_MERGE_PATCH,  [DEPENDENCY_NAMESPACE] = VERB_CREATE};
+        [DEPENDENCY_READ_SOURCE] = VERB_GET,       [DEPENDENCY_READ_COPY] = VERB_GET,
+        [DEPENDENCY_CREATE] = VERB_CREATE,         [DEPENDENCY_CHANGE] = VERB_MERGE_PATCH,
+        [DEPENDENCY_DELETE] = VERB_DELETE,         [DEPENDENCY_ALSO_USE] = VERB_MERGE_PATCH,
+        [DEPENDENCY_HAND_OVER] = VERB_MERGE_PATCH, [DEPENDENCY_NAMESPACE] = VERB_CREATE};
     struct update *update = engine->update;
     size_t *count = count_of(engine, request->cluster);
     if (!count ||
         !array_reserve(&update->commands, &update->cap_commands, update->n_commands + 1, sizeof *update->commands))
         return false;
     struct command *command = &update->commands[update->n_commands];
-    *command = (struct command){.cluster = request->cluster, .shard = dependency_shard(engine, object)};
+    *command = (struct command){.cluster = request->cluster, .shard = shard_to_hold(engine, object)};
     enum verb verb = verbs[request->type];
-    if (!fill(command, object, verb, request->type == DEPENDENCY_NAMESPACE, body, body_len))
+    if (!fill(engine, command, object, verb, request->type == DEPENDENCY_NAMESPACE, body, body_len))
         return false;
     struct dependency_request *slot = take_slot(engine->dependencies, &command->id);
     if (!slot) {
@@ -113,6 +126,7 @@ static void failed(struct engine *engine, const struct response *response, int64
 }
 
 static void on_source(struct engine *engine, struct dependency *object, struct response *response) {
+    SENSITIVE_WHILE(object->resource->sensitive);
     object->busy = false;
     object->read_ns = engine->now.mono_ns;
     if (response->reason == REASON_NOT_FOUND) {
@@ -168,19 +182,17 @@ static void written(struct engine *engine, struct dependency *object, struct cop
     }
 }
 
-static void on_create(struct engine *engine, struct dependency *object, struct copy *copy,
-                      struct response *response) {
+static void on_create(struct engine *engine, struct dependency *object, struct copy *copy, struct response *response) {
     engine->stats.clusters[copy->cluster].copies[response->reason == REASON_OK ? COPIES_CREATED : COPIES_FAILED]++;
-    if (response->reason == REASON_OK) {
+    if (response->reason == REASON_OK)
         written(engine, object, copy, response);
-    } else if (response->reason == REASON_NAMESPACE_NOT_FOUND && engine->settings.create_namespaces &&
-               !copy->namespace_made) {
+    else if (response->reason == REASON_NAMESPACE_NOT_FOUND && engine->settings.create_namespaces &&
+             !copy->namespace_made)
         dependency_make_namespace(engine, object, copy);
-    } else if (response->reason == REASON_ALREADY_EXISTS) {
+    else if (response->reason == REASON_ALREADY_EXISTS)
         dependency_read_copy(engine, object, copy);
-    } else {
+    else
         refuse(engine, object, copy, response);
-    }
 }
 
 static void on_change(struct engine *engine, struct dependency *object, struct copy *copy, struct response *response,
@@ -204,9 +216,9 @@ static void on_delete(struct engine *engine, struct dependency *object, struct c
     engine->stats.clusters[copy->cluster].copies[response->reason == REASON_OK ? COPIES_DELETED : COPIES_FAILED]++;
     if (response->reason == REASON_NOT_FOUND)
         dependency_lose_copy(engine, object, copy);
-    else if (response->reason == REASON_OK)
-        copy->presence = PRESENCE_UNKNOWN; // the watch shows the end
-    else
+    else if (response->reason == REASON_OK && copy->presence == PRESENCE_THERE)
+        copy->presence = PRESENCE_UNKNOWN; // the watch shows the end, or has done so already
+    else if (response->reason != REASON_OK)
         refuse(engine, object, copy, response);
 }
 
@@ -261,7 +273,7 @@ static void of_copy(struct engine *engine, struct dependency *object, const stru
 }
 
 static void end_slot(struct engine *engine, uint64_t place, struct dependency_request *out) {
-    struct dependencies *all = engine->dependencies;
+    struct dependency_part *all = engine->dependencies;
     struct dependency_request *slot = &all->requests[place - 1];
     *out = *slot;
     slot->object = NULL;
@@ -272,7 +284,7 @@ static void end_slot(struct engine *engine, uint64_t place, struct dependency_re
 }
 
 void dependency_on_answer(struct engine *engine, struct engine_event *event) {
-    struct dependencies *all = engine->dependencies;
+    struct dependency_part *all = engine->dependencies;
     uint64_t id = event->answer.command, place = id & UINT32_MAX;
     struct response *response = event->answer.response;
     if (!(id & REQUEST_BESIDE) || !all || place == 0 || place > all->n_requests)
@@ -292,12 +304,14 @@ void dependency_on_answer(struct engine *engine, struct engine_event *event) {
 }
 
 void dependency_end_requests(struct engine *engine, size_t cluster) {
-    struct dependencies *all = engine->dependencies;
+    static const struct response none = {.reason = REASON_NOT_SENT};
+    struct dependency_part *all = engine->dependencies;
     for (size_t i = 0; i < all->n_requests; i++) {
         struct dependency_request request;
         if (!all->requests[i].object || all->requests[i].cluster != cluster)
             continue;
         end_slot(engine, i + 1, &request);
+        pacing_answered(engine, cluster, WINDOW_WRITE, &none, 0);
         dependency_touch(engine, request.object);
     }
 }

@@ -3,6 +3,7 @@
 #include "core/engine/dependencies/dependency.h"
 
 #include "core/base/memory.h"
+#include "core/base/sensitive.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/shard/shard.h"
 
@@ -24,7 +25,7 @@ static void set_use(struct engine *engine, struct dependency_resource *resource)
 }
 
 struct dependency_resource *dependency_resource_make(struct engine *engine, const struct reference_resource *from) {
-    struct dependencies *all = engine->dependencies;
+    struct dependency_part *all = engine->dependencies;
     struct dependency_resource *made = map_get(&all->resources, from->resource);
     if (made)
         return made;
@@ -168,7 +169,8 @@ void needs_read_object(struct engine *engine, struct dependency *object, const s
             object->refers_known = false;
         for (size_t i = 0; i < found.count; i++) {
             const struct reference *r = found.list[i];
-            struct reference_resource of = {.version = r->version, .kind = r->kind, .cluster_scoped = r->cluster_scoped};
+            struct reference_resource of = {
+                .version = r->version, .kind = r->kind, .cluster_scoped = r->cluster_scoped};
             text_copy(of.resource, sizeof of.resource, r->resource);
             struct dependency_resource *resource = r->is_made ? NULL : dependency_resource_make(engine, &of);
             struct reference_to *to = resource ? array_next(&object->refers, object->n_refers, sizeof *to) : NULL;
@@ -195,8 +197,9 @@ void dependency_drop_if_unused(struct engine *engine, struct dependency *object)
 }
 
 void dependency_free_all(struct engine *engine) {
-    struct dependencies *all = engine->dependencies;
+    struct dependency_part *all = engine->dependencies;
     size_t cursor = 0;
+    heap_free(&all->timers); // before the objects, which have the timers
     for (struct dependency *o; (o = map_next(&all->objects, &cursor));)
         free_object(o);
     cursor = 0;
@@ -204,7 +207,6 @@ void dependency_free_all(struct engine *engine) {
         free_resource(r);
     map_free(&all->objects);
     map_free(&all->resources);
-    heap_free(&all->timers);
     free(all->requests);
     free(all->in_cluster);
     free(all);
@@ -245,7 +247,7 @@ void dependency_copy_drop(struct engine *engine, struct dependency *object, stru
 }
 
 void dependency_touch(struct engine *engine, struct dependency *object) {
-    struct dependencies *all = engine->dependencies;
+    struct dependency_part *all = engine->dependencies;
     if (object->due)
         return;
     object->due = true;
@@ -338,6 +340,8 @@ enum dependency_state dependency_state_in(const struct engine *engine, const str
 
 const char *dependency_problem_in(const struct dependency *object, size_t cluster) {
     const struct copy *copy = dependency_copy(object, cluster);
-    const char *there = cluster && copy && copy->problem ? copy->problem : cluster ? watch_problem(object, cluster) : NULL;
+    const char *there = cluster && copy && copy->problem ? copy->problem
+                        : cluster                        ? watch_problem(object, cluster)
+                                                         : NULL;
     return object->problem ? object->problem : there ? there : watch_problem(object, ENGINE_MANAGEMENT);
 }

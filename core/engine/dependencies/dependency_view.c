@@ -6,8 +6,8 @@
 #include "core/engine/request/command.h"
 
 static const char *const states[DEPENDENCY_STATES] = {
-    [DEPENDENCY_UNKNOWN] = "unknown", [DEPENDENCY_NEEDED] = "needed",     [DEPENDENCY_MISSING] = "missing",
-    [DEPENDENCY_CURRENT] = "copied",  [DEPENDENCY_FOUND] = "found",       [DEPENDENCY_CONFLICT] = "conflict",
+    [DEPENDENCY_UNKNOWN] = "unknown", [DEPENDENCY_NEEDED] = "needed", [DEPENDENCY_MISSING] = "missing",
+    [DEPENDENCY_CURRENT] = "copied",  [DEPENDENCY_FOUND] = "found",   [DEPENDENCY_CONFLICT] = "conflict",
     [DEPENDENCY_REFUSED] = "refused", [DEPENDENCY_MADE] = "made",
 };
 
@@ -16,9 +16,10 @@ const char *dependency_state_name(enum dependency_state state) {
 }
 
 const char *copy_result_name(enum copy_result result) {
-    static const char *const names[COPY_RESULTS] = {
-        [COPIES_CREATED] = "created", [COPIES_CHANGED] = "changed", [COPIES_DELETED] = "deleted",
-        [COPIES_FAILED] = "failed"};
+    static const char *const names[COPY_RESULTS] = {[COPIES_CREATED] = "created",
+                                                    [COPIES_CHANGED] = "changed",
+                                                    [COPIES_DELETED] = "deleted",
+                                                    [COPIES_FAILED] = "failed"};
     return names[result];
 }
 
@@ -51,7 +52,8 @@ static void show(const struct engine *engine, const struct use *use, const char 
     visit(ctx, &view);
 }
 
-static const char *place_of(const struct references *found, const struct entry *entry, const struct dependency *object) {
+static const char *place_of(const struct references *found, const struct entry *entry,
+                            const struct dependency *object) {
     char space[254];
     entry_namespace(entry, space);
     for (size_t i = 0; i < found->count; i++) {

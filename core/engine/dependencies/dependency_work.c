@@ -3,6 +3,7 @@
 #include "core/engine/dependencies/dependency.h"
 
 #include "core/base/memory.h"
+#include "core/base/sensitive.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/request/command.h"
@@ -34,7 +35,7 @@ static bool is_listed(const struct engine *engine, size_t cluster) {
 }
 
 static bool is_permitted(struct engine *engine, const struct dependency *object, size_t cluster) {
-    struct dependencies *all = engine->dependencies;
+    struct dependency_part *all = engine->dependencies;
     if (!is_listed(engine, cluster))
         return false;
     if (all->hold.at_ns == engine->now.mono_ns && all->hold.cluster == cluster &&
@@ -51,6 +52,7 @@ static bool is_permitted(struct engine *engine, const struct dependency *object,
 
 // The content with the marks for a worker. The caller frees it.
 static struct json *marked_content(const struct engine *engine, const struct dependency *object, size_t cluster) {
+    SENSITIVE_WHILE(object->resource->sensitive);
     AUTO_JSON content = NULL;
     error_free(json_parse(object->content, strlen(object->content), &content));
     if (!content)
@@ -77,6 +79,7 @@ static struct json *marked_content(const struct engine *engine, const struct dep
 
 static bool send_json(struct engine *engine, struct dependency *object, struct copy *copy,
                       enum dependency_request_type type, const struct json *body) {
+    SENSITIVE_WHILE(object->resource->sensitive);
     AUTO_BUFFER(text, REQUEST_BODY_MAX);
     struct dependency_request request = {.type = type, .cluster = copy->cluster};
     copy->busy = body && json_print(body, &text) && dependency_send(engine, object, &request, text.data, text.len);
@@ -164,6 +167,7 @@ static bool is_kept(const struct dependency *object, const struct copy *copy) {
 
 static void send_change(struct engine *engine, struct dependency *object, struct copy *copy, const struct json *content,
                         const struct json *there) {
+    SENSITIVE_WHILE(object->resource->sensitive);
     bool recreate = false;
     AUTO_JSON patch = copy_patch(object->resource->name, content, there, &recreate);
     copy->recreate = recreate && copy->owner == COPY_OWN;
@@ -181,8 +185,7 @@ void dependency_compare(struct engine *engine, struct dependency *object, struct
             change_origins(engine, object, copy, there, DEPENDENCY_HAND_OVER);
         return;
     }
-    if (!object->content || object->content_mark != object->mark ||
-        dependency_use(engine, object) != DEPENDENCY_COPIED)
+    if (!object->content || object->content_mark != object->mark || dependency_use(engine, object) != DEPENDENCY_COPIED)
         return;
     AUTO_JSON content = marked_content(engine, object, copy->cluster);
     if (!content)
@@ -201,7 +204,8 @@ void dependency_compare(struct engine *engine, struct dependency *object, struct
     dependency_queue_users(engine, object);
 }
 
-// The source -----------------------------------------------------------------------------------------------------------
+// The source
+// -----------------------------------------------------------------------------------------------------------
 
 // False: a read is in flight, or due later, and the object is woken then; or there is no room.
 static bool read_source(struct engine *engine, struct dependency *object) {
@@ -228,7 +232,8 @@ static bool has_content(const struct dependency *object) {
     return object->content && object->content_mark == object->mark;
 }
 
-// Copies -----------------------------------------------------------------------------------------------------------------
+// Copies
+// -----------------------------------------------------------------------------------------------------------------
 
 static struct copy_facts facts_of(struct engine *engine, const struct dependency *object, const struct copy *copy) {
     struct copy_facts facts = {
@@ -240,6 +245,8 @@ static struct copy_facts facts_of(struct engine *engine, const struct dependency
         .busy = copy->busy,
         .wanted = copy->users > 0,
         .kept = is_kept(object, copy),
+        .remembered =
+            object->n_users > 0 && (copy->refused || (copy->presence == PRESENCE_THERE && copy->owner != COPY_OWN)),
         .marked = copy->marked == object->mark,
         .compared = copy->compared == copy_versions(object, copy),
         .equal = copy->equal,
@@ -287,7 +294,7 @@ static bool work_copy(struct engine *engine, struct dependency *object, struct c
         return true;
     }
     if (action.type == COPY_NOTHING) {
-        if (!kept && facts.usable && facts.there == PRESENCE_THERE && !copy->busy)
+        if (!kept && !facts.remembered && facts.usable && facts.there == PRESENCE_THERE && !copy->busy)
             dependency_wake(engine, object, engine->now.mono_ns + HELD_NS);
         return true;
     }
@@ -303,7 +310,8 @@ static bool work_copy(struct engine *engine, struct dependency *object, struct c
     return true;
 }
 
-// Wishes -----------------------------------------------------------------------------------------------------------------
+// Wishes
+// -----------------------------------------------------------------------------------------------------------------
 
 // The watch of all objects of the resource comes first, so that the host opens none for the object.
 static bool wish_all(struct engine *engine, struct dependency_resource *resource, size_t cluster) {
@@ -346,7 +354,8 @@ static void wish_copied(struct engine *engine) {
     }
 }
 
-// Objects ----------------------------------------------------------------------------------------------------------------
+// Objects
+// ----------------------------------------------------------------------------------------------------------------
 
 // False: no room, the next step goes on.
 static bool work(struct engine *engine, struct dependency *object) {
@@ -406,7 +415,7 @@ static void queue_due(struct engine *engine) {
 }
 
 void dependency_work(struct engine *engine) {
-    struct dependencies *all = engine->dependencies;
+    struct dependency_part *all = engine->dependencies;
     queue_due(engine);
     if (all->wishes_due)
         wish_copied(engine);

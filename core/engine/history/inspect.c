@@ -342,6 +342,13 @@ static void fill_waiting_text(struct engine *engine, struct entry *entry, struct
     text_copy(out->waiting_text, sizeof out->waiting_text, text.len > 0 ? text.data : "");
 }
 
+void inspect_dependencies(struct engine *engine, const struct kind *kind, const char *namespace_, const char *name,
+                          void (*visit)(void *ctx, const struct dependency_view *view), void *ctx) {
+    struct entry *entry = find_entry(engine, kind, namespace_, name);
+    if (entry)
+        dependencies_visit(engine, entry, visit, ctx);
+}
+
 bool inspect_explain(struct engine *engine, struct moment now, const struct kind *kind, const char *namespace_,
                      const char *name, struct explain_view *out,
                      void (*worker)(void *ctx, const char *name, const struct worker_reason *reason,

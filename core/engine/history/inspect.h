@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/config/namespace_map.h"
+#include "core/engine/dependencies/dependencies.h"
 #include "core/engine/engine.h"
 #include "core/engine/placement/placing.h"
 #include "core/engine/status/status.h"
@@ -62,6 +63,10 @@ void inspect_namespace(const struct engine *engine, const char *worker, const ch
 // watch is open.
 const char *inspect_version(const struct engine *engine, const struct kind *kind);
 const char *inspect_problem(const struct engine *engine, const struct kind *kind);
+
+// The objects that the workload refers to, see core/engine/dependencies/.
+void inspect_dependencies(struct engine *engine, const struct kind *kind, const char *namespace_, const char *name,
+                          void (*visit)(void *ctx, const struct dependency_view *view), void *ctx);
 
 // All facts about one workload.
 struct explain_view {

@@ -13,20 +13,20 @@ enum worker_obstacle {
     OBSTACLE_REFUSED,     // by identity
     OBSTACLE_UNREACHABLE, // the API server
     OBSTACLE_CONNECTING,
-    OBSTACLE_KIND,       // not served there
-    OBSTACLE_PAUSED,     // too many orphans
-    OBSTACLE_SUSPECT,    // answers late
-    OBSTACLE_CLOSED,     // cordoned, drained or leaving
-    OBSTACLE_REJECTED,   // the worker rejected the mirror
-    OBSTACLE_OCCUPIED,   // an object of the name is there
-    OBSTACLE_SELECTOR,   // the labels do not match
-    OBSTACLE_PINNED,     // the workload names others
-    OBSTACLE_FULL,       // maxActive
-    OBSTACLE_CAPACITY,   // the workload's requests do not fit
-    OBSTACLE_NAMESPACE,  // the namespace is not allowed there
-    OBSTACLE_TRIED,      // the mirror did not start there in time
-    OBSTACLE_UNDECIDED,  // the rule needs the labels of the namespace, and the host has none
-    OBSTACLE_FENCED,     // the guard would stop new mirrors
+    OBSTACLE_KIND,        // not served there
+    OBSTACLE_PAUSED,      // too many orphans
+    OBSTACLE_SUSPECT,     // answers late
+    OBSTACLE_CLOSED,      // cordoned, drained or leaving
+    OBSTACLE_REJECTED,    // the worker rejected the mirror
+    OBSTACLE_OCCUPIED,    // an object of the name is there
+    OBSTACLE_SELECTOR,    // the labels do not match
+    OBSTACLE_PINNED,      // the workload names others
+    OBSTACLE_FULL,        // maxActive
+    OBSTACLE_CAPACITY,    // the workload's requests do not fit
+    OBSTACLE_NAMESPACE,   // the namespace is not allowed there
+    OBSTACLE_TRIED,       // the mirror did not start there in time
+    OBSTACLE_UNDECIDED,   // the rule needs the labels of the namespace, and the host has none
+    OBSTACLE_FENCED,      // the guard would stop new mirrors
     OBSTACLE_CREDENTIALS, // the worker rejects the credentials
     OBSTACLE_TENANT,      // no consent of the namespace there, or no impersonation
     OBSTACLE_DEPENDENCY   // the worker cannot have an object that the workload refers to

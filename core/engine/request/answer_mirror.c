@@ -187,6 +187,8 @@ static void on_create(struct engine *engine, struct entry *entry, struct mirror 
     bool newest;
     bool sealed = observe_answer(engine, entry, mirror, response, &newest) == OWNERSHIP_SEAL;
     mirror->facts.proven = true;
+    if (mirror->facts.present) // a watch may have shown the same version before
+        mirror->facts.may_exist = false;
     if (former && mirror->unmarked) { // without marks, the mirror would count as the new workload's
         mirror->workload_uid[0] = '\0';
         observe_set_of_workload(entry, mirror);

@@ -135,8 +135,10 @@ static enum window_outcome outcome_of(const struct response *response) {
 
 void pacing_answered(struct engine *engine, size_t cluster, enum window_verb verb, const struct response *response,
                      int64_t round_trip_ns) {
+    struct pace *pace = pace_of(engine, cluster);
     engine->request.in_flight--;
-    window_answered(&pace_of(engine, cluster)->window, verb, outcome_of(response), round_trip_ns, engine->now.mono_ns);
+    if (pace) // NULL: the worker has left
+        window_answered(&pace->window, verb, outcome_of(response), round_trip_ns, engine->now.mono_ns);
 }
 
 void pacing_count(struct engine *engine) {

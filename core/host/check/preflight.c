@@ -151,12 +151,15 @@ static struct error *check_right(struct visit *visit, const struct right *right)
         return NULL;
     if (right->scope != RIGHT_WORK || preflight->n_namespaces == 0)
         return right_each(right, namespace_of(visit, right), check_permission, visit);
-    for (size_t n = 0; n < preflight->n_namespaces; n++)
-        TRY(right_each(right, preflight->namespaces[n], check_permission, visit));
+    for (size_t n = 0; n < preflight->n_namespaces; n++) {
+        char there[NAMESPACE_SIZE];
+        if (visit_namespace(visit, preflight->namespaces[n], there))
+            TRY(right_each(right, there, check_permission, visit));
+    }
     return NULL;
 }
 
-static void check_rights(struct visit *visit) {
+void visit_check_rights(struct visit *visit) {
     const struct config *config = visit->preflight->config;
     __attribute__((cleanup(rights_free))) struct rights rights = {.count = 0};
     struct rights_wanted wanted = {
@@ -270,7 +273,8 @@ static void check_cluster(struct visit *visit) {
     for (size_t i = 0; i < visit->preflight->adapters->n_kinds; i++)
         check_served(visit, visit->preflight->adapters->kinds[i]);
     visit_check_dependencies(visit);
-    check_rights(visit);
+    if (visit->management || !visit->spec->settings.namespace_map) // see visits_check_namespaces
+        visit_check_rights(visit);
 }
 
 static void *run_visit(void *arg) {
@@ -286,8 +290,8 @@ static void *run_visit(void *arg) {
 static void compare_uids(struct visit *visits, size_t count) {
     for (size_t i = 1; i < count; i++)
         for (size_t k = 0; k < i; k++) {
-            bool is_self = visits[k].management && visits[i].spec->settings.is_self;
-            if (!visits[i].uid || !text_equal(visits[i].uid, visits[k].uid) || is_self)
+            bool expected = visits[k].management && visits[i].spec->settings.is_self;
+            if (!visits[i].uid || !text_equal(visits[i].uid, visits[k].uid) || expected)
                 continue;
             visit_problem(&visits[i],
                           "found the same cluster as %s (uid %s of namespace kube-system), expected another one",
@@ -373,6 +377,7 @@ struct error *preflight_check(struct preflight *preflight, struct problems *prob
         memset(visits + first, 0, (count - first) * sizeof *visits);
         check_others(preflight, specs + config->n_workers, count - first, visits + first);
         compare_uids(visits, count);
+        visits_check_namespaces(preflight, visits, count);
         visits_check_tenants(preflight, visits, count);
         preflight->n_workers = n_specs;
     } else if (!error) {

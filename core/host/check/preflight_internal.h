@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/text.h"
+#include "core/config/namespace_map.h"
 #include "core/host/check/preflight.h"
 
 #include <pthread.h>
@@ -16,7 +17,8 @@ struct visit {
     struct cluster_connection own; // of a worker that is not in the configuration
     const char *server;            // "" without an endpoint
     bool management;
-    char *uid; // of namespace kube-system, or NULL
+    char *uid;          // of namespace kube-system, or NULL
+    const char *origin; // of the host; NULL: not known yet
     struct client *client;
     struct problems problems, warnings;
     char *git_version;    // "v1.36.0"; or NULL
@@ -37,6 +39,13 @@ void visit_read_sources(struct visit *visit);
 // The workers of all sources, merged as by the host. Adds a problem for each item that is not used.
 struct error *preflight_merge(struct preflight *preflight, struct problems *problems, struct worker_spec **specs,
                               size_t *count);
+
+// preflight_namespaces.c
+// After all other checks, visits[0] being that of the management cluster; also the rights of the workers with a map.
+void visits_check_namespaces(struct preflight *preflight, struct visit *visits, size_t count);
+// The name of a namespace in the cluster. False: it has none there.
+bool visit_namespace(const struct visit *visit, const char *here, char out[NAMESPACE_SIZE]);
+void visit_check_rights(struct visit *visit);
 
 // preflight_tenants.c
 // After all other checks, visits[0] being that of the management cluster; with tenancy only.

@@ -298,7 +298,7 @@ void cluster_io_close(struct cluster_io *io, const char *message) {
         complete_locally(io->in_flight, io->in_flight->done ? REASON_NOT_SENT : REASON_UNKNOWN_OUTCOME, message);
         free_in_flight(io->in_flight);
     }
-    watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_CLOSING});
+    watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_CLOSING, .problem = message});
     for (size_t k = 0; k < io->n_kinds; k++)
         post(io, &(struct engine_event){.type = EVENT_STATE, .kind = k, .watch = {REFLECTOR_LOST, message}});
     cluster_io_free(io);

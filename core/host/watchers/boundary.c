@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/watchers/boundary.h"
 
+#include "core/base/sensitive.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/json/pointer.h"
@@ -298,6 +299,9 @@ struct error *boundary_request(const struct cluster_scope *scope, const struct r
 
 void boundary_request_clear(struct boundary_request *request) {
     free(request->path);
-    (request->sensitive ? sensitive_free : free)(request->body);
+    if (request->sensitive)
+        sensitive_free(request->body);
+    else
+        free(request->body);
     *request = (struct boundary_request){.path = NULL};
 }

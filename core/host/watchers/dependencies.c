@@ -319,21 +319,34 @@ static void revive(struct object_watch *watch, const char *rewound) {
         watch->open_ns = 0;
 }
 
+static void revive_all(struct followed *followed, const char *rewound) {
+    size_t cursor = 0;
+    revive(&followed->watch, rewound);
+    for (struct wished *wished; (wished = map_next(&followed->wishes, &cursor));)
+        if (wished->single)
+            revive(wished->single, rewound);
+}
+
+static void tell_lost(const struct followed *followed, const char *problem) {
+    size_t cursor = 0;
+    if (followed->wanted && !followed->refused)
+        dependency_post(followed, DEPENDENCIES_LOST, NULL, problem);
+    for (const struct wished *wished; (wished = map_next(&followed->wishes, &cursor));)
+        if (wished->single && !wished->refused)
+            dependency_post(followed, DEPENDENCIES_LOST, wished, problem);
+}
+
 static void handle(void *state, const struct cluster_notice *notice) {
     struct wishes *all = state;
     if (notice->type == NOTICE_WISH && notice->wish->wanted && !add_wish(all, notice->wish))
         all->tell_ns = clock_earlier(all->tell_ns, all->now_ns + DEPENDENCY_AGAIN_NS);
     else if (notice->type == NOTICE_WISH && !notice->wish->wanted)
         remove_wish(all, notice->wish);
-    if (notice->type != NOTICE_REACHED && notice->type != NOTICE_REWOUND)
-        return;
-    for (struct followed *followed = all->first; followed; followed = followed->next) {
-        size_t cursor = 0;
-        revive(&followed->watch, notice->problem);
-        for (struct wished *wished; (wished = map_next(&followed->wishes, &cursor));)
-            if (wished->single)
-                revive(wished->single, notice->problem);
-    }
+    for (struct followed *followed = all->first; followed; followed = followed->next)
+        if (notice->type == NOTICE_REACHED || notice->type == NOTICE_REWOUND)
+            revive_all(followed, notice->problem);
+        else if (notice->type == NOTICE_CLOSING)
+            tell_lost(followed, notice->problem);
 }
 
 static struct error *start(const struct cluster_scope *scope, void *state) {

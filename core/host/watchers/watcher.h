@@ -85,7 +85,7 @@ struct cluster_notice {
         NOTICE_REWOUND,         // resourceVersions went back, as another watch shows: `problem`
         NOTICE_FORBIDDEN,       // a write, `written`, got a 403
         NOTICE_UNWANTED,        // the watcher is about to stop,
-        NOTICE_CLOSING          // or the connection to close
+        NOTICE_CLOSING          // or the connection to close: `problem`
     } type;
     bool own;    // of a watch of the watcher
     size_t kind; // of a watch: the kind, or the number of the watcher's own watch

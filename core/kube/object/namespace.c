@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/object/object.h"
 
+#include "core/base/sensitive.h"
 #include "core/kube/object/span.h"
 
 // The value of metadata.namespace in the text.

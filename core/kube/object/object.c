@@ -243,8 +243,9 @@ bool object_kind_is_list(const char *kind, size_t *item_kind_len) {
 
 bool object_is_list(const struct json *value) {
     size_t len;
+    const struct json *items = json_get(value, "items");
     return object_kind_is_list(json_string_or(json_get(value, "kind"), ""), &len) &&
-           json_is(json_get(value, "items"), JSON_ARRAY);
+           (json_is(items, JSON_ARRAY) || json_is(items, JSON_NULL));
 }
 
 // Only presence matters: the time may be in the future (metav1.ObjectMeta.deletionTimestamp). Old servers write null if

@@ -106,7 +106,7 @@ const char *object_version(const struct json *value);                     // res
 int64_t object_generation(const struct json *value);                      // 0 if absent
 const char *object_label(const struct json *value, const char *key);      // NULL if absent
 const char *object_annotation(const struct json *value, const char *key); // NULL if absent
-bool object_is_list(const struct json *value);                            // with items
+bool object_is_list(const struct json *value);                            // with items; null: none
 bool object_is_being_deleted(const struct json *value);                   // has a deletionTimestamp
 
 // True: the kind is a list's ("JobList", "List"); also returns the length of the prefix that is the kind of its items.

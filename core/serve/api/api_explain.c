@@ -167,6 +167,12 @@ static void put_worker(void *ctx, const char *name, const struct worker_reason *
     help_with_worker(explain, name, reason);
 }
 
+static void put_dependency(void *ctx, const struct dependency_view *view) {
+    api_put_object(ctx, NULL, "resource=%s namespace=%s name=%s where=%s cluster=%s state=%s optional=%d problem=%s",
+                   view->resource, *view->namespace_ ? view->namespace_ : NULL, view->name, view->where, view->cluster,
+                   dependency_state_name(view->state), view->optional, view->problem);
+}
+
 // On the engine's thread.
 static void write_explanation(void *arg, struct engine *engine, struct moment now) {
     struct explain *explain = arg;
@@ -183,6 +189,9 @@ static void write_explanation(void *arg, struct engine *engine, struct moment no
     AUTO_TEXT why = text_format("%s is %s, which this host answers to", kind->abi.managed_by, kind->managed_by);
     api_put(out, "ours=%d why=%s managedBy=%s", true, why, kind->managed_by);
     put_attempts(view.attempts, out);
+    writer_array(out, "dependencies");
+    inspect_dependencies(engine, kind, explain->namespace_, explain->name, put_dependency, out);
+    writer_end(out, ']');
     api_put(out, "waitingFor=%s alsoRunHere=%s until=%jd", *view.waiting_text ? view.waiting_text : NULL,
             *view.also_run ? view.also_run : NULL, view.workload.waiting_until_ns);
     if (view.has_mirror)
@@ -233,6 +242,8 @@ static void put_foreign(struct explain *explain, const struct json *object) {
     api_put(out, "namespace=%s name=%s uid=%s ours=%d why=%s managedBy=%s", explain->namespace_, explain->name,
             explain->uid, false, why, value);
     put_attempts(NULL, out);
+    writer_array(out, "dependencies");
+    writer_end(out, ']');
     for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++)
         writer_null(out, absent[i]);
     if (!text_equal(value, kind->managed_by))

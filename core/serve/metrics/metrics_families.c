@@ -19,7 +19,9 @@ enum over {
     OVER_STATES,
     OVER_POLICIES,
     OVER_WAITING,
-    OVER_UNPLACED
+    OVER_UNPLACED,
+    OVER_DEPENDENCIES,
+    OVER_COPIES
 };
 
 struct position {
@@ -133,6 +135,10 @@ static const struct family families[] = {
     FAMILY("wharf_worker_statuses_delayed",
            "1 while statuses of a worker's mirrors are delayed by rateLimit.statusBytes, else 0.", OVER(OVER_WORKERS),
            CLUSTER(statuses_wait)),
+    FAMILY("wharf_dependencies", "Objects that workloads refer to, by their state in a cluster.",
+           OVER(OVER_CLUSTERS, OVER_DEPENDENCIES), CLUSTER(dependencies), .omits = OMITS_EMPTY),
+    FAMILY("wharf_copies_total", "Requests for copies of objects that workloads refer to, by their result.",
+           OVER(OVER_WORKERS, OVER_COPIES), CLUSTER(copies), .omits = OMITS_EMPTY),
     FAMILY("wharf_orphans_held", "Mirrors without a workload that are held: not deleted before orphanGrace is over.",
            OVER(OVER_WORKERS), CLUSTER(orphans_held)),
     FAMILY("wharf_cluster_silence_seconds", "Time since the last byte from a cluster's API server, or since the start.",
@@ -250,6 +256,8 @@ static const struct dimension {
     [OVER_POLICIES] = {"policy", 0, COUNT_OF(policy_labels), policy_labels},
     [OVER_WAITING] = {"reason", WAITING_ANSWER + 1, WAITINGS, NULL},
     [OVER_UNPLACED] = {"reason", 0, WAITINGS, NULL},
+    [OVER_DEPENDENCIES] = {"state", 0, DEPENDENCY_STATES, NULL},
+    [OVER_COPIES] = {"result", 0, COPY_RESULTS, NULL},
 };
 
 static const char *label_value(enum over over, const struct host_snapshot *s, size_t i) {
@@ -262,6 +270,10 @@ static const char *label_value(enum over over, const struct host_snapshot *s, si
         return work_class_name((enum work_class)i);
     case OVER_CONTACTS:
         return contact_name((enum contact)i);
+    case OVER_DEPENDENCIES:
+        return dependency_state_name((enum dependency_state)i);
+    case OVER_COPIES:
+        return copy_result_name((enum copy_result)i);
     case OVER_WAITING:
     case OVER_UNPLACED:
         return i == WAITING_NOT ? "turn" : waiting_name((enum waiting)i);

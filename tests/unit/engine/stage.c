@@ -21,6 +21,7 @@ struct stage_news {
     struct json *value;
     struct response response;
     enum reflector_state state;
+    char resource[64], space[64], name[64]; // DEPENDENCY
 };
 
 static struct stage_news *news(struct stage *stage, enum event_type type, size_t cluster, int64_t at_ns) {
@@ -55,6 +56,8 @@ static bool is_listed_label(const struct json *object) {
 static void hook(void *ctx, const struct world_write *write) {
     struct stage_watch *watch = ctx;
     struct stage *stage = watch->stage;
+    if (write->status < 300 && stage->other && strcmp(write->plural, plural_of(stage)) != 0)
+        stage->other(stage, watch->cluster, write);
     if (write->status >= 300 || strcmp(write->plural, plural_of(stage)) != 0)
         return;
     stage->noops += write->noop && !stage->user && !write->internal;
@@ -177,6 +180,8 @@ static void take_update(struct stage *stage) {
         stage->notes = text_format("%s%s: %s\n", before ? before : "", stage->update.events[i].reason,
                                    stage->update.events[i].text);
     }
+    for (size_t i = 0; i < stage->update.n_wishes && stage->wished; i++)
+        stage->wished(stage, stage->update.wishes[i]);
     for (size_t i = 0; i < stage->update.n_log; i++) {
         stage->warnings += stage->update.log[i].level == LOG_WARN;
         if (stage->update.log[i].level == LOG_ERROR) // a defect that the engine found in itself
@@ -201,7 +206,40 @@ static struct object *object_of(const struct stage *stage, const struct json *va
     return object;
 }
 
+void stage_tell(struct stage *stage, size_t cluster, const struct dependency_wish *of, const struct json *value) {
+    struct stage_news *n = news(stage, EVENT_DEPENDENCY, cluster, stage->now.mono_ns + STEP_NS);
+    n->value = value ? json_copy(value) : NULL;
+    text_copy(n->resource, sizeof n->resource, of->resource);
+    text_copy(n->space, sizeof n->space, of->namespace_);
+    text_copy(n->name, sizeof n->name, of->name);
+}
+
+// The metadata alone, as a watch of it sends them.
+static void tell_dependency(struct stage *stage, struct stage_news *n) {
+    struct engine_event event = {
+        .type = EVENT_DEPENDENCY,
+        .cluster = n->cluster,
+        .dependency = {.news = DEPENDENCY_GONE, .resource = n->resource, .namespace_ = n->space, .name = n->name}};
+    if (n->value) {
+        AUTO_JSON whole = TAKE(n->value);
+        struct json *metadata = json_new_object();
+        assert_true(json_set(metadata, "metadata", json_copy(json_get(whole, "metadata"))));
+        assert_null(object_new(metadata, "meta.k8s.io/v1", "PartialObjectMetadata", &event.dependency.metadata));
+        event.dependency.news = DEPENDENCY_SEEN;
+        event.dependency.namespace_ = event.dependency.name = NULL;
+    }
+    stage_step(stage, &event);
+    object_free(event.dependency.metadata);
+}
+
 static void tell(struct stage *stage, struct stage_news *n) {
+    if (n->type == EVENT_DEPENDENCY) {
+        if (stage->connected[n->cluster])
+            tell_dependency(stage, n);
+        json_free(n->value);
+        free(n);
+        return;
+    }
     struct engine_event event = {.type = n->type, .cluster = n->cluster};
     if (n->type == EVENT_ANSWER) {
         event.answer.command = n->command;
@@ -254,6 +292,8 @@ void stage_connect(struct stage *stage, size_t cluster) {
                    .type = EVENT_LISTED, .cluster = cluster, .revision = revision, .version = version_of(stage)});
     stage_step(stage, &(struct engine_event){
                           .type = EVENT_STATE, .cluster = cluster, .watch = {.state = REFLECTOR_CONNECTED}});
+    if (stage->linked)
+        stage->linked(stage, cluster);
 }
 
 void stage_contact_since(struct stage *stage, size_t cluster, enum contact contact, int64_t heard_ns) {

@@ -38,6 +38,11 @@ struct stage {
     int (*meddle)(struct stage *stage, const struct command *command);
     // Called after each write that a cluster accepted from the engine or its own controllers. May be NULL.
     void (*wrote)(struct stage *stage, size_t cluster, const struct world_write *write);
+    // Of a cluster's other resources: each accepted write, by anybody; the wishes of the engine; and after
+    // stage_connect. May be NULL.
+    void (*other)(struct stage *stage, size_t cluster, const struct world_write *write);
+    void (*wished)(struct stage *stage, const struct dependency_wish *wish);
+    void (*linked)(struct stage *stage, size_t cluster);
     void (*made)(struct stage *stage); // called for each engine, before anything is connected. May be NULL.
     int64_t latency_ns;                // of answers; watches report after a millisecond
     int64_t retry_after_ns;            // of the answers that meddle gives; 0: none
@@ -59,6 +64,8 @@ void stage_restart(struct stage *stage);
 void stage_end(struct stage *stage);
 
 void stage_step(struct stage *stage, struct engine_event *event); // at once
+// News of an object that workloads refer to, in a millisecond; `value` NULL: it does not exist.
+void stage_tell(struct stage *stage, size_t cluster, const struct dependency_wish *of, const struct json *value);
 void stage_run(struct stage *stage, int64_t ns);
 // Until `done` returns true; fails the test after a (virtual) day.
 void stage_until(struct stage *stage, bool (*done)(struct stage *stage));

@@ -215,7 +215,8 @@ static void a_wish_after_the_list_costs_one_read(void **state) {
     wish_for(&stand, "b", true);
     wish_for(&stand, "a", true);
     answer(&stand, ONE "a", 200, LIST("9", OBJECT("a", "7", "")));
-    answer(&stand, ONE "b", 200, LIST("9", ""));
+    answer(&stand, ONE "b", 200,
+           "{\"kind\":\"PartialObjectMetadataList\",\"metadata\":{\"resourceVersion\":\"9\"},\"items\":null}");
     expect(&stand, "seen n/a@7; gone n/b; ");
     assert_int_equal(find(&stand, ONE), 0);
     // The watch lags behind the reads.
@@ -390,6 +391,22 @@ static void a_watch_that_resumes_says_so(void **state) {
     end(&stand);
 }
 
+static void what_is_watched_is_lost_with_the_connection(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand, 1);
+    watch_all(&stand, LIST("5", ""));
+    expect(&stand, "listing; listed; ");
+    dependencies_watcher.handle(stand.watch, &(struct cluster_notice){.type = NOTICE_CLOSING, .problem = "closed"});
+    expect(&stand, "lost; ");
+    end(&stand);
+    begin(&stand, 1);
+    wish_for(&stand, "a", true);
+    dependencies_watcher.handle(stand.watch, &(struct cluster_notice){.type = NOTICE_CLOSING, .problem = "closed"});
+    expect(&stand, "lost n/a; ");
+    end(&stand);
+}
+
 static void a_restored_cluster_is_listed_again(void **state) {
     (void)state;
     struct stand stand;
@@ -419,6 +436,7 @@ int main(void) {
         cmocka_unit_test(a_refused_object_is_told_and_tried_again),
         cmocka_unit_test(a_resource_that_is_not_served_is_refused),
         cmocka_unit_test(a_watch_that_resumes_says_so),
+        cmocka_unit_test(what_is_watched_is_lost_with_the_connection),
         cmocka_unit_test(a_restored_cluster_is_listed_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

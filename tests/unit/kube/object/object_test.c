@@ -196,8 +196,10 @@ static void the_kind_of_a_list_names_that_of_its_items(void **state) {
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         assert_false(object_kind_is_list(others[i], &len));
     AUTO_JSON list = parse("{\"kind\":\"JobList\",\"items\":[]}");
+    AUTO_JSON empty = parse("{\"kind\":\"PartialObjectMetadataList\",\"items\":null}"); // so do API servers write it
     AUTO_JSON object = parse("{\"kind\":\"MyList\",\"items\":{}}");
     assert_true(object_is_list(list));
+    assert_true(object_is_list(empty));
     assert_false(object_is_list(object));
     assert_false(object_is_list(NULL));
 }

@@ -105,8 +105,7 @@ bool dependencies_limit(const struct engine *engine, const struct entry *entry) 
 static const struct use *lacked(const struct engine *engine, const struct entry *entry, size_t cluster) {
     for (size_t i = 0; dependencies_limit(engine, entry) && i < entry->needs->n_uses; i++) {
         const struct use *use = &entry->needs->uses[i];
-        if (use->wanted && there_of(engine, use, cluster) == NEEDS_LACKED &&
-            source_of(engine, use) == NEEDS_MET)
+        if (use->wanted && there_of(engine, use, cluster) == NEEDS_LACKED && source_of(engine, use) == NEEDS_MET)
             return use;
     }
     return NULL;
@@ -137,8 +136,7 @@ static const char *sentence(enum dependency_state state) {
                                          : "the worker rejects the copy";
 }
 
-void dependencies_put_lack(const struct engine *engine, const struct entry *entry, size_t cluster,
-                           struct buffer *out) {
+void dependencies_put_lack(const struct engine *engine, const struct entry *entry, size_t cluster, struct buffer *out) {
     const struct use *use = lacked(engine, entry, cluster);
     if (!use)
         return;
@@ -266,7 +264,7 @@ static void report_lack(struct engine *engine, struct entry *entry) {
 // The part -----------------------------------------------------------------------------------------------------------
 
 static struct error *start(struct engine *engine) {
-    struct dependencies *all = engine->dependencies = calloc(1, sizeof *all);
+    struct dependency_part *all = engine->dependencies = calloc(1, sizeof *all);
     if (!all)
         return error_no_memory();
     map_init(&all->objects, engine->seed);
@@ -350,9 +348,9 @@ static int64_t due_ns(struct engine *engine) {
 }
 
 #define EVENTS                                                                                                         \
-    (PART_EVENT(EVENT_ANSWER) | PART_EVENT(EVENT_DEPENDENCY) | PART_EVENT(EVENT_NAMESPACE) | PART_EVENT(EVENT_WORKER) | \
-     PART_EVENT(EVENT_LISTED) | PART_EVENT(EVENT_STATE) | PART_EVENT(EVENT_CONTACT) | PART_EVENT(EVENT_IDENTITY) |      \
-     PART_EVENT(EVENT_LEASE))
+    (PART_EVENT(EVENT_ANSWER) | PART_EVENT(EVENT_DEPENDENCY) | PART_EVENT(EVENT_NAMESPACE) |                           \
+     PART_EVENT(EVENT_WORKER) | PART_EVENT(EVENT_LISTED) | PART_EVENT(EVENT_STATE) | PART_EVENT(EVENT_CONTACT) |       \
+     PART_EVENT(EVENT_IDENTITY) | PART_EVENT(EVENT_LEASE))
 
 const struct part part_dependencies = {.name = "dependencies",
                                        .begin = begin,

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// The names of namespaces in the workers (namespaces.map): which namespaces of the management cluster have none, and
+// which ones there another host uses. After all other checks, since the default origin is the management cluster's uid.
+#include "core/config/namespace_map.h"
+#include "core/engine/decide/decide.h"
+#include "core/engine/mirror/mirror.h"
+#include "core/host/check/preflight_internal.h"
+#include "core/kube/client/ask.h"
+
+#define LOOKED_AT "500" // namespaces, or objects of a kind
+#define TEXT_MAX ((size_t)4096)
+
+static bool is_mapped(const struct visit *visit) {
+    return !visit->management && visit->spec->settings.namespace_map;
+}
+
+bool visit_namespace(const struct visit *visit, const char *here, char out[NAMESPACE_SIZE]) {
+    return namespace_there(is_mapped(visit) ? visit->spec->settings.namespace_map : NULL, visit->origin, here, out);
+}
+
+// Metadata of a list, which the caller frees. NULL: the host may not read the list, or there is none.
+static struct json *list_metadata(struct visit *visit, const char *path) {
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
+    const struct request request = {.verb = VERB_RAW_GET, .namespace_ = "", .name = path, .metadata = true};
+    struct error *error = ask(visit->client, &request, &response);
+    bool listed = !error && response.reason == REASON_OK;
+    error_free(error);
+    return listed ? TAKE(response.value) : NULL;
+}
+
+// By the rules for the namespaces of workloads; those that need labels permit all.
+static bool is_wanted(const struct visit *visit, const char *name) {
+    const struct namespaces_subject subject = {.name = name, .len = strlen(name)};
+    return namespaces_judge(visit->preflight->config->engine.namespaces, &subject) != NAMESPACES_DENIED &&
+           namespaces_judge(visit->spec->settings.namespaces, &subject) != NAMESPACES_DENIED;
+}
+
+static void check_names(struct visit *visit, const struct json *namespaces) {
+    AUTO_BUFFER(reason, TEXT_MAX);
+    size_t count = 0;
+    for (const struct json *item = json_first(json_get(namespaces, "items")); item; item = json_next(item)) {
+        char there[NAMESPACE_SIZE];
+        const char *name = object_name(item);
+        if (!is_wanted(visit, name) || visit_namespace(visit, name, there))
+            continue;
+        if (count++ == 0)
+            namespace_describe_none(visit->spec->settings.namespace_map, visit->origin, name, &reason);
+    }
+    if (count == 1)
+        problems_add(&visit->warnings, "%s (%s): no workload of this namespace is placed there: %s", visit->name,
+                     visit->server, reason.data ? reason.data : "");
+    else if (count > 1)
+        problems_add(&visit->warnings, "%s (%s): no workload of %zu namespaces is placed there, for example: %s",
+                     visit->name, visit->server, count, reason.data ? reason.data : "");
+}
+
+// True: a problem was added. Two hosts with other names for their namespaces do not expect each other's objects.
+static bool check_mirrors(struct visit *visit, const struct kind *kind) {
+    const wharf_kind *abi = &kind->abi;
+    AUTO_TEXT path = text_format("/%s%s/%s/%s?labelSelector=wharf.dev%%2Forigin&limit=" LOOKED_AT,
+                                 *abi->group ? "apis/" : "api", abi->group, abi->versions[0], abi->plural);
+    AUTO_JSON list = path ? list_metadata(visit, path) : NULL;
+    for (const struct json *item = json_first(json_get(list, "items")); item; item = json_next(item)) {
+        char here[NAMESPACE_SIZE];
+        const char *there = object_namespace(item), *origin = object_label(item, MARK_ORIGIN);
+        if (text_equal(origin, visit->origin) ||
+            !namespace_here(visit->spec->settings.namespace_map, visit->origin, there, here) ||
+            strcmp(here, there) == 0)
+            continue;
+        problems_add(&visit->warnings,
+                     "%s (%s): namespace %s of this host's namespace %s has mirrors of origin %s too, such as %s %s: "
+                     "expected a name with {origin} in namespaces.map",
+                     visit->name, visit->server, there, here, origin ? origin : "", abi->kind, object_name(item));
+        return true;
+    }
+    return false;
+}
+
+static bool open_client(struct visit *visit) {
+    bool answers = visit->uid || visit->git_version;
+    return answers && !visit_error(visit, connection_client(visit->connection, visit->name, &visit->client));
+}
+
+static void close_client(struct visit *visit) {
+    client_free(visit->client);
+    visit->client = NULL;
+}
+
+static void check_worker(struct visit *visit, const struct json *namespaces) {
+    const struct adapters *adapters = visit->preflight->adapters;
+    check_names(visit, namespaces);
+    if (!open_client(visit))
+        return;
+    visit_check_rights(visit);
+    for (size_t i = 0; i < adapters->n_kinds && !check_mirrors(visit, adapters->kinds[i]); i++)
+        continue;
+    close_client(visit);
+}
+
+void visits_check_namespaces(struct preflight *preflight, struct visit *visits, size_t count) {
+    const char *origin = preflight->config->origin ? preflight->config->origin : visits->uid;
+    AUTO_JSON namespaces = NULL;
+    bool listed = false;
+    for (size_t i = 1; origin && i < count; i++) {
+        if (!is_mapped(&visits[i]))
+            continue;
+        if (!listed && open_client(visits)) {
+            namespaces = list_metadata(visits, "/api/v1/namespaces?limit=" LOOKED_AT);
+            close_client(visits);
+        }
+        listed = true;
+        visits[i].origin = origin;
+        check_worker(&visits[i], namespaces);
+    }
+}

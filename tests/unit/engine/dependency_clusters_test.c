@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects that workloads refer to: workers that are lost, wiped, restored, removed; namespaces, shards, the
+// configuration.
+#include "tests/unit/engine/needs_play.h"
+
+static struct needs_play play;
+static struct stage *const stage = &play.stage;
+
+static void begin(void) {
+    needs_init(&play);
+    stage_start(stage);
+}
+
+static void begin_with_job(void) {
+    begin();
+    needs_map(stage, 0, "settings", "1");
+    needs_job(stage, "a", MAP_VOLUME("settings"));
+    stage_run(stage, CLOCK_SECOND);
+}
+
+static bool has_copy(size_t cluster) {
+    return needs_object(stage, cluster, "configmaps", "settings");
+}
+
+// The workload runs elsewhere; the copy in the lost worker goes once that is back and the mirror is gone.
+static void test_lost(void **state) {
+    (void)state;
+    begin_with_job();
+    size_t w = stage_where(stage, "a");
+    stage_disconnect(stage, w);
+    stage_run(stage, 6 * CLOCK_MINUTE);
+    assert_int_equal(stage_where(stage, "a"), 3 - w);
+    assert_non_null(stage_job(stage, 3 - w, "a"));
+    assert_true(has_copy(1) && has_copy(2));
+    stage_connect(stage, w);
+    stage_run(stage, 55 * CLOCK_SECOND);
+    assert_null(stage_job(stage, w, "a"));
+    assert_true(has_copy(w));
+    stage_run(stage, 20 * CLOCK_SECOND);
+    assert_false(has_copy(w));
+    assert_true(has_copy(3 - w));
+    needs_end(&play);
+}
+
+// A rotation while the worker is away reaches it when it is back.
+static void test_rotation_meanwhile(void **state) {
+    (void)state;
+    begin_with_job();
+    size_t w = stage_where(stage, "a");
+    stage_disconnect(stage, w);
+    needs_map(stage, 0, "settings", "2");
+    stage_run(stage, CLOCK_MINUTE);
+    assert_string_equal(needs_value(stage, w, "settings"), "1");
+    stage_connect(stage, w);
+    stage_run(stage, 2 * CLOCK_SECOND);
+    assert_string_equal(needs_value(stage, w, "settings"), "2");
+    needs_end(&play);
+}
+
+// A worker restored to the time before has neither copy nor mirror: the next attempt brings both, in either worker.
+static void test_wiped(void **state) {
+    (void)state;
+    begin();
+    struct world_copy *copies[] = {NULL, world_copy(stage->clusters[1]), world_copy(stage->clusters[2])};
+    needs_map(stage, 0, "settings", "1");
+    needs_job(stage, "a", MAP_VOLUME("settings"));
+    stage_run(stage, CLOCK_SECOND);
+    size_t w = stage_where(stage, "a");
+    stage_back(stage, w, copies[w]);
+    world_copy_free(copies[1]);
+    world_copy_free(copies[2]);
+    stage_run(stage, 10 * CLOCK_SECOND);
+    size_t now = stage_where(stage, "a");
+    assert_non_null(stage_job(stage, now, "a"));
+    assert_true(has_copy(now));
+    needs_end(&play);
+}
+
+// A worker restored to the time before a rotation gets the newest content again.
+static void test_restored(void **state) {
+    (void)state;
+    begin_with_job();
+    size_t w = stage_where(stage, "a");
+    struct world_copy *copy = world_copy(stage->clusters[w]);
+    needs_map(stage, 0, "settings", "2");
+    stage_run(stage, 3 * CLOCK_SECOND);
+    assert_string_equal(needs_value(stage, w, "settings"), "2");
+    stage_back(stage, w, copy);
+    world_copy_free(copy);
+    assert_string_equal(needs_value(stage, w, "settings"), "1");
+    stage_run(stage, 5 * CLOCK_SECOND);
+    assert_string_equal(needs_value(stage, w, "settings"), "2");
+    needs_end(&play);
+}
+
+// Before the first lists are complete nothing is deleted; D5.
+static void test_incomplete_lists(void **state) {
+    (void)state;
+    begin_with_job();
+    size_t w = stage_where(stage, "a");
+    stage_disconnect(stage, 0);
+    stage_restart(stage);
+    stage_disconnect(stage, 0);
+    stage_run(stage, 5 * CLOCK_MINUTE);
+    assert_true(has_copy(w));
+    assert_non_null(stage_job(stage, w, "a"));
+    needs_end(&play);
+}
+
+// The deletion of a workload while the host is down: the mirror is held as an orphan, and its copy stays.
+static void test_orphan(void **state) {
+    (void)state;
+    needs_init(&play);
+    stage->options.settings.orphan_grace_ns = 10 * CLOCK_MINUTE;
+    stage->options.settings.mass_deletion_max = 2;
+    stage->options.settings.mass_deletion_percent = 100;
+    stage_start(stage);
+    needs_map(stage, 0, "settings", "1");
+    for (int i = 0; i < 6; i++) {
+        AUTO_TEXT name = text_format("a%d", i);
+        needs_job(stage, name, MAP_VOLUME("settings"));
+    }
+    stage_run(stage, CLOCK_SECOND);
+    for (int i = 0; i < 6; i++) {
+        AUTO_TEXT name = text_format("a%d", i);
+        stage_delete(stage, 0, name);
+    }
+    stage_restart(stage);
+    stage_run(stage, 5 * CLOCK_MINUTE);
+    assert_true(world_count(stage->clusters[1], "batch", "jobs") + world_count(stage->clusters[2], "batch", "jobs") > 0);
+    assert_true(has_copy(1) && has_copy(2));
+    stage_run(stage, 20 * CLOCK_MINUTE);
+    assert_int_equal(world_count(stage->clusters[1], "batch", "jobs") + world_count(stage->clusters[2], "batch", "jobs"),
+                     0);
+    assert_false(has_copy(1) || has_copy(2));
+    needs_end(&play);
+}
+
+// createNamespaces: the copy may be the first object in the namespace.
+static void test_namespace(void **state) {
+    (void)state;
+    needs_init(&play);
+    stage->options.settings.create_namespaces = true;
+    stage_start(stage);
+    stage->space = "team";
+    stage->user = true;
+    AUTO_JSON space = harness_json("{'metadata':{'name':'team'}}");
+    assert_int_equal(world_apply(stage->clusters[0], "", "namespaces", space, stage->now.wall_ns), 201);
+    stage->user = false;
+    needs_apply(stage, 0, "configmaps",
+                "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'settings','namespace':'team'},'data':{}}");
+    AUTO_JSON job =
+        harness_json("{'metadata':{'name':'a','namespace':'team'},'spec':{'managedBy':'wharf.dev/host','parallelism':1,"
+                     "'completions':1,'template':{'spec':{'restartPolicy':'Never','containers':[{'name':'c','image':'i'"
+                     "}]," MAP_VOLUME("settings") "}}}}");
+    stage->user = true;
+    assert_int_equal(world_apply(stage->clusters[0], "batch", "jobs", job, stage->now.wall_ns), 201);
+    stage->user = false;
+    stage_run(stage, 3 * CLOCK_SECOND);
+    size_t w = stage_where(stage, "a");
+    assert_non_null(stage_job(stage, w, "a"));
+    assert_non_null(needs_object(stage, w, "configmaps", "settings"));
+    assert_int_equal(stage_attempt(stage, "a"), 1);
+    needs_end(&play);
+}
+
+static void configure(const char *copy) {
+    struct engine_settings settings = stage->options.settings;
+    settings.dependencies.copy = copy;
+    settings.dependencies.check = NULL;
+    assert_null(engine_configure(stage->engine, &settings));
+    stage_step(stage, &(struct engine_event){.type = EVENT_TIME});
+}
+
+// A reload turns the feature off and on.
+static void test_reload(void **state) {
+    (void)state;
+    begin();
+    configure(NULL);
+    needs_map(stage, 0, "settings", "1");
+    needs_job(stage, "a", MAP_VOLUME("settings"));
+    stage_run(stage, CLOCK_SECOND);
+    size_t w = stage_where(stage, "a");
+    assert_non_null(stage_job(stage, w, "a"));
+    assert_false(has_copy(w));
+    configure("configmaps");
+    stage_run(stage, 2 * CLOCK_SECOND);
+    assert_true(has_copy(w)); // for the mirror that runs
+    configure("secrets");
+    stage_run(stage, 5 * CLOCK_MINUTE);
+    assert_true(has_copy(w)); // a resource that leaves the list deletes nothing
+    needs_map(stage, 0, "settings", "2");
+    stage_run(stage, 2 * CLOCK_SECOND);
+    assert_string_equal(needs_value(stage, w, "settings"), "1");
+    configure("configmaps");
+    stage_run(stage, 2 * CLOCK_SECOND);
+    assert_string_equal(needs_value(stage, w, "settings"), "2");
+    needs_end(&play);
+}
+
+static void worker(size_t cluster, const char *name, enum worker_policy policy) {
+    stage_step(stage, &(struct engine_event){
+                          .type = EVENT_WORKER, .cluster = cluster, .worker = {.name = name, .policy = policy}});
+}
+
+// A worker leaves while a request is in flight, and joins again.
+static void test_leaves(void **state) {
+    (void)state;
+    begin();
+    needs_map(stage, 0, "settings", "1");
+    needs_job(stage, "a", MAP_VOLUME("settings"));
+    while (play.sent[1][VERB_CREATE] == 0)
+        stage_run(stage, CLOCK_MS / 4);
+    stage->connected[1] = false;
+    worker(1, "w1", WORKER_LEFT);
+    stage_run(stage, 6 * CLOCK_MINUTE);
+    assert_non_null(stage_job(stage, 2, "a"));
+    assert_true(has_copy(2));
+    worker(1, "w1", WORKER_ACTIVE);
+    stage_connect(stage, 1);
+    stage_run(stage, 2 * CLOCK_MINUTE);
+    assert_false(has_copy(1));
+    assert_int_equal(engine_pending(stage->engine), 0);
+    needs_end(&play);
+}
+
+static void lease(uint32_t shard, bool held, uint64_t term) {
+    stage_step(stage,
+               &(struct engine_event){.type = EVENT_LEASE,
+                                      .lease = {.shard = shard,
+                                                .until_ns = held ? stage->now.mono_ns + 10 * 60 * CLOCK_MINUTE : 0,
+                                                .term = term}});
+}
+
+// D11: only the holder of the object's shard writes the copy. Without leases nothing is written.
+static void test_shards(void **state) {
+    (void)state;
+    needs_init(&play);
+    stage->options.shards = 8;
+    stage_start(stage);
+    needs_map(stage, 0, "settings", "1");
+    needs_job(stage, "a", MAP_VOLUME("settings"));
+    stage_run(stage, 5 * CLOCK_SECOND);
+    assert_int_equal(needs_requests(&play), 0);
+    size_t held = 0;
+    uint32_t s = 0;
+    for (; s < 8; s++) {
+        lease(s, true, 1);
+        held++;
+        stage_run(stage, 5 * CLOCK_SECOND);
+        if (stage_job(stage, 1, "a") || stage_job(stage, 2, "a"))
+            break;
+    }
+    assert_in_range(held, 1, 8);
+    size_t w = stage_where(stage, "a");
+    assert_true(has_copy(w));
+    // Without the leases, a rotation and the end of the last user are the new holder's.
+    for (uint32_t i = 0; i <= s; i++)
+        lease(i, false, 1);
+    unsigned before = needs_requests(&play);
+    needs_map(stage, 0, "settings", "2");
+    stage_run(stage, CLOCK_MINUTE);
+    assert_int_equal(needs_requests(&play), before);
+    for (uint32_t i = 0; i < 8; i++)
+        lease(i, true, 2);
+    stage_run(stage, 3 * CLOCK_SECOND);
+    assert_string_equal(needs_value(stage, w, "settings"), "2");
+    needs_end(&play);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lost),      cmocka_unit_test(test_rotation_meanwhile),
+        cmocka_unit_test(test_wiped),     cmocka_unit_test(test_restored),
+        cmocka_unit_test(test_orphan),    cmocka_unit_test(test_incomplete_lists),
+        cmocka_unit_test(test_namespace), cmocka_unit_test(test_reload),
+        cmocka_unit_test(test_leaves),    cmocka_unit_test(test_shards),
+    };
+    return cmocka_run_group_tests(tests, stage_load, NULL);
+}
