@@ -41,7 +41,7 @@ struct row {
     bool lost;                      // the management cluster is not connected
     bool unlisted;                  // and has never been listed
     bool stopping, settling;
-    bool unproven;         // the annotations are not known to be the host's own
+    bool unproven; // the annotations are not known to be the host's own
     bool consent_unknown, no_consent, leaves;
     bool blocked;          // it must be
     enum action_type type; // ACTION_NONE by default
