@@ -186,7 +186,6 @@ static void cut_plan(struct trial *trial) {
                   {&plan->wait, "onWorkerLost: wait"},
                   {&plan->needs, "workloads refer to objects"},
                   {&plan->tenants, "the host acts as tenants"},
-                  {&plan->removes, "what runs without consent is removed"},
                   {&plan->raters, "adapters rate the workers"},
                   {&plan->rough, "what is left of workers is not always known"},
                   {&plan->costs, "requests take servers time"}};
@@ -296,14 +295,6 @@ static void make_plan(struct trial *trial) {
     cut_plan(trial);
 }
 
-void trial_add_namespace(struct trial *trial, size_t cluster) {
-    AUTO_JSON team = NULL;
-    static const char text[] = "{\"metadata\":{\"name\":\"team\"}}";
-    error_free(json_parse(text, sizeof text - 1, &team));
-    world_apply(trial->worlds[cluster], "", "namespaces", team, trial->now_ns);
-    tenants_namespace(trial, cluster);
-}
-
 static void net_trace(void *ctx, int64_t now_ns, const char *line) {
     const struct trial *trial = ctx;
     (void)now_ns;
@@ -329,7 +320,7 @@ static void make_worlds(struct trial *trial) {
         trial->sides[c] = (struct side){trial, c};
         trial->user_acts = true;
         if (c <= 1 || trial_chance(trial, 50))
-            trial_add_namespace(trial, c);
+            spaces_add(trial, c);
         trial->user_acts = false;
         world_set_hook(trial->worlds[c], rules_hook, &trial->sides[c]);
     }

@@ -188,9 +188,6 @@ uint64_t trial_below(struct trial *trial, uint64_t bound);
 bool trial_chance(struct trial *trial, unsigned percent);
 int64_t trial_between(struct trial *trial, int64_t low_ns, int64_t high_ns);
 
-// The users' own, besides default.
-void trial_add_namespace(struct trial *trial, size_t cluster);
-
 const struct json *trial_object(struct trial *trial, size_t cluster, size_t kind, const char *namespace_,
                                 const char *name);
 // The managedBy of an object that was read from the management cluster.
