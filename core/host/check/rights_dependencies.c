@@ -115,7 +115,7 @@ static bool add_rights(struct rights_table *table, struct right right, const str
     others.verbs += strlen(create);
     if (!add_right(table, others, resources, first))
         return false;
-    AUTO_TEXT objects = first->objects;
+    free(first->objects);
     first->objects = strdup("");
     right.verbs = "create";
     right.comment = NULL;
