@@ -17,6 +17,7 @@
 #include "tests/simulation/places.h"
 #include "tests/simulation/promise_rules.h"
 #include "tests/simulation/raters.h"
+#include "tests/simulation/renames.h"
 #include "tests/simulation/rooms.h"
 #include "tests/simulation/rules.h"
 #include "tests/simulation/spaces.h"
@@ -272,6 +273,7 @@ void instance_open(struct trial *trial, size_t c) {
                                     .name = world_name(trial->worlds[c]),
                                     .transport = tap_transport(host->taps[c]),
                                     .origin = TRIAL_ORIGIN,
+                                    .namespace_map = trial->plan.renames && c > 0 ? RENAMES_MAP : NULL,
                                     .controller_name = TRIAL_MANAGED_BY,
                                     .instance = "sim",
                                     .settings = settings_of(trial),

@@ -58,6 +58,7 @@ struct trial_plan { // what the seed determines in advance
     bool costs;      // requests take servers time, and wait for each other
     bool breaks;     // in processes that fail
     bool needs;      // workloads refer to objects, which are copied or checked
+    bool renames;    // namespaces have other names in the workers, see renames.h
     bool guards;     // fencing is enabled, with a guard in each worker
     int64_t kind_added_ns; // the last kind is in the host's configuration from then on; CLOCK_NEVER: it always was
     int64_t lost_timeout_ns, retention_ns, orphan_grace_ns;
