@@ -7,6 +7,7 @@
 #include "core/json/pointer.h"
 #include "core/kube/object/object.h"
 #include "tests/simulation/faults.h"
+#include "tests/simulation/forgery.h"
 #include "tests/simulation/members.h"
 #include "tests/world/pod_needs.h"
 
@@ -30,6 +31,7 @@
 struct need_state {              // of an object in a cluster
     int64_t others_ns;           // when somebody else than the host last wrote it
     int64_t used_ns;             // when a mirror was last there that needs it
+    int64_t seen_used_ns;        // when it last had a user
     bool existed;                // it was there at some time
     int64_t stale_ns, unused_ns; // since when the copy differs, or has no user; 0: it does not
 };
@@ -146,7 +148,8 @@ static uint64_t used_by_mirrors(struct trial *trial, size_t cluster, bool told) 
         const void *cursor = NULL;
         for (const struct json *o; (o = world_next(trial->worlds[cluster], abi->group, abi->plural, &cursor));) {
             const struct tracked_mirror *mirror = rules_mirror(trial, object_uid(o));
-            if (!mirror || (told && !rules_was_told(trial, mirror)))
+            if (!mirror || (told && !rules_was_told(trial, mirror)) || forgery_is(o) ||
+                !rules_is_ours(trial, cluster, k, o))
                 continue;
             struct gather gather = needs_of(trial, cluster, k, o);
             used |= gather.needed | gather.optional;
@@ -382,6 +385,11 @@ static void add_made(struct trial *trial, const char *uid) {
 static void check_created(struct trial *trial, size_t cluster, size_t index, const struct json *copy) {
     const struct thing *thing = needs_at(trial, index);
     AUTO_TEXT name = name_of(trial, index);
+    bool used = (used_by_mirrors(trial, cluster, false) | used_by_workloads(trial, cluster)) >> index & 1;
+    if (!used && is_known(trial, cluster, index) &&
+        trial->now_ns - state_of(trial, cluster, index)->seen_used_ns > KNOWN_NS)
+        trial_fail(trial, "rule D5: %s was created in %s, where nothing needs it", name,
+                   world_name(trial->worlds[cluster]));
     if (!needs_copies(trial, thing->resource) || thing->nature >= SECRET_TOKEN)
         trial_fail(trial, "rule D1: %s was created in %s, and is not to be copied", name,
                    world_name(trial->worlds[cluster]));
@@ -456,8 +464,12 @@ static void note_source(struct trial *trial, size_t index, const struct json *ob
         text_copy(thing->uids[thing->n_uids++ % NEEDS_UIDS], sizeof *thing->uids, object_uid(object));
 }
 
-// A mirror is gone, or names other objects from now on.
+// A mirror is gone, or names other objects from now on. Of an orphan the host does not know what it names.
 static void note_used(struct trial *trial, size_t cluster, size_t kind, const struct json *mirror) {
+    const struct tracked_mirror *tracked = rules_mirror(trial, object_uid(mirror));
+    const struct tracked_workload *job = rules_workload(trial, tracked->workload);
+    if (!job || tracked->late_ns || job->mirror_unsure || !rules_is_ours(trial, cluster, kind, mirror))
+        return;
     struct gather gather = needs_of(trial, cluster, kind, mirror);
     for (size_t i = 0; i < needs_count(trial); i++)
         if ((gather.needed | gather.optional) >> i & 1)
@@ -556,6 +568,9 @@ void need_rules_check(struct trial *trial) {
         bool calm = is_calm(trial, c);
         bool held = calm && is_held_up(trial, c);
         uint64_t used = calm ? used_by_mirrors(trial, c, false) | used_by_workloads(trial, c) : 0;
+        for (size_t i = 0; i < needs_count(trial); i++)
+            if (used >> i & 1)
+                state_of(trial, c, i)->seen_used_ns = trial->now_ns;
         for (size_t i = 0; i < needs_count(trial); i++)
             if (calm)
                 look_at(trial, c, i, used >> i & 1, held);
