@@ -140,7 +140,7 @@ void rights_add_dependencies(struct rights_table *table, const struct right *rig
         struct right next = *right;
         if (resource->is_done)
             continue;
-        if (options->by_name) // in some namespaces, if the host may write only there
+        if (options->by_name && next.scope == RIGHT_CLUSTER) // in some namespaces, if the host may write only there
             next.scope = RIGHT_WORK;
         if (is_secrets(resource))
             next.comment = comment_on(resource, copies);
