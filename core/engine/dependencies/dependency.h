@@ -70,7 +70,7 @@ struct dependency {     // a name in the management cluster
     size_t held; // by requests in flight
     // The source.
     uint8_t presence;
-    bool due, wished, busy;
+    bool due, wished, busy, probed;
     bool labelled; // MARK_COPY
     bool denied;   // by its type: never copied
     uint16_t failures;
@@ -104,7 +104,8 @@ struct use {
     bool wanted; // by the present workload; else by a mirror only
 };
 
-struct needs { // of an entry
+struct needs {                // of an entry
+    struct needs *next, **at; // of all
     struct entry *entry;
     struct direct {
         struct dependency *object;
@@ -121,7 +122,7 @@ struct needs { // of an entry
     int64_t retry_ns;     // of a failed read of the references
     int64_t since_ns;     // first known
     int64_t missing_ns;   // since when a source is missing; 0: none is
-    uint64_t told;        // hash of the missing names in the last Event
+    char *told;           // names in Events; NULL: none
     uint64_t told_lack;   // the same of a worker's
     uint16_t refusals;
     bool known, open; // open: the references of a need are not known
@@ -151,11 +152,13 @@ struct dependency_request {    // in flight
 
 struct dependency_part {
     struct map objects;   // struct dependency, by key
+    struct needs *needs;  // all
     struct map resources; // struct dependency_resource, by name
     struct dependency *due, **due_end;
     struct heap timers;
-    bool wishes_due; // for all objects of the copied resources
-    uint32_t epoch;  // of the configuration
+    int64_t probe_until_ns; // start of the process, and a while
+    bool wishes_due;        // for all objects of the copied resources
+    uint32_t epoch;         // of the configuration
     struct dependency_request *requests;
     size_t n_requests, cap_requests;
     uint32_t free_request;
@@ -209,6 +212,8 @@ uint32_t dependency_shard(const struct engine *engine, const struct dependency *
 
 void needs_refresh(struct engine *engine, struct entry *entry);
 void needs_free(struct engine *engine, struct entry *entry);
+void needs_free_all(struct dependency_part *all); // with the engine: the entries are gone
+void needs_workload_ends(struct entry *entry);
 bool needs_hold(const struct engine *engine, const char *namespace_, size_t cluster); // D5: unknown mirrors
 // The references of an object that was read.
 void needs_read_object(struct engine *engine, struct dependency *object, const struct json *content);
@@ -227,13 +232,13 @@ struct copy_facts {
     enum dependency_use use;
     enum presence source, there;
     enum copy_owner owner;
-    bool usable;   // the worker is connected and identified, and this host holds the shard
-    bool busy;     // a request about the copy is in flight
-    bool wanted;   // has users in this worker
-    bool kept;     // has users there, or workloads without a placement
+    bool usable;     // the worker is connected and identified, and this host holds the shard
+    bool busy;       // a request about the copy is in flight
+    bool wanted;     // has users in this worker
+    bool kept;       // has users there, or workloads without a placement
     bool remembered; // placements of other workloads that need the object may avoid the worker
-    bool marked;   // by the newest source
-    bool compared; // with the newest source
+    bool marked;     // by the newest source
+    bool compared;   // with the newest source
     bool equal, also_used, shared, recreate;
     bool permitted; // D5: lists are complete, no unknown mirror
     int64_t unused_ns;

@@ -346,6 +346,14 @@ static void read_mirrors(struct engine *engine, struct needs *needs) {
             read_mirror(engine, needs, m);
 }
 
+static void link_needs(struct dependency_part *all, struct needs *needs) {
+    needs->next = all->needs;
+    needs->at = &all->needs;
+    if (needs->next)
+        needs->next->at = &needs->next;
+    all->needs = needs;
+}
+
 static bool is_current(const struct engine *engine, const struct needs *needs) {
     return needs->known && needs->read == needs->entry->workload->carry_hash &&
            needs->epoch == engine->dependencies->epoch;
@@ -360,6 +368,7 @@ void needs_refresh(struct engine *engine, struct entry *entry) {
             queue_wake(engine, entry, engine->now.mono_ns + CLOCK_SECOND);
             return;
         }
+        link_needs(engine->dependencies, entry->needs);
         entry->needs->entry = entry;
     }
     struct needs *needs = entry->needs;
@@ -380,21 +389,48 @@ void needs_refresh(struct engine *engine, struct entry *entry) {
         queue_wake(engine, entry, clock_later(needs->retry_ns, engine->now.mono_ns + CLOCK_SECOND));
 }
 
+static void free_memory(struct needs *needs) {
+    free(needs->uses);
+    free(needs->direct);
+    free(needs->places);
+    free(needs->told);
+    free(needs);
+}
+
 void needs_free(struct engine *engine, struct entry *entry) {
     struct needs *needs = TAKE(entry->needs);
     if (!needs)
         return;
     count(engine, needs, false);
-    for (size_t i = 0; i < needs->n_uses; i++)
+    for (size_t i = 0; i < needs->n_uses; i++) {
         unlink_use(&needs->uses[i]);
-    for (size_t i = 0; i < needs->n_uses; i++)
         dependency_touch(engine, needs->uses[i].object);
-    free(needs->uses);
-    free(needs->direct);
-    free(needs->places);
-    free(needs);
+    }
+    *needs->at = needs->next;
+    if (needs->next)
+        needs->next->at = needs->at;
+    free_memory(needs);
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
         m->needs_read = false;
+}
+
+void needs_free_all(struct dependency_part *all) {
+    for (struct needs *n = all->needs, *next; n; n = next) {
+        next = n->next;
+        free_memory(n);
+    }
+}
+
+// The needs of the mirrors stay.
+void needs_workload_ends(struct entry *entry) {
+    struct needs *needs = entry->needs;
+    if (!needs)
+        return;
+    free(TAKE(needs->told));
+    needs->told_lack = 0;
+    needs->since_ns = needs->missing_ns = needs->retry_ns = 0;
+    needs->refusals = 0;
+    needs->known = needs->many = false;
 }
 
 // D5: the worker has a mirror in the namespace whose needs the host does not know.

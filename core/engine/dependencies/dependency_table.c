@@ -199,6 +199,7 @@ void dependency_drop_if_unused(struct engine *engine, struct dependency *object)
 void dependency_free_all(struct engine *engine) {
     struct dependency_part *all = engine->dependencies;
     size_t cursor = 0;
+    needs_free_all(all);
     heap_free(&all->timers); // before the objects, which have the timers
     for (struct dependency *o; (o = map_next(&all->objects, &cursor));)
         free_object(o);

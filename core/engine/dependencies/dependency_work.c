@@ -245,8 +245,10 @@ static struct copy_facts facts_of(struct engine *engine, const struct dependency
         .busy = copy->busy,
         .wanted = copy->users > 0,
         .kept = is_kept(object, copy),
-        .remembered =
-            object->n_users > 0 && (copy->refused || (copy->presence == PRESENCE_THERE && copy->owner != COPY_OWN)),
+        .remembered = object->n_users > 0 && (copy->refused ||
+                                              (copy->presence == PRESENCE_UNKNOWN && copy->wished &&
+                                               engine->now.mono_ns < engine->dependencies->probe_until_ns) ||
+                                              (copy->presence == PRESENCE_THERE && copy->owner != COPY_OWN)),
         .marked = copy->marked == object->mark,
         .compared = copy->compared == copy_versions(object, copy),
         .equal = copy->equal,
@@ -323,10 +325,14 @@ static bool wish_all(struct engine *engine, struct dependency_resource *resource
 
 static void wish_for_copies(struct engine *engine, struct dependency *object) {
     bool checked = dependency_use(engine, object) == DEPENDENCY_CHECKED && object->unplaced > 0;
-    for (size_t c = 1; checked && c < engine->n_clusters; c++)
+    // A former process may have left a copy in any worker, which single watches do not show.
+    bool probes = engine->settings.dependencies.by_name && object->n_users > 0 && !object->probed &&
+                  engine->now.mono_ns < engine->dependencies->probe_until_ns;
+    object->probed = true;
+    for (size_t c = 1; (checked || probes) && c < engine->n_clusters; c++)
         (void)dependency_copy_make(engine, object, c);
     for (struct copy *copy = object->copies; copy; copy = copy->next)
-        if (!copy->wished && is_kept(object, copy) && wish_all(engine, object->resource, copy->cluster))
+        if (!copy->wished && (probes || is_kept(object, copy)) && wish_all(engine, object->resource, copy->cluster))
             copy->wished = dependency_wish(engine, object->resource, object, copy->cluster, true);
 }
 
