@@ -383,7 +383,13 @@ void cluster_io_relist(struct cluster_io *io, size_t kind) {
 }
 
 void cluster_io_wish(struct cluster_io *io, const struct dependency_wish *wish) {
-    watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_WISH, .wish = wish});
+    struct dependency_wish there = *wish;
+    char name[NAMESPACE_SIZE];
+    bool is_named = !*wish->namespace_ || boundary_there(&io->scope, wish->namespace_, name);
+    if (*wish->namespace_ && is_named)
+        there.namespace_ = name;
+    if (is_named)
+        watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_WISH, .wish = &there});
 }
 
 void cluster_io_event(struct cluster_io *io, struct moment now, struct workload_event *event) {

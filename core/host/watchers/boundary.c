@@ -199,15 +199,14 @@ bool boundary_event(const struct cluster_scope *scope, struct engine_event *even
         return true;
     struct object *object = object_of(event);
     const char **text = namespace_of(event);
+    if (text && *text && **text) { // before the object, whose name this may be
+        if (!boundary_here(scope, *text, name))
+            return false;
+        *text = name;
+    }
     if (event->type == EVENT_ANSWER && event->answer.response->object)
         (void)boundary_object(scope, event->answer.response->object); // in the namespace of the request
-    if (object && !boundary_object(scope, object))
-        return false;
-    if (!text || !*text || !**text)
-        return true;
-    bool found = boundary_here(scope, *text, name);
-    *text = name;
-    return found;
+    return !object || boundary_object(scope, object);
 }
 
 // Requests -----------------------------------------------------------------------------------------------------------

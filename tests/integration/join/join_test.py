@@ -108,6 +108,12 @@ class Join(Case):
         self.assertRegex(text, "token: token-7\n")
         self.assertNotIn("mine", text)
 
+    def test_the_names_of_namespaces_are_an_annotation_that_stays(self):
+        self.join("--namespace-map", "team-*={origin}-{namespace},a=b")
+        self.join()
+        self.assertEqual(self.secret()["metadata"]["annotations"]["wharf.dev/namespace-map"],
+                         "team-*={origin}-{namespace},a=b")
+
     def test_repeated_it_changes_the_token_and_nothing_else(self):
         self.join("--labels", "region=eu")
         out = self.join()
@@ -272,6 +278,7 @@ class Refused(Case):
         for arguments, pattern in (
                 (("--labels", "region"), "expected labels like region=eu"),
                 (("--labels", "a b=c"), "expected labels like"),
+                (("--namespace-map", "a=B"), '--namespace-map: found "B", expected'),
                 (("--name", "W1"), "--name: found"),
                 (("--server", "10.0.0.1"), "--server: found"),
                 (("--token-duration", "5m"), "--token-duration: found \"5m\", expected"),

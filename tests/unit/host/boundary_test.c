@@ -255,7 +255,7 @@ static void objects_get_the_workloads_names(void **state) {
             if (types[t] == EVENT_ANSWER)
                 event.answer.response = &response;
             else if (types[t] == EVENT_DEPENDENCY)
-                event.dependency.metadata = response.object;
+                event.dependency.namespace_ = object_namespace((event.dependency.metadata = response.object)->value);
             else
                 event.object = response.object;
             bool passed = boundary_event(&scope, &event, name);
@@ -263,6 +263,8 @@ static void objects_get_the_workloads_names(void **state) {
                 fail_msg("case %zu, event %d: passed %d", i, (int)types[t], passed);
             if (cases[i].here)
                 expect_object(response.object, cases[i].here);
+            if (cases[i].here && types[t] == EVENT_DEPENDENCY)
+                assert_string_equal(event.dependency.namespace_, object_namespace(response.object->value));
             object_free(response.object);
         }
 }
