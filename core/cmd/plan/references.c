@@ -111,12 +111,12 @@ static const char *treatment(const struct plan_object *object, const struct plan
     switch (dependency_use_of(options, need->reference->resource)) {
     case DEPENDENCY_COPIED:
         return strcmp(need->reference->resource, "secrets") == 0 && options->secrets == SECRETS_LABELLED
-                   ? "copied if it has the label wharf.dev/copy: \"true\""
+                   ? "copied if the Secret has the label wharf.dev/copy: \"true\""
                    : "copied";
     case DEPENDENCY_CHECKED:
         return need->optional ? "checked, and optional" : "must be in the worker";
     default:
-        return "not in dependencies: the host does not look at it";
+        return "not in dependencies: the host ignores the object";
     }
 }
 
