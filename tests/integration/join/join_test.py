@@ -108,19 +108,14 @@ class Join(Case):
         self.assertRegex(text, "token: token-7\n")
         self.assertNotIn("mine", text)
 
-    def test_the_names_of_namespaces_are_an_annotation_that_stays(self):
-        self.join("--namespace-map", "team-*={origin}-{namespace},a=b")
-        self.join()
-        self.assertEqual(self.secret()["metadata"]["annotations"]["wharf.dev/namespace-map"],
-                         "team-*={origin}-{namespace},a=b")
-
     def test_repeated_it_changes_the_token_and_nothing_else(self):
-        self.join("--labels", "region=eu")
+        self.join("--labels", "region=eu", "--namespace-map", "a=b")
         out = self.join()
         self.assertEqual([line for line in out.splitlines() if "created" in line and "token" not in line], [])
         self.assertEqual([line for line in out.splitlines() if "configured" in line],
                          ["management: secret/w1 configured in namespace wharf-system"])
         self.assertEqual(self.secret()["metadata"]["labels"]["worker.wharf.dev/region"], "eu")
+        self.assertEqual(self.secret()["metadata"]["annotations"]["wharf.dev/namespace-map"], "a=b")
         self.join("--labels", "zone=a")
         self.assertNotIn("worker.wharf.dev/region", self.secret()["metadata"]["labels"])
 
