@@ -10,6 +10,7 @@
 
 #define NAME_LONGEST 253 // apimachinery validation.DNS1123SubdomainMaxLength
 #define POINTER_MAX (SIZE_MAX / 4)
+#define PROBLEM_MAX ((size_t)64 << 10)
 
 // What goes wrong while references are collected.
 enum trouble { FINE, NO_MEMORY, TOO_MANY };
@@ -248,28 +249,50 @@ static struct json *to_item(const struct reference *reference) {
     return made ? TAKE(item) : NULL;
 }
 
+struct json *references_list(const struct references *references) {
+    AUTO_JSON list = json_new_array();
+    bool made = list;
+    for (size_t i = 0; made && i < references->count; i++)
+        made = json_append(list, to_item(references->list[i]));
+    return made ? TAKE(list) : NULL;
+}
+
+bool reference_item_problem(const wharf_kind *kind, const struct json *item, size_t number, const char *namespace_,
+                            struct buffer *out) {
+    struct reference_resource known;
+    const char *resource = json_string_or(json_get(item, "resource"), ""), *name = json_string(json_get(item, "name"));
+    namespace_ = json_string_or(json_get(item, "namespace"), namespace_);
+    bool is_known = reference_resource_of(kind, resource, &known);
+    if (!is_known)
+        buffer_printf(out,
+                      "dependencies: item %zu has the resource \"%s\", expected one that pods can refer to, or one of "
+                      "`references`",
+                      number, resource);
+    else if (!is_object_name(name))
+        buffer_printf(out, "dependencies: item %zu has the name \"%s\", expected that of an object", number,
+                      name ? name : "");
+    else if (!known.cluster_scoped && !text_is_dns_label(namespace_))
+        buffer_printf(out, "dependencies: item %zu has the namespace \"%s\", expected that of an object", number,
+                      namespace_);
+    else
+        return false;
+    return true;
+}
+
 // An item of the list after the function. False: the call has the reason.
 static bool add_item(struct collector *collector, struct adapter_call *call, const struct json *item, size_t number) {
+    AUTO_BUFFER(problem, PROBLEM_MAX);
+    if (reference_item_problem(call->kind, item, number, collector->namespace_, &problem))
+        return services_refuse(call, "%s", problem.data ? problem.data : "dependencies: a wrong item");
     struct reference_resource resource;
-    const char *name = json_string(json_get(item, "name")), *named = json_string_or(json_get(item, "resource"), "");
+    reference_resource_of(call->kind, json_string(json_get(item, "resource")), &resource);
     const char *namespace_ = json_string_or(json_get(item, "namespace"), collector->namespace_);
-    if (!reference_resource_of(call->kind, named, &resource))
-        return services_refuse(call,
-                               "dependencies: item %zu has the resource \"%s\", expected one that pods can refer to, "
-                               "or one of `references`",
-                               number, named);
-    if (!is_object_name(name))
-        return services_refuse(call, "dependencies: item %zu has the name \"%s\", expected that of an object", number,
-                               name ? name : "");
-    if (!resource.cluster_scoped && !text_is_dns_label(namespace_))
-        return services_refuse(call, "dependencies: item %zu has the namespace \"%s\", expected that of an object",
-                               number, namespace_);
     struct reference reference = {
         .resource = resource.resource,
         .version = resource.version,
         .kind = resource.kind,
         .namespace_ = resource.cluster_scoped ? "" : namespace_,
-        .name = name,
+        .name = json_string(json_get(item, "name")),
         .where = json_string_or(json_get(item, "where"), ""),
         .cluster_scoped = resource.cluster_scoped,
         .optional = json_bool(json_get(item, "optional"), false),
@@ -280,12 +303,9 @@ static bool add_item(struct collector *collector, struct adapter_call *call, con
 
 // Replaces what was collected by what the function makes of it.
 static wharf_result ask_adapter(struct collector *collector, struct adapter_call *call, const struct json *workload) {
-    AUTO_JSON list = json_new_array();
-    bool made = list;
-    for (size_t i = 0; made && i < collector->out->count; i++)
-        made = json_append(list, to_item(collector->out->list[i]));
+    AUTO_JSON list = references_list(collector->out);
     references_clear(collector->out);
-    if (!made)
+    if (!list)
         return WHARF_RETRY;
     wharf_result result = adapter_dependencies(call, workload, list);
     size_t number = 0;
