@@ -45,6 +45,7 @@ struct copy { // the object in a worker
     bool wished, busy;
     bool equal;          // content of another writer, as compared
     bool also_used;      // of another host: its annotation names this one
+    bool unsealed;       // own: without a seal of the present key
     bool shared;         // own: another host uses the copy
     bool refused;        // the worker rejects the last request
     bool recreate;       // the copy cannot be changed as the source was
@@ -127,6 +128,7 @@ struct needs {                // of an entry
     uint16_t refusals;
     bool known, open; // open: the references of a need are not known
     bool stale;       // to close again
+    bool unread;      // a mirror has needs that are not known
     bool many;        // too many, or too large: refused
     char problem[200];
 };
@@ -156,14 +158,19 @@ struct dependency_part {
     struct map resources; // struct dependency_resource, by name
     struct dependency *due, **due_end;
     struct heap timers;
+    int64_t adopt_until_ns; // see engine_options
     int64_t probe_until_ns; // start of the process, and a while
     bool wishes_due;        // for all objects of the copied resources
     uint32_t epoch;         // of the configuration
+    size_t n_kinds;         // known
     struct dependency_request *requests;
     size_t n_requests, cap_requests;
     uint32_t free_request;
-    size_t *in_cluster; // requests in flight, by cluster
-    size_t n_in_cluster;
+    struct dependency_cluster {
+        size_t in_flight;   // requests
+        int64_t unknown_ns; // the last mirror with unknown needs went
+    } * clusters;
+    size_t n_clusters;
     struct { // the last answer of needs_hold
         int64_t at_ns;
         size_t cluster;
@@ -171,6 +178,8 @@ struct dependency_part {
         char namespace_[254];
     } hold;
 };
+
+struct dependency_cluster *dependency_cluster_of(struct engine *engine, size_t cluster); // NULL: out of memory
 
 // Objects (dependency_table.c) ------------------------------------------------------------------------------------
 

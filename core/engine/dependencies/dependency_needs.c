@@ -7,6 +7,8 @@
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
 
+#define UNREAD_NS (10 * CLOCK_SECOND) // between two tries to read the needs of a mirror
+
 // Places ----------------------------------------------------------------------------------------------------------
 
 // The mirror is there, or may be.
@@ -81,6 +83,26 @@ static void count(struct engine *engine, struct needs *needs, bool add) {
             count_in(engine, needs->uses[u].object, needs->places[p], add);
 }
 
+static bool is_read(const struct mirror *m) {
+    return m->needs_read && strcmp(m->needs_uid, m->uid) == 0;
+}
+
+static bool has_unread(const struct needs *needs, bool stubs) {
+    for (const struct mirror *m = entry_mirrors(needs->entry); m; m = mirror_next(m))
+        if (m->facts.present && !is_read(m) && (stubs || (!m->facts.name_only && !m->stub)))
+            return true;
+    return false;
+}
+
+// D5: copies stay for a while after a mirror with unknown needs as well.
+static void note_unknown(struct engine *engine, const struct needs *needs) {
+    for (size_t p = 0; needs->unread && p < needs->n_places; p++) {
+        struct dependency_cluster *of = dependency_cluster_of(engine, needs->places[p]);
+        if (of)
+            of->unknown_ns = engine->now.mono_ns;
+    }
+}
+
 static void refresh_places(struct engine *engine, struct needs *needs) {
     uint32_t *places = NULL;
     size_t n = 0;
@@ -92,10 +114,12 @@ static void refresh_places(struct engine *engine, struct needs *needs) {
         queue_wake(engine, needs->entry, engine->now.mono_ns + CLOCK_SECOND);
         return;
     }
+    note_unknown(engine, needs);
     struct needs former = *needs;
     needs->places_hash = hash;
     needs->places = places;
     needs->n_places = n;
+    needs->unread = has_unread(needs, true);
     count(engine, needs, true); // first, so that no copy is without a user meanwhile
     count(engine, &former, false);
     free(former.places);
@@ -336,14 +360,12 @@ static void read_mirror(struct engine *engine, struct needs *needs, struct mirro
     text_copy(m->needs_uid, sizeof m->needs_uid, m->uid);
 }
 
-static bool is_read(const struct mirror *m) {
-    return m->needs_read && strcmp(m->needs_uid, m->uid) == 0;
-}
-
 static void read_mirrors(struct engine *engine, struct needs *needs) {
-    for (struct mirror *m = entry_mirrors(needs->entry); m; m = mirror_next(m))
+    for (struct mirror *m = entry_mirrors(needs->entry); m; m = mirror_next(m)) {
         if (m->facts.present && !is_read(m))
             read_mirror(engine, needs, m);
+        needs->unread |= m->facts.present && !is_read(m); // until the next change of the places
+    }
 }
 
 static void link_needs(struct dependency_part *all, struct needs *needs) {
@@ -385,6 +407,8 @@ void needs_refresh(struct engine *engine, struct entry *entry) {
     if (needs->stale)
         close_needs(engine, needs);
     refresh_places(engine, needs);
+    if (has_unread(needs, false)) // the adapter had no result
+        queue_wake(engine, entry, engine->now.mono_ns + UNREAD_NS);
     if (w->exists && unfinished && !needs->known)
         queue_wake(engine, entry, clock_later(needs->retry_ns, engine->now.mono_ns + CLOCK_SECOND));
 }
@@ -401,6 +425,7 @@ void needs_free(struct engine *engine, struct entry *entry) {
     struct needs *needs = TAKE(entry->needs);
     if (!needs)
         return;
+    note_unknown(engine, needs);
     count(engine, needs, false);
     for (size_t i = 0; i < needs->n_uses; i++) {
         unlink_use(&needs->uses[i]);

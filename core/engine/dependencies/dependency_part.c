@@ -286,7 +286,10 @@ static struct error *start(struct engine *engine) {
 }
 
 static struct error *begin(struct engine *engine, const struct engine_options *options) {
-    return dependency_options_any(&options->settings.dependencies) ? start(engine) : NULL;
+    struct error *error = dependency_options_any(&options->settings.dependencies) ? start(engine) : NULL;
+    if (engine->dependencies)
+        engine->dependencies->adopt_until_ns = options->adopt_until_ns;
+    return error;
 }
 
 static void end(struct engine *engine) {
@@ -352,9 +355,21 @@ static void on_event(struct engine *engine, struct engine_event *event) {
         on_cluster(engine, event);
 }
 
+// New kinds bring resources, and references of known ones.
+static void add_kinds(struct engine *engine) {
+    if (engine->dependencies->n_kinds == engine->n_kinds)
+        return;
+    engine->dependencies->n_kinds = engine->n_kinds;
+    engine->dependencies->wishes_due = true;
+    dependency_resources_configure(engine);
+    dependency_touch_all(engine);
+}
+
 static void work(struct engine *engine) {
-    if (engine->dependencies)
-        dependency_work(engine);
+    if (!engine->dependencies)
+        return;
+    add_kinds(engine);
+    dependency_work(engine);
 }
 
 static int64_t due_ns(struct engine *engine) {

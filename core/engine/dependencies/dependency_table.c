@@ -209,7 +209,7 @@ void dependency_free_all(struct engine *engine) {
     map_free(&all->objects);
     map_free(&all->resources);
     free(all->requests);
-    free(all->in_cluster);
+    free(all->clusters);
     free(all);
     engine->dependencies = NULL;
 }

@@ -191,7 +191,7 @@ void dependency_compare(struct engine *engine, struct dependency *object, struct
     if (!content)
         return;
     if (copy->owner == COPY_OWN) {
-        if (copy->marked != object->mark)
+        if (copy->marked != object->mark || copy->unsealed)
             send_change(engine, object, copy, content, there);
         return;
     }
@@ -235,7 +235,21 @@ static bool has_content(const struct dependency *object) {
 // Copies
 // -----------------------------------------------------------------------------------------------------------------
 
+// Another placement of a user may choose any worker.
+static bool is_checked(const struct engine *engine, const struct dependency *object) {
+    return object->n_users > 0 && dependency_use(engine, object) == DEPENDENCY_CHECKED;
+}
+
+static bool is_remembered(const struct engine *engine, const struct dependency *object, const struct copy *copy) {
+    bool probes = copy->presence == PRESENCE_UNKNOWN && copy->wished &&
+                  engine->now.mono_ns < engine->dependencies->probe_until_ns;
+    bool others = copy->presence == PRESENCE_THERE && copy->owner != COPY_OWN;
+    return is_checked(engine, object) || (object->n_users > 0 && (copy->refused || probes || others));
+}
+
 static struct copy_facts facts_of(struct engine *engine, const struct dependency *object, const struct copy *copy) {
+    const struct dependency_cluster *of = dependency_cluster_of(engine, copy->cluster);
+    int64_t unused_ns = clock_later(copy->unused_ns, of ? of->unknown_ns : engine->now.mono_ns);
     struct copy_facts facts = {
         .use = dependency_use(engine, object),
         .source = (enum presence)object->presence,
@@ -245,22 +259,19 @@ static struct copy_facts facts_of(struct engine *engine, const struct dependency
         .busy = copy->busy,
         .wanted = copy->users > 0,
         .kept = is_kept(object, copy),
-        .remembered = object->n_users > 0 && (copy->refused ||
-                                              (copy->presence == PRESENCE_UNKNOWN && copy->wished &&
-                                               engine->now.mono_ns < engine->dependencies->probe_until_ns) ||
-                                              (copy->presence == PRESENCE_THERE && copy->owner != COPY_OWN)),
-        .marked = copy->marked == object->mark,
+        .remembered = is_remembered(engine, object, copy),
+        .marked = copy->marked == object->mark && !copy->unsealed,
         .compared = copy->compared == copy_versions(object, copy),
         .equal = copy->equal,
         .also_used = copy->also_used,
         .shared = copy->shared,
         .recreate = copy->recreate,
-        .unused_ns = copy->unused_ns,
+        .unused_ns = unused_ns,
         .not_before_ns = copy->not_before_ns,
         .now_ns = engine->now.mono_ns,
     };
     bool over = !facts.kept && facts.there == PRESENCE_THERE && facts.usable &&
-                clock_after(copy->unused_ns, DEPENDENCY_LINGER_NS) <= engine->now.mono_ns;
+                clock_after(unused_ns, DEPENDENCY_LINGER_NS) <= engine->now.mono_ns;
     facts.permitted = over && is_permitted(engine, object, copy->cluster);
     return facts;
 }
@@ -324,7 +335,7 @@ static bool wish_all(struct engine *engine, struct dependency_resource *resource
 }
 
 static void wish_for_copies(struct engine *engine, struct dependency *object) {
-    bool checked = dependency_use(engine, object) == DEPENDENCY_CHECKED && object->unplaced > 0;
+    bool checked = is_checked(engine, object);
     // A former process may have left a copy in any worker, which single watches do not show.
     bool probes = engine->settings.dependencies.by_name && object->n_users > 0 && !object->probed &&
                   engine->now.mono_ns < engine->dependencies->probe_until_ns;
@@ -332,7 +343,8 @@ static void wish_for_copies(struct engine *engine, struct dependency *object) {
     for (size_t c = 1; (checked || probes) && c < engine->n_clusters; c++)
         (void)dependency_copy_make(engine, object, c);
     for (struct copy *copy = object->copies; copy; copy = copy->next)
-        if (!copy->wished && (probes || is_kept(object, copy)) && wish_all(engine, object->resource, copy->cluster))
+        if (!copy->wished && (checked || probes || is_kept(object, copy)) &&
+            wish_all(engine, object->resource, copy->cluster))
             copy->wished = dependency_wish(engine, object->resource, object, copy->cluster, true);
 }
 
