@@ -50,8 +50,7 @@ class ApiServer:
         self.uid = uid or str(id(self))
         self.openapi, self.git_version = openapi or {}, git_version   # documents, by path
         self.lists = {SECRETS: []} if lists is None else lists   # items, or a status, by path
-        self.asked, self.where, self.listed = [], [], []
-        outer = self
+        outer, self.asked, self.where, self.listed = self, [], [], []
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
