@@ -128,9 +128,9 @@ static size_t count_in_memory(const struct marker *marker, bool verbose) {
     size_t found = 0;
     assert_true(memory >= 0 && maps && chunk);
     while (fgets(line, sizeof line, maps)) {
-        unsigned long begin, end;
-        char rights[8];
-        if (sscanf(line, "%lx-%lx %7s", &begin, &end, rights) != 3 || !text_has_prefix(rights, "rw"))
+        char *rest = NULL;
+        uint64_t begin = strtoull(line, &rest, 16), end = *rest == '-' ? strtoull(rest + 1, &rest, 16) : 0;
+        if (!text_has_prefix(rest, " rw"))
             continue;
         size_t here = count_in_region(memory, begin, end, chunk, marker);
         if (here > 0 && verbose)
