@@ -90,6 +90,17 @@ class Rights(unittest.TestCase):
     def test_jobs_in_the_management_cluster(self):
         self.assertEqual(rights(rbac("management")), MANAGEMENT)
 
+    def test_a_management_cluster_that_is_a_worker_too_grants_both(self):
+        own = self.config("")
+        with open(own, encoding="utf-8") as file:
+            text = file.read()
+        both = {cluster: rights(rbac(cluster, "--config", own)) for cluster in ("management", "worker")}
+        with open(own, "w", encoding="utf-8") as file:
+            file.write(text.replace("{name: w1, kubeconfig: w1.kubeconfig}",
+                                    '{name: own, self: true, namespaces: {map: {"*": "run-{namespace}"}}}'))
+        self.assertEqual(rights(rbac("management", "--config", own)), both["management"] | both["worker"])
+        self.assertEqual(rights(rbac("worker", "--config", own)), both["worker"])
+
     def test_jobs_in_a_worker(self):
         self.assertEqual(rights(rbac("worker")), WORKER)
 
