@@ -2,10 +2,12 @@
 #include "tests/simulation/need_rules.h"
 
 #include "core/adapter/phase.h"
+#include "core/base/clock.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/json/pointer.h"
 #include "core/kube/object/object.h"
 #include "tests/simulation/faults.h"
+#include "tests/simulation/forgery.h"
 #include "tests/simulation/members.h"
 #include "tests/world/pod_needs.h"
 
@@ -29,6 +31,7 @@
 struct need_state {              // of an object in a cluster
     int64_t others_ns;           // when somebody else than the host last wrote it
     int64_t used_ns;             // when a mirror was last there that needs it
+    int64_t seen_used_ns;        // when it last had a user
     bool existed;                // it was there at some time
     int64_t stale_ns, unused_ns; // since when the copy differs, or has no user; 0: it does not
 };
@@ -68,10 +71,19 @@ static bool is_made(const struct trial *trial, const char *uid) {
     return false;
 }
 
+static bool is_labelled(const struct json *object) {
+    return object && text_equal(label(object, MARK_ORIGIN), TRIAL_ORIGIN) && *label(object, COPY_OF);
+}
+
+// D8: without a seal it counts as handed over.
+static bool is_given(const struct json *object) {
+    return is_labelled(object) && !*note(object, MARK_SEAL);
+}
+
 // The host must recognise it as its own.
 static bool is_copy(const struct trial *trial, const struct json *object) {
-    return object && text_equal(label(object, MARK_ORIGIN), TRIAL_ORIGIN) && *label(object, COPY_OF) &&
-           (!seal_keys_any(trial->seals) || *note(object, MARK_SEAL)) && is_made(trial, object_uid(object));
+    bool unsealed = !seal_keys_any(trial->seals) || trial->plan.upgrade;
+    return is_labelled(object) && (unsealed || *note(object, MARK_SEAL)) && is_made(trial, object_uid(object));
 }
 
 // Of pods -----------------------------------------------------------------------------------------------------
@@ -136,7 +148,8 @@ static uint64_t used_by_mirrors(struct trial *trial, size_t cluster, bool told) 
         const void *cursor = NULL;
         for (const struct json *o; (o = world_next(trial->worlds[cluster], abi->group, abi->plural, &cursor));) {
             const struct tracked_mirror *mirror = rules_mirror(trial, object_uid(o));
-            if (!mirror || (told && !rules_was_told(trial, mirror)))
+            if (!mirror || (told && !rules_was_told(trial, mirror)) || forgery_is(o) ||
+                !rules_is_ours(trial, cluster, k, o))
                 continue;
             struct gather gather = needs_of(trial, cluster, k, o);
             used |= gather.needed | gather.optional;
@@ -145,23 +158,23 @@ static uint64_t used_by_mirrors(struct trial *trial, size_t cluster, bool told) 
     return used;
 }
 
-// An unfinished workload that is placed there, or is to be placed.
-static bool is_user(const struct trial *trial, size_t cluster, size_t kind, const struct json *workload) {
+// An unfinished workload that is placed there, or (`any`) is to be placed.
+static bool is_user(const struct trial *trial, size_t cluster, size_t kind, const struct json *workload, bool any) {
     const char *placed = note(workload, MARK_CLUSTER);
     if (!trial_is_ours(trial, kind, workload) || sim_finished(trial->kinds[kind], workload))
         return false;
     return *placed ? strcmp(placed, world_name(trial->worlds[cluster])) == 0
-                   : !phase_suspend_asked(&trial->engine_kinds[kind]->abi, workload);
+                   : any && !phase_suspend_asked(&trial->engine_kinds[kind]->abi, workload);
 }
 
-static uint64_t used_by_workloads(struct trial *trial, size_t cluster) {
+static uint64_t used_by_workloads(struct trial *trial, size_t cluster, bool any) {
     uint64_t used = 0;
     for (size_t k = 0; k < trial->n_kinds; k++) {
         const wharf_kind *abi = &trial->engine_kinds[k]->abi;
         const void *cursor = NULL;
         for (const struct json *o;
              (o = world_next(trial->worlds[ENGINE_MANAGEMENT], abi->group, abi->plural, &cursor));) {
-            if (!is_user(trial, cluster, k, o))
+            if (!is_user(trial, cluster, k, o, any))
                 continue;
             struct gather gather = needs_of(trial, ENGINE_MANAGEMENT, k, o);
             used |= gather.needed | gather.optional;
@@ -174,8 +187,8 @@ static uint64_t used_by_workloads(struct trial *trial, size_t cluster) {
 
 static bool is_calm(const struct trial *trial, size_t cluster) {
     return !trial->plan.elects && !trial->plan.slow && !trial->plan.costs && !trial->plan.breaks &&
-           faults_are_over(trial, cluster, CALM_NS) && members_knows(trial, cluster) && !trial->host->silent[cluster] &&
-           trial->host->alive && trial->now_ns >= trial->host->asleep_until_ns;
+           !trial->plan.shards && faults_are_over(trial, cluster, CALM_NS) && members_knows(trial, cluster) &&
+           !trial->host->silent[cluster] && trial->host->alive && trial->now_ns >= trial->host->asleep_until_ns;
 }
 
 // It must know this object, and its source, as they are.
@@ -212,9 +225,17 @@ void need_rules_create(struct trial *trial, size_t cluster, size_t kind, const s
             check_need(trial, cluster, i, object_name(mirror));
 }
 
+// It has waited for so long that the host has asked the workers.
+static bool has_waited(const struct trial *trial, const struct json *workload) {
+    int64_t made_ns = trial->now_ns;
+    (void)clock_parse_rfc3339(rules_text(workload, "metadata", NULL, "creationTimestamp"), &made_ns);
+    return mirror_attempt(workload) == 0 && trial->now_ns - made_ns > 2 * KNOWN_NS;
+}
+
 // D3, and D4 where it is known.
 void need_rules_place(struct trial *trial, size_t cluster, size_t kind, const struct json *workload) {
     struct gather gather = needs_of(trial, ENGINE_MANAGEMENT, kind, workload);
+    bool asked = has_waited(trial, workload);
     for (size_t i = 0; i < needs_count(trial); i++) {
         if (!(gather.needed >> i & 1) || !is_known(trial, cluster, i))
             continue;
@@ -224,10 +245,10 @@ void need_rules_place(struct trial *trial, size_t cluster, size_t kind, const st
         enum need_resource resource = needs_at(trial, i)->resource;
         if (copied && !source)
             trial_fail(trial, "rule D3: %s is placed, and there is no %s", object_name(workload), name);
-        if (!copied && !there)
+        if (!copied && !there && asked)
             trial_fail(trial, "rule D4: %s is placed in %s, which has no %s", object_name(workload),
                        world_name(trial->worlds[cluster]), name);
-        if (copied && there && source && !*label(there, MARK_ORIGIN) && resource != NEED_CLAIMS &&
+        if (copied && there && source && asked && !*label(there, MARK_ORIGIN) && resource != NEED_CLAIMS &&
             !needs_are_equal(resource, there, source))
             trial_fail(trial, "rule D4: %s is placed in %s, where another writer has other %s", object_name(workload),
                        world_name(trial->worlds[cluster]), name);
@@ -351,10 +372,24 @@ static void check_copy(struct trial *trial, size_t cluster, size_t index, const 
         trial_fail(trial, "rule D9: the copy of %s in %s has the annotation " ENFORCE, name, worker);
 }
 
-static void check_created(struct trial *trial, size_t cluster, size_t index, const struct json *copy) {
+static void add_made(struct trial *trial, const char *uid) {
     struct need_rules *rules = trial->need_rules;
+    if (is_made(trial, uid))
+        return;
+    if (rules->n_made == MADE)
+        trial_fail(trial, "more copies than a trial can have: is there a loop?");
+    else
+        text_copy(rules->made[rules->n_made++], sizeof *rules->made, uid);
+}
+
+static void check_created(struct trial *trial, size_t cluster, size_t index, const struct json *copy) {
     const struct thing *thing = needs_at(trial, index);
     AUTO_TEXT name = name_of(trial, index);
+    bool used = (used_by_mirrors(trial, cluster, false) | used_by_workloads(trial, cluster, true)) >> index & 1;
+    if (!used && is_known(trial, cluster, index) &&
+        trial->now_ns - state_of(trial, cluster, index)->seen_used_ns > KNOWN_NS)
+        trial_fail(trial, "rule D5: %s was created in %s, where nothing needs it", name,
+                   world_name(trial->worlds[cluster]));
     if (!needs_copies(trial, thing->resource) || thing->nature >= SECRET_TOKEN)
         trial_fail(trial, "rule D1: %s was created in %s, and is not to be copied", name,
                    world_name(trial->worlds[cluster]));
@@ -363,16 +398,12 @@ static void check_created(struct trial *trial, size_t cluster, size_t index, con
         *note(copy, "pv.kubernetes.io/bind-completed"))
         trial_fail(trial, "rule D9: the copy of %s in %s has what belongs to the source", name,
                    world_name(trial->worlds[cluster]));
-    if (rules->n_made == MADE) {
-        trial_fail(trial, "more copies than a trial can have: is there a loop?");
-        return;
-    }
-    text_copy(rules->made[rules->n_made++], sizeof *rules->made, object_uid(copy));
+    add_made(trial, object_uid(copy));
 }
 
 static void check_changed(struct trial *trial, size_t cluster, size_t index, const struct world_write *write) {
     AUTO_TEXT name = name_of(trial, index);
-    if (!is_copy(trial, write->old)) {
+    if (!is_copy(trial, write->old) && !is_given(write->old)) {
         trial_fail(trial, "rule D7: %s in %s was changed, and is no copy of the host's", name,
                    world_name(trial->worlds[cluster]));
         return;
@@ -381,6 +412,7 @@ static void check_changed(struct trial *trial, size_t cluster, size_t index, con
     const struct json *before = json_get(write->old, "secrets"), *after = json_get(write->now, "secrets");
     if (!before != !after || (before && !json_equal(before, after)))
         trial_fail(trial, "rule D9: `secrets` of %s in %s was changed", name, world_name(trial->worlds[cluster]));
+    add_made(trial, object_uid(write->now));
     if (write->noop)
         trial_fail(trial, "rule 8: a patch of %s in %s changed nothing", name, world_name(trial->worlds[cluster]));
 }
@@ -432,8 +464,12 @@ static void note_source(struct trial *trial, size_t index, const struct json *ob
         text_copy(thing->uids[thing->n_uids++ % NEEDS_UIDS], sizeof *thing->uids, object_uid(object));
 }
 
-// A mirror is gone, or names other objects from now on.
+// A mirror is gone, or names other objects from now on. Of an orphan the host does not know what it names.
 static void note_used(struct trial *trial, size_t cluster, size_t kind, const struct json *mirror) {
+    const struct tracked_mirror *tracked = rules_mirror(trial, object_uid(mirror));
+    const struct tracked_workload *job = rules_workload(trial, tracked->workload);
+    if (!job || tracked->late_ns || job->mirror_unsure || !rules_is_ours(trial, cluster, kind, mirror))
+        return;
     struct gather gather = needs_of(trial, cluster, kind, mirror);
     for (size_t i = 0; i < needs_count(trial); i++)
         if ((gather.needed | gather.optional) >> i & 1)
@@ -472,6 +508,28 @@ void need_rules_went_back(struct trial *trial, size_t cluster) {
         state_of(trial, cluster, i)->others_ns = trial->now_ns;
 }
 
+// Watches by name find no copy that nobody needs, of an earlier process or in a worker that went back or left.
+static bool is_hidden(const struct trial *trial) {
+    return trial->plan.faults && needs_options(trial).by_name;
+}
+
+// D5: what no workload is known for holds up all deletions in its worker.
+static bool is_held_up(struct trial *trial, size_t cluster) {
+    if (is_hidden(trial))
+        return true;
+    for (size_t k = 0; k < trial->n_kinds; k++) {
+        const wharf_kind *abi = &trial->engine_kinds[k]->abi;
+        const void *cursor = NULL;
+        for (const struct json *o; (o = world_next(trial->worlds[cluster], abi->group, abi->plural, &cursor));) {
+            const struct json *workload =
+                trial_object(trial, ENGINE_MANAGEMENT, k, object_namespace(o), object_name(o));
+            if (*label(o, MARK_UID) && (!workload || strcmp(object_uid(workload), label(o, MARK_UID)) != 0))
+                return true;
+        }
+    }
+    return false;
+}
+
 // What lasts --------------------------------------------------------------------------------------------------
 
 static bool is_current(struct trial *trial, size_t index, const struct json *copy) {
@@ -488,15 +546,27 @@ static bool lasts(const struct trial *trial, int64_t *since_ns, bool so, int64_t
     return so && trial->now_ns - *since_ns > most_ns;
 }
 
-static void look_at(struct trial *trial, size_t cluster, size_t index, bool used) {
+struct usage {
+    uint64_t needed; // by mirrors and placed workloads
+    uint64_t used;   // also by workloads that are to be placed
+};
+
+static struct usage usage_of(struct trial *trial, size_t cluster) {
+    uint64_t mirrors = used_by_mirrors(trial, cluster, false);
+    return (struct usage){mirrors | used_by_workloads(trial, cluster, false),
+                          mirrors | used_by_workloads(trial, cluster, true)};
+}
+
+static void look_at(struct trial *trial, size_t cluster, size_t index, const struct usage *usage, bool held) {
+    bool used = (usage->used >> index & 1) != 0, needed = (usage->needed >> index & 1) != 0;
     struct need_state *state = state_of(trial, cluster, index);
     const struct json *there = needs_object(trial, cluster, index);
     bool copy = is_copy(trial, there) && !object_is_being_deleted(there);
     AUTO_TEXT name = name_of(trial, index);
-    if (lasts(trial, &state->unused_ns, copy && !used && !*note(there, ALSO_USED), UNUSED_NS))
+    if (lasts(trial, &state->unused_ns, copy && !used && !held && !*note(there, ALSO_USED), UNUSED_NS))
         trial_fail(trial, "rule D5: nothing has used the copy of %s in %s for %.0f s", name,
                    world_name(trial->worlds[cluster]), (double)UNUSED_NS / 1e9);
-    if (lasts(trial, &state->stale_ns, copy && used && !is_current(trial, index, there), ROTATED_NS))
+    if (lasts(trial, &state->stale_ns, copy && needed && !is_current(trial, index, there), ROTATED_NS))
         trial_fail(trial, "rule D6: the copy of %s in %s is old for %.0f s", name, world_name(trial->worlds[cluster]),
                    (double)ROTATED_NS / 1e9);
 }
@@ -508,25 +578,30 @@ void need_rules_check(struct trial *trial) {
     rules->looked_ns = trial->now_ns;
     for (size_t c = 1; c < trial->plan.n_clusters; c++) {
         bool calm = is_calm(trial, c);
-        uint64_t used = calm ? used_by_mirrors(trial, c, false) | used_by_workloads(trial, c) : 0;
-        for (size_t i = 0; i < needs_count(trial); i++)
+        bool held = calm && is_held_up(trial, c);
+        struct usage usage = calm ? usage_of(trial, c) : (struct usage){0};
+        for (size_t i = 0; i < needs_count(trial); i++) {
+            struct need_state *state = state_of(trial, c, i);
+            if (usage.used >> i & 1)
+                state->seen_used_ns = trial->now_ns;
             if (calm)
-                look_at(trial, c, i, used >> i & 1);
+                look_at(trial, c, i, &usage, held);
             else
-                state_of(trial, c, i)->unused_ns = state_of(trial, c, i)->stale_ns = 0;
+                state->unused_ns = state->stale_ns = 0;
+        }
     }
 }
 
 static char *missing_in(struct trial *trial, size_t cluster) {
-    uint64_t used = used_by_mirrors(trial, cluster, false) | used_by_workloads(trial, cluster);
+    struct usage usage = usage_of(trial, cluster);
     for (size_t i = 0; i < needs_count(trial); i++) {
         const struct json *there = needs_object(trial, cluster, i);
         AUTO_TEXT name = name_of(trial, i);
         if (!is_copy(trial, there))
             continue;
-        if (!(used >> i & 1))
+        if (!(usage.used >> i & 1) && !is_hidden(trial))
             return text_format("a copy of %s is left over in %s", name, world_name(trial->worlds[cluster]));
-        if (!is_current(trial, i, there))
+        if (usage.needed >> i & 1 && !is_current(trial, i, there))
             return text_format("the copy of %s in %s is not as its source", name, world_name(trial->worlds[cluster]));
     }
     return NULL;
