@@ -10,6 +10,7 @@
 
 #define NAME_LONGEST 253 // apimachinery validation.DNS1123SubdomainMaxLength
 #define POINTER_MAX (SIZE_MAX / 4)
+#define PROBLEM_MAX ((size_t)64 << 10)
 
 // What goes wrong while references are collected.
 enum trouble { FINE, NO_MEMORY, TOO_MANY };
@@ -22,7 +23,7 @@ struct collector {
 };
 
 // One row of a table in one value.
-struct row {
+struct matched_row {
     struct collector *collector;
     const wharf_reference *is;
     const struct json *root; // in which the patterns of the row apply
@@ -103,7 +104,7 @@ static bool add(struct collector *collector, const struct reference *reference) 
 }
 
 // The value at the place of `pattern` that belongs to the match `found` of the row. False: out of memory.
-static bool paired(const struct row *row, const char *pattern, const char *found, const struct json **out) {
+static bool paired(const struct matched_row *row, const char *pattern, const char *found, const struct json **out) {
     AUTO_BUFFER(pointer, POINTER_MAX);
     *out = NULL;
     if (!pattern)
@@ -123,7 +124,7 @@ static bool is_of_kind(const wharf_reference *row, const struct json *kind) {
 }
 
 static bool add_match(void *ctx, const char *found, struct json *value) {
-    const struct row *row = ctx;
+    const struct matched_row *row = ctx;
     const char *name = json_string(value);
     const struct json *kind, *namespace_, *optional;
     char resource[REFERENCE_RESOURCE_MAX];
@@ -169,7 +170,7 @@ static const char *part_of(const wharf_reference *row) {
 
 // The references of a part with the fields that Kubernetes defines.
 static bool add_part(void *ctx, const char *found, struct json *value) {
-    const struct row *row = ctx;
+    const struct matched_row *row = ctx;
     AUTO_TEXT prefix = text_format("%s%s", row->prefix, found);
     if (!prefix)
         return fails(row->collector, NO_MEMORY);
@@ -180,7 +181,7 @@ static bool collect(struct collector *collector, const wharf_reference *rows, co
                     const char *prefix) {
     bool going = true;
     for (; going && root && rows && rows->name; rows++) {
-        struct row row = {collector, rows, root, prefix};
+        struct matched_row row = {collector, rows, root, prefix};
         bool part = (rows->flags & REFERENCE_PARTS) != 0;
         if (text_equal(rows->of, of) && !pointer_each(root, rows->name, part ? add_part : add_match, &row))
             going = collector->trouble == FINE ? fails(collector, NO_MEMORY) : false;
@@ -191,7 +192,7 @@ static bool collect(struct collector *collector, const wharf_reference *rows, co
 // Pods -----------------------------------------------------------------------------------------------------------
 
 struct fallback {
-    struct row row;
+    struct matched_row row;
     const char *templates;
 };
 
@@ -248,28 +249,50 @@ static struct json *to_item(const struct reference *reference) {
     return made ? TAKE(item) : NULL;
 }
 
+struct json *references_list(const struct references *references) {
+    AUTO_JSON list = json_new_array();
+    bool made = list;
+    for (size_t i = 0; made && i < references->count; i++)
+        made = json_append(list, to_item(references->list[i]));
+    return made ? TAKE(list) : NULL;
+}
+
+bool reference_item_problem(const wharf_kind *kind, const struct json *item, size_t number, const char *namespace_,
+                            struct buffer *out) {
+    struct reference_resource known;
+    const char *resource = json_string_or(json_get(item, "resource"), ""), *name = json_string(json_get(item, "name"));
+    namespace_ = json_string_or(json_get(item, "namespace"), namespace_);
+    bool is_known = reference_resource_of(kind, resource, &known);
+    if (!is_known)
+        buffer_printf(out,
+                      "dependencies: item %zu has the resource \"%s\", expected one that pods can refer to, or one of "
+                      "`references`",
+                      number, resource);
+    else if (!is_object_name(name))
+        buffer_printf(out, "dependencies: item %zu has the name \"%s\", expected that of an object", number,
+                      name ? name : "");
+    else if (!known.cluster_scoped && !text_is_dns_label(namespace_))
+        buffer_printf(out, "dependencies: item %zu has the namespace \"%s\", expected that of an object", number,
+                      namespace_);
+    else
+        return false;
+    return true;
+}
+
 // An item of the list after the function. False: the call has the reason.
 static bool add_item(struct collector *collector, struct adapter_call *call, const struct json *item, size_t number) {
+    AUTO_BUFFER(problem, PROBLEM_MAX);
+    if (reference_item_problem(call->kind, item, number, collector->namespace_, &problem))
+        return services_refuse(call, "%s", problem.data ? problem.data : "dependencies: a wrong item");
     struct reference_resource resource;
-    const char *name = json_string(json_get(item, "name")), *named = json_string_or(json_get(item, "resource"), "");
+    reference_resource_of(call->kind, json_string(json_get(item, "resource")), &resource);
     const char *namespace_ = json_string_or(json_get(item, "namespace"), collector->namespace_);
-    if (!reference_resource_of(call->kind, named, &resource))
-        return services_refuse(call,
-                               "dependencies: item %zu has the resource \"%s\", expected one that pods can refer to, "
-                               "or one of `references`",
-                               number, named);
-    if (!is_object_name(name))
-        return services_refuse(call, "dependencies: item %zu has the name \"%s\", expected that of an object", number,
-                               name ? name : "");
-    if (!resource.cluster_scoped && !text_is_dns_label(namespace_))
-        return services_refuse(call, "dependencies: item %zu has the namespace \"%s\", expected that of an object",
-                               number, namespace_);
     struct reference reference = {
         .resource = resource.resource,
         .version = resource.version,
         .kind = resource.kind,
         .namespace_ = resource.cluster_scoped ? "" : namespace_,
-        .name = name,
+        .name = json_string(json_get(item, "name")),
         .where = json_string_or(json_get(item, "where"), ""),
         .cluster_scoped = resource.cluster_scoped,
         .optional = json_bool(json_get(item, "optional"), false),
@@ -280,12 +303,9 @@ static bool add_item(struct collector *collector, struct adapter_call *call, con
 
 // Replaces what was collected by what the function makes of it.
 static wharf_result ask_adapter(struct collector *collector, struct adapter_call *call, const struct json *workload) {
-    AUTO_JSON list = json_new_array();
-    bool made = list;
-    for (size_t i = 0; made && i < collector->out->count; i++)
-        made = json_append(list, to_item(collector->out->list[i]));
+    AUTO_JSON list = references_list(collector->out);
     references_clear(collector->out);
-    if (!made)
+    if (!list)
         return WHARF_RETRY;
     wharf_result result = adapter_dependencies(call, workload, list);
     size_t number = 0;

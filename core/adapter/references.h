@@ -35,6 +35,13 @@ void references_clear(struct references *references); // also for __attribute__(
 // also when out of memory; WHARF_REFUSED also for more than REFERENCES_MAX.
 wharf_result references_of(struct adapter_call *call, const struct json *workload, struct references *out);
 
+// The list that the adapter's function gets; NULL: out of memory.
+struct json *references_list(const struct references *references);
+// Whether an item of this list, the one with this number (from 1 on), is wrong after the function: a sentence, appended
+// to `out`. `namespace_` is the workload's.
+bool reference_item_problem(const wharf_kind *kind, const struct json *item, size_t number, const char *namespace_,
+                            struct buffer *out);
+
 // Of an object that a workload of the kind refers to, `resource` as above: the secrets of a ServiceAccount, the Tasks
 // of a Pipeline. Of more than REFERENCES_MAX, that number and one more. False: out of memory, *out is empty.
 bool references_of_object(const struct kind *kind, const char *resource, const struct json *object,

@@ -5,8 +5,9 @@
 #include "core/config/dependencies.h"
 
 #define AT(member) offsetof(struct dependency_options, member)
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" // a kind is told with its resource elsewhere
 #define RESOURCES                                                                                                      \
-    .item = "a list of resources, such as [configmaps]", .characters = "abcdefghijklmnopqrstuvwxyz0123456789-.",       \
+    .item = "a list of resources, such as [configmaps]", .characters = LETTERS "0123456789-.",                         \
     .expected = "a resource, such as configmaps or tasks.tekton.dev", .may_be_empty = true
 
 const struct config_field config_dependencies[] = {

@@ -267,8 +267,8 @@ static const struct config_field document[] = {
     {"placement", config_read_section, AT(engine.placement),
      .help = "The choice of a worker for each workload (docs/placement.md).", .fields = config_placement},
     {"dependencies", config_read_section, AT(engine.dependencies),
-     .help = "Objects that a workload refers to, such as ConfigMaps (docs/dependencies.md). Without this section the "
-             "host does not look at them.",
+     .help = "Objects that a workload refers to, such as ConfigMaps (docs/dependencies.md). Default: the "
+             "host ignores these objects.",
      .line_at = AT(dependencies_line), .fields = config_dependencies, .check = config_check_dependencies},
     {"onWorkerLost", config_read_switch, AT(engine.placement.otherwise.wait_when_lost),
      .help = "Default redispatch. After workerLostTimeout: start another attempt elsewhere, or wait for the worker.",

@@ -110,8 +110,8 @@ void config_check_namespaces(struct config_reader *reader, struct worker_spec *w
     const char *origin = reader->config->origin ? reader->config->origin : SOME_ORIGIN;
     if (worker->settings.is_self && !worker->settings.namespace_map) {
         problems_add(reader->problems,
-                     "%s:%zu: worker %s: namespaces.map: found nothing, expected other names for the namespaces: "
-                     "mirrors in the management cluster would collide with their workloads",
+                     "%s:%zu: worker %s: namespaces.map: found nothing, expected other names for the namespaces, "
+                     "since self is true: mirrors in the management cluster would collide with their workloads",
                      reader->file, worker->line, worker->settings.name);
         return;
     }

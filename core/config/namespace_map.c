@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/namespace_map.h"
 
+#include "core/base/memory.h"
 #include "core/base/text.h"
 
 #define NAMESPACE_WORD "{namespace}"
@@ -242,6 +243,16 @@ bool namespace_map_problem(const char *map, const char *origin, bool self, struc
                                  name, pattern);
     }
     return map && *map && buffer_text(out, "found an empty rule, expected a pattern and a name");
+}
+
+char *namespace_map_read(const char *text, struct buffer *problem) {
+    AUTO_TEXT map = strdup(text);
+    if (!map)
+        return NULL;
+    for (char *at = map; *at; at++)
+        *at = *at == ',' ? '\n' : *at;
+    bool wrong = namespace_map_problem(map, NULL, false, problem) || namespace_map_collision(map, "x", problem);
+    return wrong ? NULL : TAKE(map);
 }
 
 // Two patterns that both match some text ---------------------------------------------------------------------------

@@ -10,7 +10,8 @@
 
 struct buffer;
 
-#define NAMESPACE_SIZE 64 // of a name, with the NUL
+#define NAMESPACE_MAP_ANNOTATION "wharf.dev/namespace-map" // of a worker's Secret, see namespace_map_read
+#define NAMESPACE_SIZE 64                                  // of a name, with the NUL
 #define NAMESPACE_MAP_SELF_RULE                                                                                        \
     "*=\n" // the last one of the management cluster as a worker: other namespaces have no name
 
@@ -27,6 +28,8 @@ void namespace_describe_none(const char *map, const char *origin, const char *na
 // A rule: "team-*" and "{origin}-{namespace}". `origin` NULL: not known yet. Appends the problem as "found ...,
 // expected ..."; false: there is none.
 bool namespace_rule_problem(const char *pattern, const char *name, const char *origin, struct buffer *out);
+// A map of rules separated by ',' as in annotations; free(). NULL: appends the problem, or out of memory.
+char *namespace_map_read(const char *text, struct buffer *problem);
 // The first problem of a map's rules. `self`: of the management cluster as a worker, where names must differ.
 bool namespace_map_problem(const char *map, const char *origin, bool self, struct buffer *out);
 // Two namespaces that two rules give one name there, as a sentence. False: the rules collide in no obvious way.

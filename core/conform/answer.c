@@ -3,6 +3,7 @@
 #include "core/conform/child.h"
 
 #include "core/adapter/phase.h"
+#include "core/adapter/references.h"
 #include "core/json/pointer.h"
 
 #define RETRY_MAX_MS (3600u * 1000)
@@ -83,6 +84,16 @@ static void check_pod_sets(struct run *run, const struct json *sets) {
         else if (run->thorough && json_int64(count, 0) < 0)
             run_report(run, RULE_POD_SETS, CALL_POD_SETS, "negative", "item %zu has %lld as its count", index,
                        (long long)json_int64(count, 0));
+    }
+}
+
+static void check_dependencies(struct run *run, const struct json *list) {
+    const char *team = json_string_or(json_path(run->workload, "metadata", "namespace", NULL), "default");
+    size_t number = 0;
+    for (const struct json *item = json_first(list); item; item = json_next(item)) {
+        AUTO_BUFFER(problem, 65536);
+        if (reference_item_problem(&run->now->kind.abi, item, ++number, team, &problem) && run->thorough)
+            run_report(run, RULE_DEPENDENCIES, CALL_DEPENDENCIES, "", "%s", problem.data);
     }
 }
 
@@ -267,6 +278,8 @@ void answer_check(const struct adapter_invocation *in, int result, const struct 
         check_whole(run, before, out);
     if (fine && function == CALL_POD_SETS)
         check_pod_sets(run, out);
+    if (fine && function == CALL_DEPENDENCIES)
+        check_dependencies(run, out);
     if (fine && function == CALL_STATUS)
         check_status(run, before, out);
     if (fine && function == CALL_STATUS && run->thorough)

@@ -172,7 +172,7 @@ void asked_begin(const struct adapter_invocation *in) {
     asked.len = 0;
     remember(in->workload, "");
     remember(in->mirror, "");
-    if (in->function != FUNCTION_POD_SETS)
+    if (in->function != FUNCTION_POD_SETS && in->function != FUNCTION_DEPENDENCIES)
         remember(in->changed, "");
 }
 

@@ -3,6 +3,7 @@
 // kind.
 #include "core/conform/child.h"
 
+#include "core/adapter/references.h"
 #include "core/json/pointer.h"
 
 #include <strings.h>
@@ -101,6 +102,13 @@ static void check_changes(const struct crd_check *check, const char *name, const
             check_pointer(check, name, change->name, false);
 }
 
+static void check_patterns(const struct crd_check *check, const wharf_reference *reference) {
+    check_pointer(check, "references", reference->name, false);
+    check_pointer(check, "references", reference->kind_at, false);
+    check_pointer(check, "references", reference->namespace_, false);
+    check_pointer(check, "references", reference->optional, false);
+}
+
 static void check_data(const struct crd_check *check) {
     const wharf_kind *kind = check->kind;
     check_pointer(check, "managed_by", kind->managed_by, false);
@@ -120,6 +128,9 @@ static void check_data(const struct crd_check *check) {
         for (const char *const *value = rule->values; value && *value; value++)
             check_value(check, "phases", rule->pointer, *value);
     }
+    for (const wharf_reference *reference = kind->references; reference && reference->name; reference++)
+        if (!reference->of)
+            check_patterns(check, reference);
     check_pointers(check, "status_removed", kind->status_removed, true);
     check_pointer(check, "observed_generation", kind->observed_generation, false);
     check_pointer(check, "finished_at", kind->finished_at, false);
@@ -218,6 +229,52 @@ static void check_name(struct run *run, const char *field, const char *given, co
                    name);
 }
 
+// -- the objects that a workload refers to --
+
+static const struct json *definition_named(const struct documents *crds, const char *resource) {
+    for (size_t i = 0; i < crds->count; i++)
+        if (text_equal(json_string(json_path(crds->list[i].value, "metadata", "name", NULL)), resource))
+            return crds->list[i].value;
+    return NULL;
+}
+
+static void check_resource(struct run *run, const struct json *crd, const struct reference_resource *resource) {
+    bool cluster = text_equal(json_string(json_path(crd, "spec", "scope", NULL)), "Cluster");
+    if (!is_named(crd, "kind", resource->kind))
+        run_report(run, RULE_CRD, CALL_LOAD, resource->resource, "references: %s is no kind of %s", resource->kind,
+                   resource->resource);
+    if (!version_named(crd, resource->version))
+        run_report(run, RULE_CRD, CALL_LOAD, resource->resource, "references: %s has no version %s", resource->resource,
+                   resource->version);
+    if (cluster != resource->cluster_scoped)
+        run_report(run, RULE_CRD, CALL_LOAD, resource->resource, "references: %s %s", resource->resource,
+                   cluster ? "have no namespace, and WHARF_REFERENCE_CLUSTER_SCOPED is not set"
+                           : "have a namespace, and WHARF_REFERENCE_CLUSTER_SCOPED is set");
+}
+
+// The patterns that apply in objects of this resource.
+static void check_other(struct run *run, const struct json *crd, const struct reference_resource *of,
+                        const wharf_reference *reference) {
+    AUTO_TEXT shown = text_format("%s %s", of->kind, of->version);
+    const wharf_kind other = {.versions = (const char *const[]){of->version, NULL}};
+    const struct json *version = version_named(crd, of->version);
+    const struct crd_check check = {run, &other, crd, json_path(version, "schema", "openAPIV3Schema", NULL), shown};
+    if (version && shown)
+        check_patterns(&check, reference);
+}
+
+static void check_references(struct run *run, const struct documents *crds, const wharf_kind *kind) {
+    struct reference_resource named, of;
+    for (const wharf_reference *one = kind->references; one && one->name; one++) {
+        const struct json *crd = reference_resource(one, &named) ? definition_named(crds, named.resource) : NULL;
+        if (crd)
+            check_resource(run, crd, &named);
+        crd = one->of ? definition_named(crds, one->of) : NULL;
+        if (crd && reference_resource_of(kind, one->of, &of))
+            check_other(run, crd, &of, one);
+    }
+}
+
 void crd_check(struct run *run, const struct tested *tested, const struct documents *crds) {
     const wharf_kind *kind = &tested->kind.abi;
     const struct json *crd = definition_of(crds, kind);
@@ -232,6 +289,7 @@ void crd_check(struct run *run, const struct tested *tested, const struct docume
         run_report(run, RULE_CRD, CALL_LOAD, "scope", "the objects have no namespace, and workloads have one");
     for (const char *const *version = kind->versions; *version; version++)
         check_version(run, kind, crd, *version);
+    check_references(run, crds, kind);
 }
 
 // Places that the functions asked for: a version in which the place is suffices.

@@ -5,6 +5,7 @@
 #include "core/conform/child.h"
 
 #include "core/adapter/pods.h"
+#include "core/adapter/references.h"
 #include "core/base/thread.h"
 
 #define N_THREADS 4
@@ -44,6 +45,13 @@ static struct json *make_draft(enum function function, const struct json *worklo
     return with_status(empty, json_get(mirror, "status"));
 }
 
+static wharf_result ask_dependencies(struct adapter_call *call, const struct json *workload, struct json **out) {
+    __attribute__((cleanup(references_clear))) struct references found = {.list = NULL};
+    wharf_result result = references_of(call, workload, &found);
+    *out = references_list(&found);
+    return result;
+}
+
 uint64_t crowd_ask(struct run *run, enum function function, const struct json *workload, const struct json *mirror) {
     struct adapter_call call;
     wharf_phase phase = {.size = 0};
@@ -57,6 +65,8 @@ uint64_t crowd_ask(struct run *run, enum function function, const struct json *w
         result = adapter_accept(&call, workload);
     else if (function == CALL_POD_SETS)
         result = pods_of(&call, workload, &out);
+    else if (function == CALL_DEPENDENCIES)
+        result = ask_dependencies(&call, workload, &out);
     else if (function == CALL_MIRROR)
         result = adapter_mirror(&call, workload, out);
     else if (function == CALL_UPDATE)

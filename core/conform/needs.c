@@ -2,6 +2,8 @@
 // The least minor version of the ABI with all that an adapter uses: fields that are not zero, and services.
 #include "core/conform/child.h"
 
+#include "core/base/memory.h"
+
 #include <dlfcn.h>
 
 #define END_OF(type, field) (offsetof(type, field) + sizeof(((type *)NULL)->field))
@@ -50,16 +52,23 @@ static unsigned most(const unsigned *minors, size_t count) {
     return minor;
 }
 
+// The kind's own fields. wharf_new_kind sets the size of elements of a list that need not be there.
+static unsigned of_fields(const wharf_kind *given) {
+    wharf_kind kind = {.size = 0};
+    memcpy(&kind, given, size_least(given->size, sizeof(kind)));
+    kind.reference_size = kind.references ? kind.reference_size : 0;
+    return of_struct(&kind, sizeof(kind), END_OF(wharf_kind, pod_sets), END_OF(wharf_kind, gave_up_status));
+}
+
 static unsigned of_kind(const wharf_kind *kind) {
     bool gives_up = WHARF_HAS(wharf_kind, kind, gave_up_status);
-    const unsigned minors[] = {
-        of_struct(kind, kind->size, END_OF(wharf_kind, pod_sets), END_OF(wharf_kind, gave_up_status)),
-        of_list(kind->carried, kind->carried_size, 0, END_OF(wharf_carried, when)),
-        of_list(kind->pods, kind->pods_size, 0, END_OF(wharf_pods, counts)),
-        of_list(kind->phases, kind->phase_rule_size, 0, END_OF(wharf_phase_rule, flags)),
-        of_changes(kind->suspended_status, kind->status_change_size),
-        of_changes(kind->resumed_status, kind->status_change_size),
-        of_changes(gives_up ? kind->gave_up_status : NULL, kind->status_change_size)};
+    const unsigned minors[] = {of_fields(kind),
+                               of_list(kind->carried, kind->carried_size, 0, END_OF(wharf_carried, when)),
+                               of_list(kind->pods, kind->pods_size, 0, END_OF(wharf_pods, counts)),
+                               of_list(kind->phases, kind->phase_rule_size, 0, END_OF(wharf_phase_rule, flags)),
+                               of_changes(kind->suspended_status, kind->status_change_size),
+                               of_changes(kind->resumed_status, kind->status_change_size),
+                               of_changes(gives_up ? kind->gave_up_status : NULL, kind->status_change_size)};
     return most(minors, sizeof(minors) / sizeof(minors[0]));
 }
 

@@ -16,8 +16,8 @@ static const struct {
     RULES(RULE_TEXT)};
 
 const char *function_name(enum function function) {
-    static const char *const names[N_FUNCTIONS] = {"start",  "phase",  "accept",   "mirror",
-                                                   "update", "status", "pod_sets", "score"};
+    static const char *const names[N_FUNCTIONS] = {"start",  "phase",    "accept",       "mirror", "update",
+                                                   "status", "pod_sets", "dependencies", "score"};
     return names[function];
 }
 

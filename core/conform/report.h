@@ -44,6 +44,8 @@
     X(GAVE_UP, "gave-up", "wharf_kind.gave_up_status: \"The phase that follows must be FAILED\"",                      \
       "that a workload that no cluster accepts has failed with what gave_up_status writes")                            \
     X(POD_SETS, "pod-sets", "wharf_kind.pod_sets", "an array of {\"template\": an object, \"count\": an integer}")     \
+    X(DEPENDENCIES, "dependencies", "wharf_kind.dependencies",                                                         \
+      "an array of {\"resource\": one that is known, \"name\": that of an object}")                                    \
     X(SCORE, "score", "wharf_module.score", "integers from 0 to 100 for names of workers")                             \
     X(POD_SETS_KEPT, "pod-sets-kept", "wharf_kind.pod_sets", "that an object with pods keeps some of them")            \
     X(ALWAYS, "always", "wharf_result", "WHARF_OK for at least one object that is as it should be")                    \
@@ -87,6 +89,7 @@ enum function {
     CALL_UPDATE,
     CALL_STATUS,
     CALL_POD_SETS,
+    CALL_DEPENDENCIES,
     CALL_SCORE,
     N_FUNCTIONS
 };

@@ -6,6 +6,7 @@
 #include "core/adapter/owed_status.h"
 #include "core/adapter/phase.h"
 #include "core/adapter/pods.h"
+#include "core/adapter/references.h"
 #include "core/json/pointer.h"
 #include "core/kube/object/object.h"
 
@@ -21,6 +22,11 @@ struct reply {
     int phase;          // -1: there is none
     struct json *value; // the mirror, the host's patch or the pods; NULL: none
 };
+
+static wharf_result ask_dependencies(struct adapter_call *call, const struct json *workload) {
+    __attribute__((cleanup(references_clear))) struct references found = {.list = NULL};
+    return references_of(call, workload, &found);
+}
 
 static struct reply ask(struct run *run, enum function function, const struct json *workload, const struct json *mirror,
                         wharf_mirror_state state) {
@@ -41,6 +47,8 @@ static struct reply ask(struct run *run, enum function function, const struct js
         reply.result = adapter_accept(&probe.call, workload);
     else if (function == CALL_POD_SETS)
         reply.result = pods_of(&probe.call, workload, &reply.value);
+    else if (function == CALL_DEPENDENCIES)
+        reply.result = ask_dependencies(&probe.call, workload);
     else if (function == CALL_MIRROR)
         reply.result = mirror_make(&context, &reply.value);
     else if (function == CALL_UPDATE)
@@ -65,6 +73,8 @@ void step_accept(struct run *run, const struct json *workload) {
 
 void step_pods(struct run *run, const struct json *object) {
     json_free(ask(run, CALL_POD_SETS, object, NULL, WHARF_MIRROR_NONE).value);
+    if (tested_has(run->now, CALL_DEPENDENCIES))
+        ask(run, CALL_DEPENDENCIES, object, NULL, WHARF_MIRROR_NONE);
 }
 
 // -- the mirror --

@@ -20,6 +20,7 @@ struct claim {
     const char *member;           // of a condition; NULL: none
     bool condition;               // no scalar
     bool seen;
+    bool rare;       // told only as a typo: objects need not have such a field
     char meant[256]; // the probable correct name; "" if unknown
 };
 
@@ -83,6 +84,9 @@ static void add_kind(struct claims *claims, const wharf_kind *kind) {
             add_claim(claims,
                       (struct claim){.field = "phases", .pointer = rule->pointer, .value = *value, .rule = rule});
     }
+    for (const wharf_reference *reference = kind->references; reference && reference->name; reference++)
+        if (!reference->of)
+            add_claim(claims, (struct claim){.field = "references", .pointer = reference->name, .rare = true});
     add_pointers(claims, "status_removed", kind->status_removed);
     add_pointer(claims, "observed_generation", kind->observed_generation);
     add_pointer(claims, "finished_at", kind->finished_at);
@@ -269,6 +273,8 @@ static bool is_claimed(const struct claims *claims, const struct claim *claim) {
 
 static void warn(struct run *run, const struct claims *claims, const struct claim *claim) {
     AUTO_BUFFER(words, 4096);
+    if (claim->rare && (claim->meant[0] == '\0' || is_claimed(claims, claim)))
+        return;
     describe(claim, &words);
     if (is_of_status(claim))
         buffer_printf(&words, " is in none of the %zu statuses given", claims->statuses);

@@ -46,6 +46,15 @@ pub const RULE_AND: u32 = 4;
 
 pub const PODS_ARE_SPECS: u32 = 1;
 
+pub const REFERENCE_CLUSTER_SCOPED: u32 = 1;
+pub const REFERENCE_MADE: u32 = 2;
+pub const REFERENCE_KIND_DEFAULT: u32 = 4;
+pub const REFERENCE_OPTIONAL: u32 = 8;
+pub const REFERENCE_PODS: u32 = 16;
+pub const REFERENCE_POD_SPECS: u32 = 32;
+pub const REFERENCE_CONTAINERS: u32 = 64;
+pub const REFERENCE_VOLUMES: u32 = 128;
+
 pub const ABSENT: Type = 0;
 pub const BOOL: Type = 2;
 pub const NUMBER: Type = 3;
@@ -210,6 +219,35 @@ impl StatusChange {
 }
 
 #[repr(C)]
+pub struct Reference {
+    pub name: Text,
+    pub of: Text,
+    pub group: Text,
+    pub version: Text,
+    pub resource: Text,
+    pub kind: Text,
+    pub kind_at: Text,
+    pub namespace: Text,
+    pub optional: Text,
+    pub flags: u32,
+}
+
+impl Reference {
+    pub const NONE: Reference = Reference {
+        name: null(),
+        of: null(),
+        group: null(),
+        version: null(),
+        resource: null(),
+        kind: null(),
+        kind_at: null(),
+        namespace: null(),
+        optional: null(),
+        flags: 0,
+    };
+}
+
+#[repr(C)]
 pub struct Kind {
     pub size: usize,
     pub carried_size: u32,
@@ -247,6 +285,9 @@ pub struct Kind {
     pub suspend_values: *const Text,
     pub refused: Text,
     pub suspend_type: Type,
+    pub reference_size: u32,
+    pub references: *const Reference,
+    pub dependencies: Option<unsafe extern "C" fn(*const Call, *const Value, *mut Value) -> Outcome>,
 }
 
 impl Kind {
@@ -287,6 +328,9 @@ impl Kind {
         suspend_values: null(),
         refused: null(),
         suspend_type: ABSENT,
+        reference_size: size_of::<Reference>() as u32,
+        references: null(),
+        dependencies: None,
     };
 }
 
@@ -315,7 +359,8 @@ const _: () = assert!(
         && size_of::<Pods>() == 32
         && size_of::<PhaseRule>() == 56
         && size_of::<StatusChange>() == 40
-        && size_of::<Kind>() == 272
+        && size_of::<Reference>() == 80
+        && size_of::<Kind>() == 288
         && size_of::<Module>() == 72
 );
 

@@ -38,6 +38,76 @@ static const struct shape pods = {
                     {"podSpec", FLAG, 0, AT(wharf_pods, flags), .bit = WHARF_PODS_ARE_SPECS}),
 };
 
+// Kinds that need no group, version and resource.
+static const struct {
+    const char *kind, *group, *version, *resource;
+    uint32_t flags;
+} known[] = {
+    {"ConfigMap", "", "v1", "configmaps", 0},
+    {"Secret", "", "v1", "secrets", 0},
+    {"ServiceAccount", "", "v1", "serviceaccounts", 0},
+    {"PersistentVolumeClaim", "", "v1", "persistentvolumeclaims", 0},
+    {"PriorityClass", "scheduling.k8s.io", "v1", "priorityclasses", WHARF_REFERENCE_CLUSTER_SCOPED},
+    {"StorageClass", "storage.k8s.io", "v1", "storageclasses", WHARF_REFERENCE_CLUSTER_SCOPED},
+};
+
+static void complete_reference(const struct place *at, wharf_reference *reference) {
+    int given = has(at, "group") + has(at, "version") + has(at, "resource");
+    for (size_t i = 0; given == 0 && i < sizeof known / sizeof *known; i++)
+        if (strcmp(reference->kind, known[i].kind) == 0) {
+            reference->group = known[i].group;
+            reference->version = known[i].version;
+            reference->resource = known[i].resource;
+            reference->flags |= known[i].flags;
+            return;
+        }
+    if (given < 3)
+        settings_report(at, NULL, "found name and kind, expected also group, version and resource of this kind");
+}
+
+static void finish_reference(const struct place *at, void *element) {
+    static const struct {
+        const char *name;
+        uint32_t flag;
+    } places[] = {{"name", 0},
+                  {"podTemplate", WHARF_REFERENCE_PODS},
+                  {"podSpec", WHARF_REFERENCE_POD_SPECS},
+                  {"container", WHARF_REFERENCE_CONTAINERS},
+                  {"volume", WHARF_REFERENCE_VOLUMES}};
+    wharf_reference *reference = element;
+    int found = 0;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        found += has(at, places[i].name);
+        reference->flags |= has(at, places[i].name) ? places[i].flag : 0;
+    }
+    if (found != 1)
+        settings_report(at, NULL, "expected one of name, podTemplate, podSpec, container and volume");
+    else if (has(at, "name") != has(at, "kind"))
+        settings_report(at, "kind", "expected it with name, and with name only");
+    else if (reference->kind)
+        complete_reference(at, reference);
+}
+
+#define REFERENCE_FLAG(word, flag)                                                                                     \
+    { word, FLAG, 0, AT(wharf_reference, flags), .bit = (flag) }
+#define REFERENCE_PLACE(word)                                                                                          \
+    { word, TEXT, POINTER, AT(wharf_reference, name) }
+static const struct shape reference = {
+    .size = sizeof(wharf_reference),
+    .finish = finish_reference,
+    .fields =
+        TABLE(REFERENCE_PLACE("name"), REFERENCE_PLACE("podTemplate"), REFERENCE_PLACE("podSpec"),
+              REFERENCE_PLACE("container"), REFERENCE_PLACE("volume"), {"of", TEXT, 0, AT(wharf_reference, of)},
+              {"group", TEXT, EMPTY, AT(wharf_reference, group)}, {"version", TEXT, 0, AT(wharf_reference, version)},
+              {"resource", TEXT, 0, AT(wharf_reference, resource)}, {"kind", TEXT, 0, AT(wharf_reference, kind)},
+              {"kindField", TEXT, POINTER, AT(wharf_reference, kind_at)},
+              {"namespaceField", TEXT, POINTER, AT(wharf_reference, namespace_)},
+              {"optionalField", TEXT, POINTER, AT(wharf_reference, optional)},
+              REFERENCE_FLAG("clusterScoped", WHARF_REFERENCE_CLUSTER_SCOPED),
+              REFERENCE_FLAG("made", WHARF_REFERENCE_MADE), REFERENCE_FLAG("optional", WHARF_REFERENCE_OPTIONAL),
+              REFERENCE_FLAG("kindByDefault", WHARF_REFERENCE_KIND_DEFAULT)),
+};
+
 // What one rule, or one of the parts of a rule, tests: `value` and `values` are types of a condition or scalars.
 #define TESTED                                                                                                         \
     {"field", TEXT, POINTER, AT(wharf_phase_rule, pointer)}, {"condition", TEXT, 0, AT(wharf_phase_rule, value)},      \
@@ -188,6 +258,7 @@ static void finish_kind(const struct place *at, void *element) {
     (void)at;
     wharf_kind *kind = element;
     memcpy(kind, &sizes, offsetof(wharf_kind, group));
+    kind->reference_size = sizeof(wharf_reference);
     if (kind->suspend && !is_mark(kind->suspend))
         carry_suspend(kind);
     if (kind->phases)
@@ -203,6 +274,7 @@ static const struct shape kind = {
               {"plural", TEXT, REQUIRED, AT(wharf_kind, plural)}, {"managedBy", PART, REQUIRED, .of = &managed_by},
               {"suspend", PART, 0, .of = &suspend}, {"carry", LIST, 0, AT(wharf_kind, carried), .of = &carried},
               {"remove", TEXTS, POINTER, AT(wharf_kind, removed)}, {"pods", LIST, 0, AT(wharf_kind, pods), .of = &pods},
+              {"references", LIST, 0, AT(wharf_kind, references), .of = &reference},
               {"phases", LIST, 0, AT(wharf_kind, phases), .of = &phase_rule},
               {"finishedAt", TEXT, POINTER, AT(wharf_kind, finished_at)},
               {"neverFinishes", FLAG, 0, AT(wharf_kind, flags), .bit = WHARF_KIND_NEVER_FINISHES},

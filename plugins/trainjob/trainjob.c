@@ -108,6 +108,11 @@ static const wharf_phase_rule phases[] = {
         .of = (resource), .name = CLAIMS, STORAGE_CLASS                                                                \
     }
 
+#define INITIALIZER(path)                                                                                              \
+    {.name = path "/secretRef/name", SECRET}, {                                                                        \
+        .name = (path), .flags = WHARF_REFERENCE_CONTAINERS                                                            \
+    }
+
 static const wharf_reference references[] = {
     {.name = "/spec/runtimeRef/name",
      .kind_at = "/spec/runtimeRef/kind",
@@ -117,8 +122,8 @@ static const wharf_reference references[] = {
     OF_RUNTIME("clustertrainingruntimes.trainer.kubeflow.org"),
     OF_RUNTIME("trainingruntimes.trainer.kubeflow.org"),
     {.name = PATCHES "/*/trainingRuntimeSpec" JOBS, .flags = WHARF_REFERENCE_PODS},
-    {.name = "/spec/initializer/*/secretRef/name", SECRET},
-    {.name = "/spec/initializer/*", .flags = WHARF_REFERENCE_CONTAINERS},
+    INITIALIZER("/spec/initializer/dataset"),
+    INITIALIZER("/spec/initializer/model"),
     {.name = "/spec/trainer", .flags = WHARF_REFERENCE_CONTAINERS},
     {.name = NULL},
 };

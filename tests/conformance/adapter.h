@@ -20,6 +20,9 @@
 #ifndef POD_SETS
 #define POD_SETS NULL
 #endif
+#ifndef DEPENDENCIES
+#define DEPENDENCIES NULL
+#endif
 #ifndef SCORE
 #define SCORE NULL
 #endif
@@ -74,6 +77,7 @@ static CONSTANT wharf_kind kind = {
     .status = STATUS,
     .pod_sets = POD_SETS,
     .gave_up_status = GAVE_UP,
+    .dependencies = DEPENDENCIES,
 };
 
 #ifdef START_CODE

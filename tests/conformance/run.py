@@ -198,6 +198,11 @@ CRD_CASES = (  # a part of planted/crd.yaml, what stands there instead, and what
     ("managedBy: ", "manager: ", "managed_by: /spec/managedBy is not in the schema of v1"),
     ("{replicas: ", "{count: ", "carried: /spec/size/replicas is not in the schema of v1"),
     ("[Running, Suspended]", "[Running, Paused]", 'suspend_value: "Suspended" is no value of /spec/state'),
+    ("plan: {", "plane: {", "references: /spec/plan is not in the schema of v1"),
+    ("pod: {", "pods: {", "references: /spec/pod is not in the schema of Plan v1"),
+    ("kind: Plan}", "kind: Plane}", "references: Plan is no kind of plans.example.com"),
+    ("{name: v1, schema", "{name: v2, schema", "references: plans.example.com has no version v1"),
+    ('scope: "Namespaced"', 'scope: "Cluster"', "plans.example.com have no namespace, and WHARF_REFERENCE_CLUSTER_SCOPED is not set"),
     ("finishedAt: ", "endedAt: ", "finished_at: /status/finishedAt is not in the schema of v1"),
 )
 

@@ -16,8 +16,8 @@ ROWS = (
     (400, "test_kinds", "test_deaf", "test_give_up", "test_kueue_kinds", "test_kinds_trouble"),
     (300, "test_fence"),
     # Share ten more API servers. The last test of the last one waits for what the others left.
-    (300, "test_dependency_contract", "test_dependencies", "test_dependency_changes", "test_dependency_kill", "test_mapping",
-     "test_dependency_cost"),
+    (300, "test_dependency_contract", "test_dependencies", "test_dependency_changes", "test_dependency_kill", "test_dependency_rights",
+     "test_mapping", "test_dependency_cost"),
     (180, "test_chaos"),
     (180, "test_kueue_quota"),
     (120, "test_kueue_workers"),

@@ -107,6 +107,22 @@ def write_adapters(corpus, count):
             corpus.add(f"{kind}-{step}", bytes((kind | (0x80 if step % 2 else 0), step, step)) + changes)
 
 
+def write_references(corpus, lives):
+    pod = {"serviceAccountName": "a", "imagePullSecrets": [{"name": "s"}], "priorityClassName": "p", "resourceClaims": [
+        {"resourceClaimName": "c"}], "volumes": [{"configMap": {"name": "m", "optional": True}}, {"projected": {"sources": [
+            {"secret": {"name": "s"}}]}}, {"persistentVolumeClaim": {"claimName": "d"}}],
+           "containers": [{"envFrom": [{"secretRef": {"name": "e"}}], "env": [{"valueFrom": {"configMapKeyRef": {"name": "f"}}}]}]}
+    task = {"steps": pod["containers"] + [{"ref": {"name": "r"}}], "volumes": pod["volumes"]}
+    other = {"metadata": {"namespace": "n"}, "imagePullSecrets": [{"name": "s"}], "spec": {
+        **pod, **task, "runtimeRef": {"name": "t"}, "pipelineRef": {"name": "p"}, "taskSpec": task, "tasks": [
+            {"taskRef": {"name": "t", "kind": "Task"}, "taskSpec": task}], "template": {"spec": pod}, "components": [
+                {"template": {"kind": "Secret", "metadata": {"name": "s"}, "spec": pod}}], "workspaces": pod["volumes"],
+        "devices": {"requests": [{"exactly": {"deviceClassName": "g"}}]}}}
+    for kind, (plural, (workload, _)) in enumerate(lives.items()):
+        corpus.add(plural, bytes((kind,)) + compact(stored(workload)))
+        corpus.add(f"{plural}-other", bytes((kind,)) + compact(other))
+
+
 def write_kubeconfigs(corpus):
     base = """apiVersion: v1
 kind: Config
@@ -230,6 +246,7 @@ def main():
     write_reflector(Corpus(build, "reflector"), lives)
     write_responses(Corpus(build, "response"), lives)
     write_adapters(Corpus(build, "adapters"), len(lives))
+    write_references(Corpus(build, "references"), lives)
     write_channel(Corpus(build, "channel"), lives)
     write_kubeconfigs(Corpus(build, "kubeconfig"))
     write_configs(Corpus(build, "config"))

@@ -50,8 +50,7 @@ class ApiServer:
         self.uid = uid or str(id(self))
         self.openapi, self.git_version = openapi or {}, git_version   # documents, by path
         self.lists = {SECRETS: []} if lists is None else lists   # items, or a status, by path
-        self.asked, self.where, self.listed = [], [], []
-        outer = self
+        outer, self.asked, self.where, self.listed = self, [], [], []
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -386,9 +385,10 @@ class Check(Case):
         for text, words in (
                 ("copy: [configmap]", ('dependencies.copy: found "configmap", to which no enabled kind refers, did you mean '
                                        '"configmaps"?',)),
+                ("copy: [ConfigMap]", ('found "ConfigMap"', 'did you mean "configmaps"?')),
                 ("check: [secrets, priorityclasses]", ('dependencies.check: found "priorityclasses"',
                                                        'did you mean "priorityclasses.scheduling.k8s.io"?')),
-                ("copy: [tasks.tekton.dev]", ('found "tasks.tekton.dev"', "expected one of configmaps, ")),
+                ("copy: [tasks.tekton.dev]", ('found "tasks.tekton.dev"', "expected one of ", "configmaps, persistentvolumeclaims")),
                 ("copy: [priorityclasses.scheduling.k8s.io]",
                  ("dependencies.copy: found priorityclasses.scheduling.k8s.io, which are of the whole cluster",
                   "expected them in check")),

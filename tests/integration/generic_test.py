@@ -58,6 +58,22 @@ GOOD = """kinds:
   pods:
   - template: /spec/groups/*/template
     count: [/spec/groups/*/replicas, /spec/slices, /spec/a, /spec/b]
+  references:
+  - {name: /spec/priority, kind: PriorityClass}
+  - name: /spec/parts/*/plan
+    kind: Plan
+    group: plans.io
+    version: v1
+    resource: plans
+    kindField: /spec/parts/*/type
+    kindByDefault: true
+    namespaceField: /spec/parts/*/team
+    optionalField: /spec/parts/*/maybe
+  - {name: /spec/data, kind: Secret, of: plans.plans.io, optional: true}
+  - {name: /spec/output, kind: ConfigMap, made: true}
+  - {container: /spec/driver}
+  - {volume: /spec/disks/*}
+  - {podSpec: /spec/pod, of: plans.plans.io}
   phases:
   - condition: Complete
     phase: Succeeded
@@ -168,6 +184,17 @@ REFUSED = [
      "suspend: found value and values, expected one of them"),
     ("- template: /spec/groups/*/template", "- template: /spec/groups/*/template\n    offset: 1.5", "offset:",
      "pods[0].offset: found 1.5, expected a whole number"),
+    ("{name: /spec/priority, kind: PriorityClass}", "{kind: PriorityClass}", "{kind: PriorityClass}",
+     "references[0]: expected one of name, podTemplate, podSpec, container and volume"),
+    ("{name: /spec/priority, kind: PriorityClass}", "{name: /spec/priority}", "{name: /spec/priority}",
+     "references[0].kind: expected it with name, and with name only"),
+    ("    version: v1\n", "", "- name: /spec/parts",
+     "references[1]: found name and kind, expected also group, version and resource of this kind"),
+    ("kind: ConfigMap", "kind: Config", "kind: Config", "references[3]: found name and kind, expected also group, version and"),
+    ("{container: /spec/driver}", "{container: /spec/driver, volume: /spec/x}", "{container:", "references[4]: expected one of"),
+    ("{container: /spec/driver}", "{container: /spec/driver, kind: Secret}", "{container:", "references[4].kind: expected it with"),
+    ("kindByDefault: true", "kindByDefault: 7", "kindByDefault", "references[1].kindByDefault: found 7, expected true or false"),
+    ("namespaceField:", "namespaces:", "namespaces:", 'references[1].namespaces: unknown setting, did you mean "name"'),
     ("finishedAt: /status/completionTime", "finishedAt: [a]", "finishedAt", "finishedAt: found a list, expected a JSON"),
 ]
 
@@ -221,6 +248,13 @@ CONTRADICTIONS = [
      'pods[0].fallback: found "/spec/template", expected the same path up to the last "*"'),
     ("- template: /spec/groups/*/template\n    count: [/spec/groups/*/replicas, /spec/slices, /spec/a, /spec/b]",
      "- template: /spec/template\n    offset: 1", "- template:", 'pods[0].template: found offset 1 without counts, expected counts'),
+    ("kindField: /spec/parts/*/type", "kindField: /spec/part/*/type", "kindField:",
+     'references[1].kindField: found "/spec/part/*/type", expected the same path up to the last "*"'),
+    ("kind: Secret, of: plans.plans.io", "kind: Secret, of: plans.io", "of: plans.io", 'references[2].of: found "plans.io", expected a'),
+    ("group: plans.io", "group: Plans", "group: Plans", 'references[1].group: found "Plans", expected an API group'),
+    ("{volume: /spec/disks/*}", "{volume: /status/disks/*}", "{volume:", 'references[5].volume: found "/status/disks/*", expected a field'),
+    ("kindByDefault: true\n", "clusterScoped: true\n", "- name: /spec/parts",
+     "references[1].name: found namespace_ with WHARF_REFERENCE_CLUSTER_SCOPED"),
     ("neverFinishes: false", "neverFinishes: true", "finishedAt:",
      'kinds[0].finishedAt: found "/status/completionTime", expected NULL with WHARF_KIND_NEVER_FINISHES'),
     ("conditionTime: lastUpdateTime", "conditionTime: reason", "conditionTime:",

@@ -90,6 +90,17 @@ class Rights(unittest.TestCase):
     def test_jobs_in_the_management_cluster(self):
         self.assertEqual(rights(rbac("management")), MANAGEMENT)
 
+    def test_a_management_cluster_that_is_a_worker_too_grants_both(self):
+        own = self.config("")
+        with open(own, encoding="utf-8") as file:
+            text = file.read()
+        both = {cluster: rights(rbac(cluster, "--config", own)) for cluster in ("management", "worker")}
+        with open(own, "w", encoding="utf-8") as file:
+            file.write(text.replace("{name: w1, kubeconfig: w1.kubeconfig}",
+                                    '{name: own, self: true, namespaces: {map: {"*": "run-{namespace}"}}}'))
+        self.assertEqual(rights(rbac("management", "--config", own)), both["management"] | both["worker"])
+        self.assertEqual(rights(rbac("worker", "--config", own)), both["worker"])
+
     def test_jobs_in_a_worker(self):
         self.assertEqual(rights(rbac("worker")), WORKER)
 
@@ -134,6 +145,13 @@ class Rights(unittest.TestCase):
             self.assertLessEqual(read, found)
             self.assertFalse([right for right in found if right[0] == "everywhere" and right[2] == "secrets"])
         self.assertLessEqual(expect("in a create,patch,delete secrets"), found)
+
+    def test_copies_are_written_by_tenants_and_read_by_the_host(self):
+        for watch in ("all", "names"):
+            path = self.config("tenancy: impersonate\nnamespaces: {allow: [team-a]}\n"
+                               f"dependencies: {{copy: [secrets], watch: {watch}}}\n")
+            found = {right for right in rights(rbac("worker", "--config", path)) if right[2] == "secrets"}
+            self.assertEqual(found, expect("everywhere get,list,watch secrets"))
 
     def test_objects_limit_the_rights_to_their_names_but_for_create(self):
         path = self.config("dependencies: {copy: [configmaps, secrets], check: [serviceaccounts], watch: names}\n")

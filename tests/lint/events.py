@@ -16,6 +16,7 @@ REASONS = (
     re.compile(r'adapter_answer_reason\([^;"]*"(\w+)"'),
     re.compile(r'adapter_answer_reason\([^;"]*"\w+" : "(\w+)"'),
 )
+CHOICE, CHOSEN = re.compile(r"\bchar \*reason = [^;]*;"), re.compile(r'[?:]\s+"(\w+)"')   # of several reasons
 ANSWER = re.compile(r'\[(REASON_\w+)\] = \{"(\w+)", (true|false)\}')
 
 
@@ -27,8 +28,9 @@ def _sources(*folders):
 
 def written():
     """Reasons that are the code's own."""
-    return {reason for text in _sources("core/engine", "plugins/*") for pattern in REASONS
-            for reason in pattern.findall(text)}
+    texts = list(_sources("core/engine", "plugins/*"))
+    chosen = {reason for text in texts for choice in CHOICE.findall(text) for reason in CHOSEN.findall(choice)}
+    return chosen | {reason for text in texts for pattern in REASONS for reason in pattern.findall(text)}
 
 
 def answers():

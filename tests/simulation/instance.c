@@ -17,6 +17,7 @@
 #include "tests/simulation/places.h"
 #include "tests/simulation/promise_rules.h"
 #include "tests/simulation/raters.h"
+#include "tests/simulation/renames.h"
 #include "tests/simulation/rooms.h"
 #include "tests/simulation/rules.h"
 #include "tests/simulation/spaces.h"
@@ -118,6 +119,21 @@ static void note_worker(struct trial *trial, const struct engine_event *event) {
     members_told(trial, c, event->worker.policy);
 }
 
+static void note_dependency(struct trial *trial, const struct engine_event *event) {
+    static const char *const news[] = {"forgotten", "listing", "listed", "seen", "gone", "lost", "refused"};
+    const struct json *seen = event->dependency.metadata ? event->dependency.metadata->value : NULL;
+    const char *space = event->dependency.namespace_, *name = event->dependency.name;
+    trial_trace(trial, "host: %s of %s: %s %s/%s %s%s", event->dependency.resource ? event->dependency.resource : "all",
+                world_name(trial->worlds[event->cluster]), news[event->dependency.news],
+                seen    ? object_namespace(seen)
+                : space ? space
+                        : "",
+                seen   ? object_name(seen)
+                : name ? name
+                       : "",
+                seen ? object_version(seen) : "", event->dependency.problem ? event->dependency.problem : "");
+}
+
 // Records what the engine is about to be notified of about its feeds.
 static void before_event(void *ctx, const struct engine_event *event) {
     struct trial *trial = instance_enter(ctx);
@@ -142,6 +158,8 @@ static void before_event(void *ctx, const struct engine_event *event) {
     const char *name = world_name(trial->worlds[event->cluster]);
     if (event->type == EVENT_CONTACT)
         note_contact(trial, event);
+    if (event->type == EVENT_DEPENDENCY)
+        note_dependency(trial, event);
     if (event->type == EVENT_CAPACITY)
         rooms_told(trial, event);
     if (event->type == EVENT_CAPACITY)
@@ -276,6 +294,7 @@ void instance_open(struct trial *trial, size_t c) {
                                     .name = world_name(trial->worlds[c]),
                                     .transport = tap_transport(host->taps[c]),
                                     .origin = TRIAL_ORIGIN,
+                                    .namespace_map = trial->plan.renames && c > 0 ? RENAMES_MAP : NULL,
                                     .controller_name = TRIAL_MANAGED_BY,
                                     .instance = "sim",
                                     .settings = settings_of(trial),

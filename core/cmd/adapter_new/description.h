@@ -49,13 +49,22 @@ enum member {
     RESUMED_STATUS,
     PHASES,
     FINISHED_AT,
+    REFERENCES,
     N_MEMBERS
+};
+
+// A kind that references name, of version v1.
+struct known_kind {
+    const char *kind, *group, *resource;
+    const char *flag; // without "WHARF_"; NULL: none
 };
 
 // A value of a member, or an item of its list. NULL or 0: unused.
 struct guess_row {
     const char *text;                      // the value; of an item its pointer, of a status change the type
-    const char *value;                     // of a phase rule; `key` of a carried field; of a status change the status
+    const char *value;                     // of a phase rule; `key` of a carried field; of a status change the status;
+                                           // of a reference `optional`
+    const struct known_kind *refers;       // of a reference; NULL: a part with the fields of containers or volumes
     const char *status, *reason, *message; // of a phase rule; of a status change
     const char *const *counts;             // of pods, ends with NULL
     uint32_t number, flags;                // `when`, the phase, or the bits
@@ -155,6 +164,7 @@ const char *guess_builtin(struct description *description, const struct json *sc
 struct error *guess_kind(const char *path, const char *kind, struct description *out);
 
 // For guess_kind.
+void guess_references(struct description *description);
 void guess_pods(struct description *description);   // guess_pods.c
 void guess_status(struct description *description); // guess_status.c
 

@@ -30,6 +30,7 @@ static const struct {
     [RESUMED_STATUS] = {"resumed_status", true, &item_change},
     [PHASES] = {"phases", true, &item_rule},
     [FINISHED_AT] = {"finished_at", false, NULL},
+    [REFERENCES] = {"references", true, &item_reference},
 };
 
 const char *write_member_name(enum member member) {
@@ -70,6 +71,10 @@ static void write_member(const struct code_writer *w, enum member i) {
         return;
     if (!members[i].is_list && rows->list[0].why)
         write_comment(w->out, 4, "//", rows->list[0].why);
+    if (i == REFERENCES && w->language == LANGUAGE_C) { // with the size of its elements
+        buffer_text(w->out, "    WHARF_REFERENCES(references),\n");
+        return;
+    }
     static const char *const before[] = {"    .", "    kind.", "    "};
     buffer_text(w->out, before[w->language]);
     buffer_text(w->out, members[i].name);

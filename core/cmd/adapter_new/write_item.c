@@ -8,7 +8,7 @@
 
 #include <ctype.h>
 
-#define CELLS_MAX 6
+#define CELLS_MAX 10
 #define LINE_MAX 80 // bytes of texts in one line
 
 // The layout of a list's item: the fields in the order of the struct, up to the last one that is used.
@@ -48,6 +48,19 @@ const struct list_item item_change = {"wharf_status_change",
                                        {"value", CELL_TEXT},
                                        {"reason", CELL_TEXT},
                                        {"message", CELL_TEXT}}};
+
+const struct list_item item_reference = {"wharf_reference",
+                                         "Reference",
+                                         {{"name", CELL_TEXT},
+                                          {"of", CELL_TEXT},
+                                          {"group", CELL_TEXT},
+                                          {"version", CELL_TEXT},
+                                          {"resource", CELL_TEXT},
+                                          {"kind", CELL_TEXT},
+                                          {"kind_at", CELL_TEXT},
+                                          {"namespace_", CELL_TEXT},
+                                          {"optional", CELL_TEXT},
+                                          {"flags", CELL_NUMBER}}};
 
 bool is_rust(const struct code_writer *w) {
     return w->language == LANGUAGE_RUST;
@@ -208,6 +221,16 @@ static const char *rule_flag(uint32_t flags) {
                                                  : NULL;
 }
 
+static struct cells reference_cells(const struct guess_row *row) {
+    const struct known_kind *kind = row->refers;
+    if (!kind)
+        return (struct cells){.value = {row->text, [9] = (row->flags & WHARF_REFERENCE_VOLUMES) != 0
+                                                             ? "REFERENCE_VOLUMES"
+                                                             : "REFERENCE_CONTAINERS"}};
+    return (struct cells){
+        .value = {row->text, NULL, kind->group, "v1", kind->resource, kind->kind, NULL, NULL, row->value, kind->flag}};
+}
+
 static void write_row(const struct code_writer *w, const struct list_item *item, const struct guess_row *row,
                       size_t *n_lists) {
     static const char *const phases[] = {"PENDING", "SUSPENDED", "ACTIVE", "SUCCEEDED", "FAILED"};
@@ -221,6 +244,8 @@ static void write_row(const struct code_writer *w, const struct list_item *item,
     else if (item == &item_pods)
         cells = (struct cells){.value = {row->text, NULL, NULL, NULL, row->flags ? "PODS_ARE_SPECS" : NULL},
                                .list = row->counts ? ++*n_lists : 0};
+    else if (item == &item_reference)
+        cells = reference_cells(row);
     else if (item == &item_rule)
         cells = (struct cells){
             .value = {row->text, row->value, row->status, NULL, phases[row->number], rule_flag(row->flags)}};

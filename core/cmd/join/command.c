@@ -3,6 +3,7 @@
 // management cluster; the host's namespace, account, rights and token in the worker.
 #include "core/base/text.h"
 #include "core/cmd/join/join.h"
+#include "core/config/namespace_map.h"
 #include "core/json/yaml.h"
 
 #include <ctype.h>
@@ -28,6 +29,7 @@ static const struct flag flags[] = {
     FLAG("name", 0, "NAME", "the worker's name (default: made from the context's)", .check = text_is_dns_label,
          .expected = NAME_EXPECTED),
     FLAG("labels", 0, "K=V,..", "labels of the worker, for placement"),
+    FLAG("namespace-map", 0, "A=B,..", "other names of namespaces in the worker, as in team-*={origin}-{namespace}"),
     FLAG_HOST_NAMESPACE,
     FLAG_ACCOUNT,
     FLAG_ENABLED_CONFIG,
@@ -104,20 +106,32 @@ static struct error *read_labels(const char *labels, struct json **out) {
     return *out ? NULL : error_no_memory();
 }
 
+static struct error *read_annotations(const struct join *join, const char *account, struct json **out) {
+    const char *map = flags_value(join->call, "namespace-map");
+    AUTO_BUFFER(problem, 4096);
+    AUTO_TEXT read = map ? namespace_map_read(map, &problem) : NULL;
+    if (problem.data)
+        return error_new(ERROR_USAGE, "--namespace-map: %s", problem.data);
+    *out = document_make("{'" JOIN_UID "':%s,'" JOIN_ACCOUNT "':%s}", join->worker.uid, account);
+    return *out && (!map || read) && set_text(*out, NAMESPACE_MAP_ANNOTATION, map) ? NULL : error_no_memory();
+}
+
 // The Secret with this kubeconfig. `readable`: as stringData, for reading.
 static struct error *make_secret(const struct join *join, const char *token, bool readable, struct json **out) {
     AUTO_BUFFER(kubeconfig, JOIN_KUBECONFIG_MAX);
     AUTO_BUFFER(encoded, SECRET_MAX);
     AUTO_JSON labels = NULL;
+    AUTO_JSON annotations = NULL;
     AUTO_TEXT account = text_format("%s/%s", join->namespace_, join->rights.account);
     TRY(join_kubeconfig(join, flags_value(join->call, "server"), token, &kubeconfig));
     TRY(read_labels(join->labels, &labels));
-    if (account && json_set(labels, JOIN_LABEL, json_new_string("true")) &&
+    TRY(account ? read_annotations(join, account, &annotations) : error_no_memory());
+    if (json_set(labels, JOIN_LABEL, json_new_string("true")) &&
         text_base64_encode(kubeconfig.data, kubeconfig.len, &encoded))
         *out = document_make("{'apiVersion':'v1','kind':'Secret','metadata':{'name':%s,'namespace':%s,'labels':%j,'"
-                             "annotations':{'" JOIN_UID "':%s,'" JOIN_ACCOUNT "':%s}},%s:{'kubeconfig':%s}}",
-                             join->name, join->namespace_, labels, join->worker.uid, account,
-                             readable ? "stringData" : "data", readable ? kubeconfig.data : encoded.data);
+                             "annotations':%j},%s:{'kubeconfig':%s}}",
+                             join->name, join->namespace_, labels, annotations, readable ? "stringData" : "data",
+                             readable ? kubeconfig.data : encoded.data);
     return *out ? NULL : error_no_memory();
 }
 

@@ -59,10 +59,10 @@ struct error *plan_look_up(struct plan_object *object, struct plan_need *need) {
 static const char *not_copied(const struct plan_object *object, const struct plan_need *need) {
     bool secret = strcmp(need->reference->resource, SECRETS) == 0;
     if (copy_is_denied(need->reference->resource, need->source))
-        return "its type is never copied";
+        return "Secrets of this type never are";
     if (secret && object->plan->config->engine.dependencies.secrets == SECRETS_LABELLED &&
         !text_equal(object_label(need->source, MARK_COPY), "true"))
-        return "it has no label " MARK_COPY ": \"true\"";
+        return "the Secret has no label " MARK_COPY ": \"true\"";
     return NULL;
 }
 
@@ -75,10 +75,10 @@ static void describe_here(const struct plan_object *object, const struct plan_ne
         buffer_text(out, "; found in the management cluster");
     else if (need->here == PLAN_ABSENT && *use == DEPENDENCY_COPIED)
         buffer_printf(out, "; missing in the management cluster%s",
-                      need->optional ? "" : ": the workload waits until it is there");
+                      need->optional ? "" : ": the workload waits until the object exists");
     if (!why)
         return;
-    buffer_printf(out, "; not copied, as %s: the worker must have it", why);
+    buffer_printf(out, "; not copied, as %s: the worker must have the object", why);
     *use = DEPENDENCY_CHECKED;
 }
 
@@ -113,23 +113,23 @@ static bool is_own_copy(const struct worker_find *find) {
 static struct error *describe_other(const struct worker_find *find) {
     const char *resource = find->need->reference->resource, *name = find->object->plan->cluster;
     if (!find->need->source) {
-        buffer_printf(find->out, "; %s has one of another writer", name);
+        buffer_printf(find->out, "; %s has an object of another writer", name);
         return NULL;
     }
     AUTO_JSON content = copy_content(resource, find->need->source);
     if (!content)
         return error_no_memory();
     if (copy_equals(resource, content, find->there))
-        buffer_printf(find->out, "; %s has one of another writer with the same content, which is used", name);
+        buffer_printf(find->out, "; %s has an equal object of another writer, which is used", name);
     else
-        put_refusal(find, "has one of another writer with other content");
+        put_refusal(find, "has an object of another writer with other content");
     return NULL;
 }
 
 // Numbers of priority classes say nothing in another cluster unless they are the same.
 static void describe_found(const struct worker_find *find) {
     const struct json *here = json_get(find->need->source, "value"), *there = json_get(find->there, "value");
-    buffer_printf(find->out, "; %s has it", find->object->plan->cluster);
+    buffer_printf(find->out, "; %s has the object", find->object->plan->cluster);
     if (strcmp(find->need->reference->resource, "priorityclasses.scheduling.k8s.io") == 0 && here && there &&
         !json_equal(here, there))
         buffer_printf(find->out, ", with the value %s instead of %s", json_number_text(there), json_number_text(here));
@@ -137,9 +137,9 @@ static void describe_found(const struct worker_find *find) {
 
 static struct error *describe_there(const struct worker_find *find) {
     if (!find->there && find->use == DEPENDENCY_CHECKED)
-        put_refusal(find, "does not have it");
+        put_refusal(find, "lacks the object");
     else if (!find->there)
-        buffer_printf(find->out, "; %s does not have it yet", find->object->plan->cluster);
+        buffer_printf(find->out, "; %s has no such object yet", find->object->plan->cluster);
     else if (find->use == DEPENDENCY_CHECKED)
         describe_found(find);
     else if (is_own_copy(find))
@@ -154,15 +154,14 @@ static struct error *describe_worker(const struct worker_find *find) {
     const struct reference *r = find->need->reference;
     char namespace_[NAMESPACE_SIZE];
     enum plan_presence presence = PLAN_ABSENT;
-    struct json *there = NULL;
+    AUTO_JSON there = NULL;
     if (!r->cluster_scoped && !namespace_there(plan->namespace_map, plan->config->origin ? plan->config->origin : "",
                                                plan_namespace_of(find->object, r), namespace_)) {
-        put_refusal(find, "has no namespace for it");
+        put_refusal(find, "has no namespace for the object");
         return NULL;
     }
     AUTO_BUFFER(trouble, (size_t)4096);
     TRY(get(&plan->worker, r, namespace_, &presence, &there, &trouble));
-    AUTO_JSON owned = there;
     struct worker_find with = *find;
     with.there = there;
     if (presence != PLAN_UNREADABLE)

@@ -62,6 +62,14 @@ struct error *rbac_read_objects(const struct call *call, const struct setup *ena
     return NULL;
 }
 
+// The management cluster is a worker, too.
+static bool has_self(const struct config *config) {
+    for (size_t i = 0; i < config->n_workers; i++)
+        if (config->workers[i].settings.is_self)
+            return true;
+    return false;
+}
+
 struct error *rbac_rights(const struct rbac_options *options, const struct setup *enabled, struct rights *out) {
     const struct config *config = enabled->config;
     if (options->given) {
@@ -86,7 +94,9 @@ struct error *rbac_rights(const struct rbac_options *options, const struct setup
     };
     if (options->guard)
         return rights_make(RIGHTS_OF_GUARD, &wanted, out);
-    TRY(rights_make(options->management ? RIGHTS_OF_MANAGEMENT : RIGHTS_OF_WORKER, &wanted, out));
+    unsigned role =
+        options->management ? RIGHTS_OF_MANAGEMENT | (has_self(config) ? RIGHTS_OF_WORKER : 0) : RIGHTS_OF_WORKER;
+    TRY(rights_make(role, &wanted, out));
     return rbac_add_tenants(options, config, out);
 }
 

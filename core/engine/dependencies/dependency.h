@@ -9,6 +9,7 @@
 
 #define DEPENDENCY_LINGER_NS CLOCK_MINUTE // a copy outlives the last user by this time
 #define DEPENDENCY_READ_NS CLOCK_SECOND   // between two reads of a source
+#define PRIORITIES "priorityclasses.scheduling.k8s.io"
 #define DEPENDENCY_MARK_MAX (STORE_UID_MAX + STORE_VERSION_MAX)
 
 enum presence { PRESENCE_UNKNOWN, PRESENCE_ABSENT, PRESENCE_THERE };
@@ -26,6 +27,7 @@ struct dependency_resource {
     enum dependency_use use;     // by the configuration
     bool cluster_scoped;
     bool sensitive;                   // content is secret
+    bool compares;                    // checked objects of another content are told
     bool refers;                      // its objects may refer to others
     struct dependency_watch *watches; // by cluster
     size_t n_watches;
@@ -45,6 +47,7 @@ struct copy { // the object in a worker
     bool wished, busy;
     bool equal;          // content of another writer, as compared
     bool also_used;      // of another host: its annotation names this one
+    bool unsealed;       // own: without a seal of the present key
     bool shared;         // own: another host uses the copy
     bool refused;        // the worker rejects the last request
     bool recreate;       // the copy cannot be changed as the source was
@@ -70,7 +73,7 @@ struct dependency {     // a name in the management cluster
     size_t held; // by requests in flight
     // The source.
     uint8_t presence;
-    bool due, wished, busy;
+    bool due, wished, busy, probed;
     bool labelled; // MARK_COPY
     bool denied;   // by its type: never copied
     uint16_t failures;
@@ -104,7 +107,8 @@ struct use {
     bool wanted; // by the present workload; else by a mirror only
 };
 
-struct needs { // of an entry
+struct needs {                // of an entry
+    struct needs *next, **at; // of all
     struct entry *entry;
     struct direct {
         struct dependency *object;
@@ -121,11 +125,12 @@ struct needs { // of an entry
     int64_t retry_ns;     // of a failed read of the references
     int64_t since_ns;     // first known
     int64_t missing_ns;   // since when a source is missing; 0: none is
-    uint64_t told;        // hash of the missing names in the last Event
+    char *told;           // names in Events; NULL: none
     uint64_t told_lack;   // the same of a worker's
     uint16_t refusals;
     bool known, open; // open: the references of a need are not known
     bool stale;       // to close again
+    bool unread;      // a mirror has needs that are not known
     bool many;        // too many, or too large: refused
     char problem[200];
 };
@@ -151,16 +156,23 @@ struct dependency_request {    // in flight
 
 struct dependency_part {
     struct map objects;   // struct dependency, by key
+    struct needs *needs;  // all
     struct map resources; // struct dependency_resource, by name
     struct dependency *due, **due_end;
     struct heap timers;
-    bool wishes_due; // for all objects of the copied resources
-    uint32_t epoch;  // of the configuration
+    int64_t adopt_until_ns; // see engine_options
+    int64_t probe_until_ns; // start of the process, and a while
+    bool wishes_due;        // for all objects of the copied resources
+    uint32_t epoch;         // of the configuration
+    size_t n_kinds;         // known
     struct dependency_request *requests;
     size_t n_requests, cap_requests;
     uint32_t free_request;
-    size_t *in_cluster; // requests in flight, by cluster
-    size_t n_in_cluster;
+    struct dependency_cluster {
+        size_t in_flight;   // requests
+        int64_t unknown_ns; // the last mirror with unknown needs went
+    } * clusters;
+    size_t n_clusters;
     struct { // the last answer of needs_hold
         int64_t at_ns;
         size_t cluster;
@@ -168,6 +180,8 @@ struct dependency_part {
         char namespace_[254];
     } hold;
 };
+
+struct dependency_cluster *dependency_cluster_of(struct engine *engine, size_t cluster); // NULL: out of memory
 
 // Objects (dependency_table.c) ------------------------------------------------------------------------------------
 
@@ -209,6 +223,8 @@ uint32_t dependency_shard(const struct engine *engine, const struct dependency *
 
 void needs_refresh(struct engine *engine, struct entry *entry);
 void needs_free(struct engine *engine, struct entry *entry);
+void needs_free_all(struct dependency_part *all); // with the engine: the entries are gone
+void needs_workload_ends(struct entry *entry);
 bool needs_hold(const struct engine *engine, const char *namespace_, size_t cluster); // D5: unknown mirrors
 // The references of an object that was read.
 void needs_read_object(struct engine *engine, struct dependency *object, const struct json *content);
@@ -227,13 +243,14 @@ struct copy_facts {
     enum dependency_use use;
     enum presence source, there;
     enum copy_owner owner;
-    bool usable;   // the worker is connected and identified, and this host holds the shard
-    bool busy;     // a request about the copy is in flight
-    bool wanted;   // has users in this worker
-    bool kept;     // has users there, or workloads without a placement
+    bool usable;     // the worker is connected and identified, and this host holds the shard
+    bool busy;       // a request about the copy is in flight
+    bool wanted;     // has users in this worker
+    bool kept;       // has users there, or workloads without a placement
+    bool compares;   // of the resource
     bool remembered; // placements of other workloads that need the object may avoid the worker
-    bool marked;   // by the newest source
-    bool compared; // with the newest source
+    bool marked;     // by the newest source
+    bool compared;   // with the newest source
     bool equal, also_used, shared, recreate;
     bool permitted; // D5: lists are complete, no unknown mirror
     int64_t unused_ns;

@@ -7,6 +7,8 @@
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
 
+#define UNREAD_NS (10 * CLOCK_SECOND) // between two tries to read the needs of a mirror
+
 // Places ----------------------------------------------------------------------------------------------------------
 
 // The mirror is there, or may be.
@@ -81,6 +83,26 @@ static void count(struct engine *engine, struct needs *needs, bool add) {
             count_in(engine, needs->uses[u].object, needs->places[p], add);
 }
 
+static bool is_read(const struct mirror *m) {
+    return m->needs_read && strcmp(m->needs_uid, m->uid) == 0;
+}
+
+static bool has_unread(const struct needs *needs, bool stubs) {
+    for (const struct mirror *m = entry_mirrors(needs->entry); m; m = mirror_next(m))
+        if (m->facts.present && !is_read(m) && (stubs || (!m->facts.name_only && !m->stub)))
+            return true;
+    return false;
+}
+
+// D5: copies stay for a while after a mirror with unknown needs as well.
+static void note_unknown(struct engine *engine, const struct needs *needs) {
+    for (size_t p = 0; needs->unread && p < needs->n_places; p++) {
+        struct dependency_cluster *of = dependency_cluster_of(engine, needs->places[p]);
+        if (of)
+            of->unknown_ns = engine->now.mono_ns;
+    }
+}
+
 static void refresh_places(struct engine *engine, struct needs *needs) {
     uint32_t *places = NULL;
     size_t n = 0;
@@ -92,10 +114,12 @@ static void refresh_places(struct engine *engine, struct needs *needs) {
         queue_wake(engine, needs->entry, engine->now.mono_ns + CLOCK_SECOND);
         return;
     }
+    note_unknown(engine, needs);
     struct needs former = *needs;
     needs->places_hash = hash;
     needs->places = places;
     needs->n_places = n;
+    needs->unread = has_unread(needs, true);
     count(engine, needs, true); // first, so that no copy is without a user meanwhile
     count(engine, &former, false);
     free(former.places);
@@ -336,14 +360,20 @@ static void read_mirror(struct engine *engine, struct needs *needs, struct mirro
     text_copy(m->needs_uid, sizeof m->needs_uid, m->uid);
 }
 
-static bool is_read(const struct mirror *m) {
-    return m->needs_read && strcmp(m->needs_uid, m->uid) == 0;
-}
-
 static void read_mirrors(struct engine *engine, struct needs *needs) {
-    for (struct mirror *m = entry_mirrors(needs->entry); m; m = mirror_next(m))
+    for (struct mirror *m = entry_mirrors(needs->entry); m; m = mirror_next(m)) {
         if (m->facts.present && !is_read(m))
             read_mirror(engine, needs, m);
+        needs->unread |= m->facts.present && !is_read(m); // until the next change of the places
+    }
+}
+
+static void link_needs(struct dependency_part *all, struct needs *needs) {
+    needs->next = all->needs;
+    needs->at = &all->needs;
+    if (needs->next)
+        needs->next->at = &needs->next;
+    all->needs = needs;
 }
 
 static bool is_current(const struct engine *engine, const struct needs *needs) {
@@ -360,6 +390,7 @@ void needs_refresh(struct engine *engine, struct entry *entry) {
             queue_wake(engine, entry, engine->now.mono_ns + CLOCK_SECOND);
             return;
         }
+        link_needs(engine->dependencies, entry->needs);
         entry->needs->entry = entry;
     }
     struct needs *needs = entry->needs;
@@ -376,25 +407,55 @@ void needs_refresh(struct engine *engine, struct entry *entry) {
     if (needs->stale)
         close_needs(engine, needs);
     refresh_places(engine, needs);
+    if (has_unread(needs, false)) // the adapter had no result
+        queue_wake(engine, entry, engine->now.mono_ns + UNREAD_NS);
     if (w->exists && unfinished && !needs->known)
         queue_wake(engine, entry, clock_later(needs->retry_ns, engine->now.mono_ns + CLOCK_SECOND));
+}
+
+static void free_memory(struct needs *needs) {
+    free(needs->uses);
+    free(needs->direct);
+    free(needs->places);
+    free(needs->told);
+    free(needs);
 }
 
 void needs_free(struct engine *engine, struct entry *entry) {
     struct needs *needs = TAKE(entry->needs);
     if (!needs)
         return;
+    note_unknown(engine, needs);
     count(engine, needs, false);
-    for (size_t i = 0; i < needs->n_uses; i++)
+    for (size_t i = 0; i < needs->n_uses; i++) {
         unlink_use(&needs->uses[i]);
-    for (size_t i = 0; i < needs->n_uses; i++)
         dependency_touch(engine, needs->uses[i].object);
-    free(needs->uses);
-    free(needs->direct);
-    free(needs->places);
-    free(needs);
+    }
+    *needs->at = needs->next;
+    if (needs->next)
+        needs->next->at = needs->at;
+    free_memory(needs);
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
         m->needs_read = false;
+}
+
+void needs_free_all(struct dependency_part *all) {
+    for (struct needs *n = all->needs, *next; n; n = next) {
+        next = n->next;
+        free_memory(n);
+    }
+}
+
+// The needs of the mirrors stay.
+void needs_workload_ends(struct entry *entry) {
+    struct needs *needs = entry->needs;
+    if (!needs)
+        return;
+    free(TAKE(needs->told));
+    needs->told_lack = 0;
+    needs->since_ns = needs->missing_ns = needs->retry_ns = 0;
+    needs->refusals = 0;
+    needs->known = needs->many = false;
 }
 
 // D5: the worker has a mirror in the namespace whose needs the host does not know.

@@ -26,17 +26,17 @@ static bool lists(const char *list, const char *name) {
     return false;
 }
 
-// Rule D1.
+// Rule D1. *unsealed: the seal has to be written, or written anew.
 static enum copy_owner owner_of(const struct engine *engine, const struct dependency *object, const struct copy *copy,
-                                const struct json *metadata) {
+                                const struct json *metadata, bool *unsealed) {
     const char *origin = object_label(metadata, MARK_ORIGIN), *of = object_label(metadata, MARK_COPY_OF);
+    *unsealed = false;
     if (!origin || !of || object_label(metadata, MARK_KIND) || object_controller(metadata))
         return COPY_OTHER;
     if (strcmp(origin, engine->origin) != 0)
         return COPY_ORIGIN;
     if (!seal_keys_any(engine->seals))
         return COPY_OWN;
-    const char *seal = object_annotation(metadata, MARK_SEAL);
     AUTO_TEXT kind = text_format("copy of %s", object->resource->name);
     struct seal_subject subject = {.origin = engine->origin,
                                    .kind = kind ? kind : "",
@@ -44,10 +44,16 @@ static enum copy_owner owner_of(const struct engine *engine, const struct depend
                                    .name = object->name,
                                    .uid = of,
                                    .cluster = engine->clusters[copy->cluster].name};
-    enum seal_verdict verdict = kind ? seal_check(engine->seals, &subject, seal) : SEAL_INVALID;
-    if (verdict == SEAL_VALID || verdict == SEAL_OLD_KEY)
+    enum seal_verdict verdict =
+        kind ? seal_check(engine->seals, &subject, object_annotation(metadata, MARK_SEAL)) : SEAL_INVALID;
+    bool known = copy->presence == PRESENCE_THERE, adopted = copy->owner == COPY_OWN && copy->unsealed;
+    const struct dependency_resource *r = object->resource;
+    bool listed = copy->cluster < r->n_watches && r->watches[copy->cluster].seen;
+    bool adopts = known ? adopted : !listed && engine->now.mono_ns < engine->dependencies->adopt_until_ns;
+    *unsealed = verdict != SEAL_VALID;
+    if (verdict == SEAL_VALID || verdict == SEAL_OLD_KEY || (verdict == SEAL_MISSING && adopts))
         return COPY_OWN;
-    return seal ? COPY_OTHER : COPY_GIVEN;
+    return verdict == SEAL_MISSING ? COPY_GIVEN : COPY_OTHER;
 }
 
 // Copies ---------------------------------------------------------------------------------------------------------
@@ -70,10 +76,12 @@ void dependency_see_copy(struct engine *engine, struct dependency *object, struc
         copy->compared = 0;
         copy->recreate = copy->refused = false;
     }
+    bool unsealed;
+    copy->owner = (uint8_t)owner_of(engine, object, copy, metadata, &unsealed);
+    copy->unsealed = unsealed;
     copy->presence = PRESENCE_THERE;
     text_copy(copy->uid, sizeof copy->uid, object_uid(metadata));
     text_copy(copy->version, sizeof copy->version, object_version(metadata));
-    copy->owner = (uint8_t)owner_of(engine, object, copy, metadata);
     copy->marked = source ? text_hash(TEXT_HASH, source) : 0;
     copy->also_used = lists(also, engine->origin);
     copy->shared = copy->owner == COPY_OWN && also && *also;
@@ -119,11 +127,13 @@ void dependency_see_source(struct engine *engine, struct dependency *object, con
     if (len < 0 || (size_t)len >= sizeof mark ||
         (object->presence == PRESENCE_THERE && strcmp(mark, object->source) == 0 && !object->problem))
         return;
+    size_t uid = strcspn(mark, "/") + 1;
+    bool same = strncmp(mark, object->source, uid) == 0;
     object->presence = PRESENCE_THERE;
     object->labelled = labelled;
     memcpy(object->source, mark, sizeof mark);
     object->mark = text_hash(TEXT_HASH, mark);
-    object->denied = false; // until the next read
+    object->denied &= same; // the type of one object does not change
     object->failures = 0;
     object->not_before_ns = 0;
     dependency_set_problem(&object->problem, NULL);
@@ -229,6 +239,7 @@ static void set_watch_problem(struct engine *engine, const struct engine_event *
 }
 
 static void forget_wishes(struct engine *engine, size_t cluster) {
+    engine->dependencies->wishes_due = true;
     size_t cursor = 0;
     for (struct dependency_resource *r; (r = map_next(&engine->dependencies->resources, &cursor));) {
         struct dependency_watch *watch = dependency_watch_of(engine, r, cluster);

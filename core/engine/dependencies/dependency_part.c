@@ -199,12 +199,25 @@ void dependencies_put(const struct engine *engine, const struct entry *entry, st
 
 // Reports ------------------------------------------------------------------------------------------------------------
 
+// Notes what an Event tells. False: an Event has told the same, or more.
+static bool is_news(struct needs *needs, const char *told) {
+    const char *former = needs->told ? needs->told : "";
+    for (const char *at = told, *end; *at; at = *end ? end + 2 : end) {
+        end = strstr(at, ", ");
+        end = end ? end : at + strlen(at);
+        AUTO_TEXT one = strndup(at, (size_t)(end - at));
+        if (one && strstr(former, one))
+            continue;
+        AUTO_TEXT both = text_format("%s%s%s", former, *former ? ", " : "", told);
+        return both && text_set(&needs->told, both);
+    }
+    return false;
+}
+
+// D10.
 static void report_many(struct engine *engine, struct entry *entry) {
-    uint64_t hash = text_hash(TEXT_HASH, entry->needs->problem);
-    if (hash == entry->needs->told)
-        return;
-    entry->needs->told = hash;
-    report_event(engine, entry, true, "TooManyDependencies", "Place", "not placed: %s", entry->needs->problem);
+    if (is_news(entry->needs, entry->needs->problem))
+        report_event(engine, entry, true, "TooManyDependencies", "Place", "not placed: %s", entry->needs->problem);
 }
 
 // D3: once for the same names.
@@ -217,14 +230,9 @@ static void report_missing(struct engine *engine, struct entry *entry, const str
     }
     if (!needs->missing_ns)
         needs->missing_ns = engine->now.mono_ns;
-    if (!names.data || queue_is_early(engine, entry, needs->missing_ns + REPORT_NS))
-        return;
-    uint64_t hash = text_hash(TEXT_HASH, names.data);
-    if (hash == needs->told)
-        return;
-    needs->told = hash;
-    report_event(engine, entry, true, "MissingDependency", "Place",
-                 "waits for objects that do not exist in the management cluster: %s", names.data);
+    if (names.data && !queue_is_early(engine, entry, needs->missing_ns + REPORT_NS) && is_news(needs, names.data))
+        report_event(engine, entry, true, "MissingDependency", "Place",
+                     "waits for objects that do not exist in the management cluster: %s", names.data);
 }
 
 static void after(struct engine *engine, struct entry *entry, const struct action *action) {
@@ -273,11 +281,15 @@ static struct error *start(struct engine *engine) {
     all->due_end = &all->due;
     all->epoch = 1;
     all->wishes_due = true;
+    all->probe_until_ns = engine->now.mono_ns + CLOCK_MINUTE;
     return NULL;
 }
 
 static struct error *begin(struct engine *engine, const struct engine_options *options) {
-    return dependency_options_any(&options->settings.dependencies) ? start(engine) : NULL;
+    struct error *error = dependency_options_any(&options->settings.dependencies) ? start(engine) : NULL;
+    if (engine->dependencies)
+        engine->dependencies->adopt_until_ns = options->adopt_until_ns;
+    return error;
 }
 
 static void end(struct engine *engine) {
@@ -310,6 +322,11 @@ static void stand_by(struct engine *engine, struct entry *entry) {
         needs_refresh(engine, entry);
 }
 
+static void workload_ends(struct engine *engine, struct entry *entry) {
+    if (engine->dependencies)
+        needs_workload_ends(entry);
+}
+
 static void entry_ends(struct engine *engine, struct entry *entry) {
     if (engine->dependencies)
         needs_free(engine, entry);
@@ -338,9 +355,21 @@ static void on_event(struct engine *engine, struct engine_event *event) {
         on_cluster(engine, event);
 }
 
+// New kinds bring resources, and references of known ones.
+static void add_kinds(struct engine *engine) {
+    if (engine->dependencies->n_kinds == engine->n_kinds)
+        return;
+    engine->dependencies->n_kinds = engine->n_kinds;
+    engine->dependencies->wishes_due = true;
+    dependency_resources_configure(engine);
+    dependency_touch_all(engine);
+}
+
 static void work(struct engine *engine) {
-    if (engine->dependencies)
-        dependency_work(engine);
+    if (!engine->dependencies)
+        return;
+    add_kinds(engine);
+    dependency_work(engine);
 }
 
 static int64_t due_ns(struct engine *engine) {
@@ -365,5 +394,6 @@ const struct part part_dependencies = {.name = "dependencies",
                                        .stand_by = stand_by,
                                        .facts = facts,
                                        .after = after,
+                                       .workload_ends = workload_ends,
                                        .entry_ends = entry_ends,
                                        .count = dependencies_count};

@@ -26,20 +26,20 @@ static struct dependency_request *take_slot(struct dependency_part *all, uint64_
     return slot;
 }
 
-static size_t *count_of(struct engine *engine, size_t cluster) {
+struct dependency_cluster *dependency_cluster_of(struct engine *engine, size_t cluster) {
     struct dependency_part *all = engine->dependencies;
-    size_t capacity = all->n_in_cluster;
-    if (cluster >= all->n_in_cluster) {
-        if (!array_reserve(&all->in_cluster, &capacity, cluster + 1, sizeof *all->in_cluster))
+    size_t capacity = all->n_clusters;
+    if (cluster >= all->n_clusters) {
+        if (!array_reserve(&all->clusters, &capacity, cluster + 1, sizeof *all->clusters))
             return NULL;
-        all->n_in_cluster = cluster + 1;
+        all->n_clusters = cluster + 1;
     }
-    return &all->in_cluster[cluster];
+    return &all->clusters[cluster];
 }
 
 bool dependency_has_room(struct engine *engine, size_t cluster) {
-    const size_t *count = count_of(engine, cluster);
-    return count && pacing_has_place(engine, cluster, *count);
+    const struct dependency_cluster *of = dependency_cluster_of(engine, cluster);
+    return of && pacing_has_place(engine, cluster, of->in_flight);
 }
 
 static bool fill(const struct engine *engine, struct command *command, const struct dependency *object, enum verb verb,
@@ -86,8 +86,8 @@ bool dependency_send(struct engine *engine, struct dependency *object, const str
         [DEPENDENCY_DELETE] = VERB_DELETE,         [DEPENDENCY_ALSO_USE] = VERB_MERGE_PATCH,
         [DEPENDENCY_HAND_OVER] = VERB_MERGE_PATCH, [DEPENDENCY_NAMESPACE] = VERB_CREATE};
     struct update *update = engine->update;
-    size_t *count = count_of(engine, request->cluster);
-    if (!count ||
+    struct dependency_cluster *of = dependency_cluster_of(engine, request->cluster);
+    if (!of ||
         !array_reserve(&update->commands, &update->cap_commands, update->n_commands + 1, sizeof *update->commands))
         return false;
     struct command *command = &update->commands[update->n_commands];
@@ -107,9 +107,9 @@ bool dependency_send(struct engine *engine, struct dependency *object, const str
     slot->verb = verb;
     slot->mark = object->mark;
     object->held++;
-    ++*count;
+    of->in_flight++;
     update->n_commands++;
-    pacing_sent(engine, request->cluster);
+    pacing_sent_beside(engine, request->cluster);
     engine->stats.clusters[request->cluster].sent[verb]++;
     return true;
 }
@@ -279,7 +279,7 @@ static void end_slot(struct engine *engine, uint64_t place, struct dependency_re
     slot->object = NULL;
     slot->next_free = all->free_request;
     all->free_request = (uint32_t)place;
-    --*count_of(engine, out->cluster);
+    all->clusters[out->cluster].in_flight--;
     out->object->held--;
 }
 

@@ -34,6 +34,7 @@ struct dependency_resource *dependency_resource_make(struct engine *engine, cons
         text_set(&made->kind, from->kind) && map_put(&all->resources, made->name, made)) {
         made->cluster_scoped = from->cluster_scoped;
         made->sensitive = strcmp(made->name, "secrets") == 0;
+        made->compares = strcmp(made->name, PRIORITIES) == 0;
         set_use(engine, made);
         return made;
     }
@@ -199,6 +200,7 @@ void dependency_drop_if_unused(struct engine *engine, struct dependency *object)
 void dependency_free_all(struct engine *engine) {
     struct dependency_part *all = engine->dependencies;
     size_t cursor = 0;
+    needs_free_all(all);
     heap_free(&all->timers); // before the objects, which have the timers
     for (struct dependency *o; (o = map_next(&all->objects, &cursor));)
         free_object(o);
@@ -208,7 +210,7 @@ void dependency_free_all(struct engine *engine) {
     map_free(&all->objects);
     map_free(&all->resources);
     free(all->requests);
-    free(all->in_cluster);
+    free(all->clusters);
     free(all);
     engine->dependencies = NULL;
 }

@@ -23,6 +23,16 @@ const char *copy_result_name(enum copy_result result) {
     return names[result];
 }
 
+// The worker's side alone.
+static enum dependency_state count_as(const struct engine *engine, const struct dependency *object,
+                                      const struct copy *copy) {
+    if (object->resource->use != DEPENDENCY_COPIED || dependency_source_state(engine, object) == DEPENDENCY_NEEDED)
+        return dependency_state_in(engine, object, copy->cluster);
+    if (copy->presence == PRESENCE_THERE)
+        return copy->owner == COPY_OWN ? DEPENDENCY_CURRENT : DEPENDENCY_FOUND;
+    return copy->presence == PRESENCE_ABSENT ? DEPENDENCY_MISSING : DEPENDENCY_UNKNOWN;
+}
+
 void dependencies_count(struct engine *engine) {
     if (!engine->dependencies)
         return;
@@ -33,7 +43,7 @@ void dependencies_count(struct engine *engine) {
         if (o->n_users > 0)
             engine->stats.clusters[0].dependencies[dependency_state_in(engine, o, ENGINE_MANAGEMENT)]++;
         for (const struct copy *c = o->copies; c; c = c->next)
-            engine->stats.clusters[c->cluster].dependencies[dependency_state_in(engine, o, c->cluster)]++;
+            engine->stats.clusters[c->cluster].dependencies[count_as(engine, o, c)]++;
     }
 }
 

@@ -6,6 +6,7 @@
 #include "core/base/sensitive.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/mirror/mirror.h"
+#include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
 #include "core/engine/shard/shard.h"
 
@@ -175,33 +176,59 @@ static void send_change(struct engine *engine, struct dependency *object, struct
         (void)send_json(engine, object, copy, DEPENDENCY_CHANGE, patch);
 }
 
-void dependency_compare(struct engine *engine, struct dependency *object, struct copy *copy, const struct json *there) {
-    if (copy->presence != PRESENCE_THERE || copy->busy)
-        return;
-    if (!is_kept(object, copy)) {
-        if (copy->owner == COPY_ORIGIN && copy->also_used)
-            change_origins(engine, object, copy, there, DEPENDENCY_ALSO_USE);
-        else if (copy->owner == COPY_OWN && copy->shared)
-            change_origins(engine, object, copy, there, DEPENDENCY_HAND_OVER);
-        return;
-    }
-    if (!object->content || object->content_mark != object->mark || dependency_use(engine, object) != DEPENDENCY_COPIED)
-        return;
-    AUTO_JSON content = marked_content(engine, object, copy->cluster);
-    if (!content)
-        return;
-    if (copy->owner == COPY_OWN) {
-        if (copy->marked != object->mark)
-            send_change(engine, object, copy, content, there);
-        return;
-    }
+static bool has_content(const struct dependency *object) {
+    return object->content && object->content_mark == object->mark;
+}
+
+// An administrator of the worker decides; the difference is told once for each version.
+static void compare_checked(struct engine *engine, struct dependency *object, struct copy *copy) {
+    dependency_set_problem(&copy->problem, copy->equal ? NULL : "differs from the one in the management cluster");
+    if (!copy->equal)
+        report_log(engine, LOG_WARN, copy->cluster, LOG_NO_KIND,
+                   "%s %s differs from the one in the management cluster: workloads that refer to it may be "
+                   "scheduled differently",
+                   object->resource->name, object->name);
+}
+
+static void compare_other(struct engine *engine, struct dependency *object, struct copy *copy,
+                          const struct json *content, const struct json *there) {
     copy->equal = copy_equals(object->resource->name, content, there);
     copy->compared = copy_versions(object, copy);
-    if (copy->equal && copy->owner == COPY_GIVEN)
+    if (dependency_use(engine, object) == DEPENDENCY_CHECKED)
+        compare_checked(engine, object, copy);
+    else if (copy->equal && copy->owner == COPY_GIVEN)
         send_change(engine, object, copy, content, there);
     else if (copy->equal && copy->owner == COPY_ORIGIN && !copy->also_used)
         change_origins(engine, object, copy, there, DEPENDENCY_ALSO_USE);
     dependency_queue_users(engine, object);
+}
+
+// Nobody needs the object any more.
+static void leave_origins(struct engine *engine, struct dependency *object, struct copy *copy,
+                          const struct json *there) {
+    if (copy->owner == COPY_ORIGIN && copy->also_used)
+        change_origins(engine, object, copy, there, DEPENDENCY_ALSO_USE);
+    else if (copy->owner == COPY_OWN && copy->shared)
+        change_origins(engine, object, copy, there, DEPENDENCY_HAND_OVER);
+}
+
+void dependency_compare(struct engine *engine, struct dependency *object, struct copy *copy, const struct json *there) {
+    if (copy->presence != PRESENCE_THERE || copy->busy)
+        return;
+    if (!is_kept(object, copy)) {
+        leave_origins(engine, object, copy, there);
+        return;
+    }
+    bool copied = dependency_use(engine, object) == DEPENDENCY_COPIED;
+    AUTO_JSON content = has_content(object) && (copied || object->resource->compares)
+                            ? marked_content(engine, object, copy->cluster)
+                            : NULL;
+    if (content && copied && copy->owner == COPY_OWN) {
+        if (copy->marked != object->mark || copy->unsealed)
+            send_change(engine, object, copy, content, there);
+    } else if (content) {
+        compare_other(engine, object, copy, content, there);
+    }
 }
 
 // The source
@@ -228,14 +255,24 @@ static bool read_source(struct engine *engine, struct dependency *object) {
     return true;
 }
 
-static bool has_content(const struct dependency *object) {
-    return object->content && object->content_mark == object->mark;
-}
-
 // Copies
 // -----------------------------------------------------------------------------------------------------------------
 
+// Another placement of a user may choose any worker.
+static bool is_checked(const struct engine *engine, const struct dependency *object) {
+    return object->n_users > 0 && dependency_use(engine, object) == DEPENDENCY_CHECKED;
+}
+
+static bool is_remembered(const struct engine *engine, const struct dependency *object, const struct copy *copy) {
+    bool probes = copy->presence == PRESENCE_UNKNOWN && copy->wished &&
+                  engine->now.mono_ns < engine->dependencies->probe_until_ns;
+    bool others = copy->presence == PRESENCE_THERE && copy->owner != COPY_OWN;
+    return is_checked(engine, object) || (object->n_users > 0 && (copy->refused || probes || others));
+}
+
 static struct copy_facts facts_of(struct engine *engine, const struct dependency *object, const struct copy *copy) {
+    const struct dependency_cluster *of = dependency_cluster_of(engine, copy->cluster);
+    int64_t unused_ns = clock_later(copy->unused_ns, of ? of->unknown_ns : engine->now.mono_ns);
     struct copy_facts facts = {
         .use = dependency_use(engine, object),
         .source = (enum presence)object->presence,
@@ -245,20 +282,20 @@ static struct copy_facts facts_of(struct engine *engine, const struct dependency
         .busy = copy->busy,
         .wanted = copy->users > 0,
         .kept = is_kept(object, copy),
-        .remembered =
-            object->n_users > 0 && (copy->refused || (copy->presence == PRESENCE_THERE && copy->owner != COPY_OWN)),
-        .marked = copy->marked == object->mark,
+        .compares = object->resource->compares,
+        .remembered = is_remembered(engine, object, copy),
+        .marked = copy->marked == object->mark && !copy->unsealed,
         .compared = copy->compared == copy_versions(object, copy),
         .equal = copy->equal,
         .also_used = copy->also_used,
         .shared = copy->shared,
         .recreate = copy->recreate,
-        .unused_ns = copy->unused_ns,
+        .unused_ns = unused_ns,
         .not_before_ns = copy->not_before_ns,
         .now_ns = engine->now.mono_ns,
     };
     bool over = !facts.kept && facts.there == PRESENCE_THERE && facts.usable &&
-                clock_after(copy->unused_ns, DEPENDENCY_LINGER_NS) <= engine->now.mono_ns;
+                clock_after(unused_ns, DEPENDENCY_LINGER_NS) <= engine->now.mono_ns;
     facts.permitted = over && is_permitted(engine, object, copy->cluster);
     return facts;
 }
@@ -322,16 +359,22 @@ static bool wish_all(struct engine *engine, struct dependency_resource *resource
 }
 
 static void wish_for_copies(struct engine *engine, struct dependency *object) {
-    bool checked = dependency_use(engine, object) == DEPENDENCY_CHECKED && object->unplaced > 0;
-    for (size_t c = 1; checked && c < engine->n_clusters; c++)
+    bool checked = is_checked(engine, object);
+    // A former process may have left a copy in any worker, which single watches do not show.
+    bool probes = engine->settings.dependencies.by_name && object->n_users > 0 && !object->probed &&
+                  engine->now.mono_ns < engine->dependencies->probe_until_ns;
+    object->probed = true;
+    for (size_t c = 1; (checked || probes) && c < engine->n_clusters; c++)
         (void)dependency_copy_make(engine, object, c);
     for (struct copy *copy = object->copies; copy; copy = copy->next)
-        if (!copy->wished && is_kept(object, copy) && wish_all(engine, object->resource, copy->cluster))
+        if (!copy->wished && (checked || probes || is_kept(object, copy)) &&
+            wish_all(engine, object->resource, copy->cluster))
             copy->wished = dependency_wish(engine, object->resource, object, copy->cluster, true);
 }
 
 static void wish(struct engine *engine, struct dependency *object) {
-    bool source = object->n_users > 0 && (object->resource->use == DEPENDENCY_COPIED || object->resource->refers);
+    bool source = object->n_users > 0 && (object->resource->use == DEPENDENCY_COPIED || object->resource->refers ||
+                                          object->resource->compares);
     if (source && !object->wished && wish_all(engine, object->resource, ENGINE_MANAGEMENT))
         object->wished = dependency_wish(engine, object->resource, object, ENGINE_MANAGEMENT, true);
     wish_for_copies(engine, object);
@@ -370,6 +413,19 @@ static bool work(struct engine *engine, struct dependency *object) {
     if (!pending && object->content)
         dependency_drop_content(object);
     return room;
+}
+
+bool dependencies_may_leave(const struct engine *engine, size_t cluster) {
+    size_t cursor = 0;
+    if (!engine->dependencies || !is_usable(engine, cluster))
+        return true;
+    for (const struct dependency *o; (o = map_next(&engine->dependencies->objects, &cursor));) {
+        const struct copy *copy = dependency_copy(o, cluster);
+        if (copy && copy->presence == PRESENCE_THERE && copy->owner == COPY_OWN && copy->failures == 0 &&
+            o->resource->use == DEPENDENCY_COPIED)
+            return false;
+    }
+    return true;
 }
 
 void dependency_leave(struct engine *engine, size_t cluster) {

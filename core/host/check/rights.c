@@ -376,14 +376,14 @@ struct error *rights_copy(const struct rights *from, struct rights *to) {
     return finish_table(&table);
 }
 
-struct error *rights_make(enum rights_role role, const struct rights_wanted *wanted, struct rights *out) {
+struct error *rights_make(unsigned roles, const struct rights_wanted *wanted, struct rights *out) {
     *out = (struct rights){0};
     struct rights_table table = {.rights = out, .wanted = wanted};
     unsigned conditions = conditions_of(wanted);
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         const struct rule *rule = &rules[i];
         const char *verbs = wanted->checked ? rule->checked : rule->verbs;
-        bool applies = (rule->roles & role) && (rule->when == 0 || (rule->when & conditions));
+        bool applies = (rule->roles & roles) && (rule->when == 0 || (rule->when & conditions));
         if (applies && verbs && (!wanted->checked || rule->check_when == 0 || (rule->check_when & conditions)))
             add_rule(&table, rule, verbs);
     }

@@ -75,7 +75,8 @@ enum rights_role {
     RIGHTS_OF_GUARD = 1 << 2,      // wharf guard
     RIGHTS_OF_VIEWER = 1 << 3      // callers of the API: /wharf, the kinds, and logs of pods
 };
-struct error *rights_make(enum rights_role role, const struct rights_wanted *wanted, struct rights *out);
+// `roles`: bits of enum rights_role.
+struct error *rights_make(unsigned roles, const struct rights_wanted *wanted, struct rights *out);
 
 // Calls `visit` for each verb on each resource (and object) of the right, until the first error.
 typedef struct error *(*right_visit)(void *ctx, const struct access_review *question);

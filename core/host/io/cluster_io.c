@@ -26,6 +26,7 @@ struct cluster_io {
     } identity;                    // of the cluster
     struct recorder *recorder;     // management only
     char *selector;                // of the kinds' watches
+    bool unnamed_reported;         // see report_unnamed
     struct kind_watch **kinds;     // of the first n_kinds kinds
     size_t n_kinds;
     struct watcher_set watchers;
@@ -79,8 +80,25 @@ static bool is_echo(const struct cluster_io *io, const struct object *object) {
     return is_written(io, object);
 }
 
+// The map of namespaces leads to no namespace of the management cluster: no mirror of this host, or one of a former
+// map.
+static void report_unnamed(struct cluster_io *io, const struct object *object) {
+    char here[NAMESPACE_SIZE];
+    const char *there = object_namespace(object->value);
+    if (io->unnamed_reported || !*there || boundary_here(&io->scope, there, here))
+        return;
+    io->unnamed_reported = true;
+    AUTO_TEXT name = text_format("%s/%s", there, object_name(object->value));
+    log_fields(LOG_WARN,
+               "objects with this host's label are ignored: their namespaces belong to no namespace of the management "
+               "cluster by namespaces.map",
+               {"cluster", io->scope.name}, {"object", name ? name : there});
+}
+
 static void post_seen(struct kind_watch *w, struct object *object) {
     w->io->scope.has_objects = true;
+    if (w->io->scope.namespace_map)
+        report_unnamed(w->io, object);
     w->too_large |= object->too_large || object->reduced;
     bool echo = is_echo(w->io, object);
     post(w->io, &(struct engine_event){.type = EVENT_SEEN, .kind = w->watch.kind, .echo = echo, .object = object});
@@ -162,6 +180,7 @@ static void on_identity(void *ctx, const char *uid, const char *version, const c
 
 static void on_contact(void *ctx, enum contact contact, bool repeated, int64_t heard_ns, const char *problem) {
     struct cluster_io *io = ctx;
+    io->scope.rejected = contact == CONTACT_REJECTED;
     post(io, &(struct engine_event){.type = EVENT_CONTACT, .contact = {contact, repeated, heard_ns, problem}});
     if (contact != CONTACT_GOOD)
         return;
@@ -383,7 +402,13 @@ void cluster_io_relist(struct cluster_io *io, size_t kind) {
 }
 
 void cluster_io_wish(struct cluster_io *io, const struct dependency_wish *wish) {
-    watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_WISH, .wish = wish});
+    struct dependency_wish there = *wish;
+    char name[NAMESPACE_SIZE];
+    bool is_named = !*wish->namespace_ || boundary_there(&io->scope, wish->namespace_, name);
+    if (*wish->namespace_ && is_named)
+        there.namespace_ = name;
+    if (is_named)
+        watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_WISH, .wish = &there});
 }
 
 void cluster_io_event(struct cluster_io *io, struct moment now, struct workload_event *event) {

@@ -54,19 +54,14 @@ static const struct {
 } placements[PLACEMENTS] = {[WEIGHT] = {"wharf.dev/weight", "weight"},
                             [ORDER] = {"wharf.dev/order", "order"},
                             [MAX_ACTIVE] = {"wharf.dev/max-active", "maxActive"},
-                            [NAMESPACE_MAP] = {"wharf.dev/namespace-map", "namespaceMap"}};
+                            [NAMESPACE_MAP] = {NAMESPACE_MAP_ANNOTATION, "namespaceMap"}};
 
 // "team-*={origin}-{namespace},a=b": the rules of namespaces.map.
 static struct error *read_namespace_map(const char *text, struct worker_spec *out) {
     AUTO_BUFFER(problem, KINDS_MAX);
-    AUTO_TEXT map = strdup(text);
-    if (!map)
-        return error_no_memory();
-    for (char *at = map; *at; at++)
-        *at = *at == ',' ? '\n' : *at;
-    if (namespace_map_problem(map, NULL, false, &problem) || namespace_map_collision(map, "x", &problem))
-        return error_new(ERROR_INVALID, "%s", problem.data ? problem.data : "too long");
-    out->settings.namespace_map = *map ? TAKE(map) : NULL;
+    out->settings.namespace_map = *text ? namespace_map_read(text, &problem) : NULL;
+    if (*text && !out->settings.namespace_map)
+        return problem.data ? error_new(ERROR_INVALID, "%s", problem.data) : error_no_memory();
     return NULL;
 }
 

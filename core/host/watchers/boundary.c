@@ -30,18 +30,18 @@ static struct error *no_name(const struct cluster_scope *scope, const char *here
 // Namespaces in a spec ----------------------------------------------------------------------------------------------
 
 // The kind of an object or a patch. Of an object, `plural` is NULL; of a patch, `kind`.
-struct subject {
+struct document_kind {
     const char *group, *plural, *kind;
     size_t group_len;
 };
 
-static bool is_subject(const struct subject *subject, const char *group, const char *plural, const char *kind) {
+static bool is_subject(const struct document_kind *subject, const char *group, const char *plural, const char *kind) {
     return strlen(group) == subject->group_len && memcmp(group, subject->group, subject->group_len) == 0 &&
            (subject->plural ? strcmp(subject->plural, plural) == 0 : text_equal(subject->kind, kind));
 }
 
 // The resource "plural.group" of a reference's `of`, whose kind another reference of the list names.
-static bool refers_to_subject(const wharf_reference *list, const char *of, const struct subject *subject) {
+static bool refers_to_subject(const wharf_reference *list, const char *of, const struct document_kind *subject) {
     size_t len = strcspn(of, ".");
     const char *group = of[len] ? of + len + 1 : "";
     for (const wharf_reference *row = list; row->name; row++)
@@ -51,7 +51,7 @@ static bool refers_to_subject(const wharf_reference *list, const char *of, const
     return false;
 }
 
-static bool applies(const wharf_kind *kind, const wharf_reference *row, const struct subject *subject) {
+static bool applies(const wharf_kind *kind, const wharf_reference *row, const struct document_kind *subject) {
     return row->of ? refers_to_subject(kind->references, row->of, subject)
                    : is_subject(subject, kind->group, kind->plural, kind->kind);
 }
@@ -64,8 +64,8 @@ static bool add_pointer(void *ctx, const char *pointer, struct json *value) {
 }
 
 // The pointers of all namespaces that the subject's document has, NUL-terminated, perhaps some twice.
-static void find_namespaces(const struct cluster_scope *scope, const struct subject *subject, const struct json *value,
-                            struct buffer *pointers) {
+static void find_namespaces(const struct cluster_scope *scope, const struct document_kind *subject,
+                            const struct json *value, struct buffer *pointers) {
     for (size_t k = 0; k < scope->settings.n_kinds; k++) {
         const wharf_kind *kind = &scope->settings.kinds[k]->abi;
         for (const wharf_reference *row = kind->references; row && row->name; row++)
@@ -100,8 +100,8 @@ static struct error *translate_all(const struct cluster_scope *scope, const stru
 }
 
 // *changed: there are such namespaces.
-static struct error *translate_spec(const struct cluster_scope *scope, const struct subject *subject, bool to_worker,
-                                    struct json *value, bool *changed) {
+static struct error *translate_spec(const struct cluster_scope *scope, const struct document_kind *subject,
+                                    bool to_worker, struct json *value, bool *changed) {
     AUTO_BUFFER(pointers, POINTERS_MAX);
     find_namespaces(scope, subject, value, &pointers);
     *changed = pointers.len > 0;
@@ -111,7 +111,7 @@ static struct error *translate_spec(const struct cluster_scope *scope, const str
 }
 
 // Whether documents of the subject may have such namespaces: only then, they are parsed and printed again.
-static bool has_namespaces(const struct cluster_scope *scope, const struct subject *subject) {
+static bool has_namespaces(const struct cluster_scope *scope, const struct document_kind *subject) {
     for (size_t k = 0; k < scope->settings.n_kinds; k++) {
         const wharf_kind *kind = &scope->settings.kinds[k]->abi;
         for (const wharf_reference *row = kind->references; row && row->name; row++)
@@ -137,9 +137,9 @@ static bool print_again(struct object *object) {
 // The namespaces in the spec. *changed: there are such.
 static bool translate_back(const struct cluster_scope *scope, struct json *value, bool *changed) {
     const char *version = json_string_or(json_get(value, "apiVersion"), ""), *slash = strchr(version, '/');
-    const struct subject subject = {.group = version,
-                                    .kind = json_string_or(json_get(value, "kind"), ""),
-                                    .group_len = slash ? (size_t)(slash - version) : 0};
+    const struct document_kind subject = {.group = version,
+                                          .kind = json_string_or(json_get(value, "kind"), ""),
+                                          .group_len = slash ? (size_t)(slash - version) : 0};
     *changed = false;
     if (!has_namespaces(scope, &subject))
         return true;
@@ -194,20 +194,27 @@ static struct object *object_of(const struct engine_event *event) {
     return event->type == EVENT_DEPENDENCY ? event->dependency.metadata : NULL;
 }
 
+// In the namespace of the request, which has a name.
+static void translate_answer(const struct cluster_scope *scope, struct response *response) {
+    if (response->object)
+        (void)boundary_object(scope, response->object);
+    if (response->value)
+        (void)boundary_value(scope, response->value);
+}
+
 bool boundary_event(const struct cluster_scope *scope, struct engine_event *event, char name[NAMESPACE_SIZE]) {
     if (!is_mapped(scope))
         return true;
     struct object *object = object_of(event);
     const char **text = namespace_of(event);
-    if (event->type == EVENT_ANSWER && event->answer.response->object)
-        (void)boundary_object(scope, event->answer.response->object); // in the namespace of the request
-    if (object && !boundary_object(scope, object))
-        return false;
-    if (!text || !*text || !**text)
-        return true;
-    bool found = boundary_here(scope, *text, name);
-    *text = name;
-    return found;
+    if (text && *text && **text) { // before the object, whose name this may be
+        if (!boundary_here(scope, *text, name))
+            return false;
+        *text = name;
+    }
+    if (event->type == EVENT_ANSWER)
+        translate_answer(scope, event->answer.response);
+    return !object || boundary_object(scope, object);
 }
 
 // Requests -----------------------------------------------------------------------------------------------------------
@@ -236,9 +243,9 @@ static bool is_of_namespaces(const struct request *request) {
 // The whole body: of a Namespace, or with namespaces in the spec.
 static struct error *print_body(const struct cluster_scope *scope, const struct request *request,
                                 struct boundary_request *out) {
-    const struct subject subject = {.group = request->resource.group,
-                                    .plural = request->resource.plural,
-                                    .group_len = strlen(request->resource.group)};
+    const struct document_kind subject = {.group = request->resource.group,
+                                          .plural = request->resource.plural,
+                                          .group_len = strlen(request->resource.group)};
     struct json *parsed = NULL;
     TRY(json_parse(request->body, request->body_len, &parsed));
     AUTO_JSON value = parsed;
@@ -255,9 +262,9 @@ static struct error *print_body(const struct cluster_scope *scope, const struct 
 
 static struct error *translate_body(const struct cluster_scope *scope, const struct request *request,
                                     struct boundary_request *out) {
-    const struct subject subject = {.group = request->resource.group,
-                                    .plural = request->resource.plural,
-                                    .group_len = strlen(request->resource.group)};
+    const struct document_kind subject = {.group = request->resource.group,
+                                          .plural = request->resource.plural,
+                                          .group_len = strlen(request->resource.group)};
     struct error *error = NULL;
     if (is_of_namespaces(request) || has_namespaces(scope, &subject))
         error = print_body(scope, request, out);

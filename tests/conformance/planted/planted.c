@@ -33,6 +33,12 @@ static const wharf_status_change suspended[] = {
     {.name = NULL},
 };
 
+static const wharf_reference references[] = {
+    {.name = "/spec/plan", .group = "example.com", .version = "v1", .resource = "plans", .kind = "Plan"},
+    {.of = "plans.example.com", .name = "/spec/pod", .flags = WHARF_REFERENCE_PODS},
+    {.name = NULL},
+};
+
 static wharf_kind kind = {
     WHARF_KIND_SIZES,
     .group = "example.com",
@@ -51,6 +57,7 @@ static wharf_kind kind = {
     .suspended_status = suspended,
     .phases = phases,
     .finished_at = "/status/finishedAt",
+    WHARF_REFERENCES(references),
 };
 
 #define PLANT(name) static void name(void)
@@ -66,6 +73,14 @@ PLANT(nothing) {
 // says: status_removed
 PLANT(takes_what_phases_read) {
     SET(status_removed, "/status/conditions");
+}
+
+// finds: load start
+// says: references.of: found "plan.example.com"
+PLANT(references_of_what_nothing_names) {
+    static const wharf_reference list[] = {
+        {.of = "plan.example.com", .name = "/spec/pod", .flags = WHARF_REFERENCE_PODS}, {.name = NULL}};
+    kind.references = list;
 }
 
 // finds: load start
@@ -307,6 +322,15 @@ PLANT(typo_in_pods) {
 }
 
 // finds: nothing
+// says: references: /spec/sise/plan is in none of the 4 objects given; did you mean "/spec/size/plan"?
+PLANT(typo_in_references) {
+    static const wharf_reference list[] = {
+        {.name = "/spec/sise/plan", .group = "example.com", .version = "v1", .resource = "plans", .kind = "Plan"},
+        {.name = NULL}};
+    kind.references = list;
+}
+
+// finds: nothing
 // says: status_removed: /status/podName is in none of the 4 statuses given; did you mean "/status/podNames"?
 PLANT(typo_in_status_removed) {
     SET(status_removed, "/status/podName");
@@ -335,6 +359,7 @@ static const struct {
 } table[] = {
     ROW(nothing),
     ROW(takes_what_phases_read),
+    ROW(references_of_what_nothing_names),
     ROW(managed_by_is_a_label),
     ROW(carried_and_removed),
     ROW(suspend_is_not_carried),
@@ -362,6 +387,7 @@ static const struct {
     ROW(typo_in_carried),
     ROW(typo_in_removed),
     ROW(typo_in_pods),
+    ROW(typo_in_references),
     ROW(typo_in_status_removed),
     ROW(typo_in_suspend),
     ROW(typo_in_managed_by),

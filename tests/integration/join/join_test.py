@@ -109,12 +109,13 @@ class Join(Case):
         self.assertNotIn("mine", text)
 
     def test_repeated_it_changes_the_token_and_nothing_else(self):
-        self.join("--labels", "region=eu")
+        self.join("--labels", "region=eu", "--namespace-map", "a=b")
         out = self.join()
         self.assertEqual([line for line in out.splitlines() if "created" in line and "token" not in line], [])
         self.assertEqual([line for line in out.splitlines() if "configured" in line],
                          ["management: secret/w1 configured in namespace wharf-system"])
         self.assertEqual(self.secret()["metadata"]["labels"]["worker.wharf.dev/region"], "eu")
+        self.assertEqual(self.secret()["metadata"]["annotations"]["wharf.dev/namespace-map"], "a=b")
         self.join("--labels", "zone=a")
         self.assertNotIn("worker.wharf.dev/region", self.secret()["metadata"]["labels"])
 
@@ -272,6 +273,7 @@ class Refused(Case):
         for arguments, pattern in (
                 (("--labels", "region"), "expected labels like region=eu"),
                 (("--labels", "a b=c"), "expected labels like"),
+                (("--namespace-map", "a=B"), '--namespace-map: found "B", expected'),
                 (("--name", "W1"), "--name: found"),
                 (("--server", "10.0.0.1"), "--server: found"),
                 (("--token-duration", "5m"), "--token-duration: found \"5m\", expected"),

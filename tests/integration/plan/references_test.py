@@ -39,8 +39,8 @@ class References(Case):
             f"configmaps extra (optional), at {PODS}volumes/1/configMap/name: copied",
             f"configmaps settings, at {PODS}volumes/0/configMap/name: copied",
             f"priorityclasses.scheduling.k8s.io high, at {PODS}priorityClassName: must be in the worker",
-            f"runtimeclasses.node.k8s.io gvisor, at {PODS}runtimeClassName: not in dependencies: the host does not look at it",
-            f"secrets registry, at {PODS}imagePullSecrets/0/name: copied if it has the label wharf.dev/copy: \"true\"",
+            f"runtimeclasses.node.k8s.io gvisor, at {PODS}runtimeClassName: not in dependencies: the host ignores the object",
+            f"secrets registry, at {PODS}imagePullSecrets/0/name: copied if the Secret has the label wharf.dev/copy: \"true\"",
             f"serviceaccounts runner, at {PODS}serviceAccountName: copied"])
         self.write_config(more="dependencies: {copy: [secrets], secrets: all}\n")
         out = self.plan(pod_job(imagePullSecrets=[{"name": "registry"}]))
@@ -59,7 +59,7 @@ class References(Case):
         self.assertEqual((code, err), (DELEGATED, ""))
         self.assertEqual(self.references(out), [
             f"serviceaccounts runner, at {PODS}serviceAccountName: copied; in o.yaml:5",
-            "secrets registry (optional), at /imagePullSecrets/0/name of serviceaccounts runner: copied if it has the label "
+            "secrets registry (optional), at /imagePullSecrets/0/name of serviceaccounts runner: copied if the Secret has the label "
             "wharf.dev/copy: \"true\""])
 
     def test_the_host_follows_only_resources_that_it_copies_or_checks(self):
@@ -69,11 +69,26 @@ class References(Case):
             self.write_config(more=config)
             _, out, _ = self.run_plan("-f", self.write("o.yaml", text))
             self.assertEqual(len(self.references(out)), count, out)
-            self.assert_says(out, "not in dependencies: the host does not look at it")
+            self.assert_says(out, "not in dependencies: the host ignores the object")
 
-    def test_too_many_are_refused(self):
-        out = self.plan(pod_job(volumes=volumes(*(f"c{i:03}" for i in range(65)))), code=WRONG)
-        self.assertIn("64", out)
+    def test_too_many_are_refused_where_dependencies_are_configured(self):
+        many = pod_job(volumes=volumes(*(f"c{i:03}" for i in range(65))))
+        told = "refers to: found references to more than 64 objects, expected at most that many of a workload"
+        self.assertIn(told, self.sentences(self.plan(many)))
+        self.write_config(more=COPIED)
+        out = self.plan(many, code=WRONG)
+        self.assertIn(told + ": the host does not place the workload", self.sentences(out))
+        self.assertIn("would not be placed by the host", out)
+
+    def test_too_many_through_others_are_refused(self):
+        self.write_config(more=COPIED)
+        account = document("ServiceAccount", "runner", imagePullSecrets=[{"name": f"s{i}"} for i in range(40)])
+        text = "\n---\n".join(json.dumps(value) for value in (account, pod_job(
+            serviceAccountName="runner", volumes=volumes(*(f"c{i:03}" for i in range(40))))))
+        code, out, _ = self.run_plan("-f", self.write("o.yaml", text))
+        self.assertEqual(code, WRONG)
+        self.assertIn("refers to: more than 64 objects, directly or through others: the host does not place the workload",
+                      self.sentences(out))
 
 
 class LookedUp(Case):
@@ -120,11 +135,11 @@ class LookedUp(Case):
                            imagePullSecrets=[{"name": "token"}, {"name": "plain"}])
         self.assertEqual(found, [
             "cannot be read in the management cluster: no rule allows it (Forbidden)",
-            "missing in the management cluster: the workload waits until it is there",
+            "missing in the management cluster: the workload waits until the object exists",
             "missing in the management cluster",
             "found in the management cluster",
-            "found in the management cluster; not copied, as it has no label wharf.dev/copy: \"true\": the worker must have it",
-            "found in the management cluster; not copied, as its type is never copied: the worker must have it"])
+            "found in the management cluster; not copied, as the Secret has no label wharf.dev/copy: \"true\": the worker must have the object",
+            "found in the management cluster; not copied, as Secrets of this type never are: the worker must have the object"])
         self.assertEqual(self.worker.requests, [])
 
     def test_without_look_up_and_cluster_nothing_is_read(self):
@@ -140,29 +155,29 @@ class LookedUp(Case):
         self.put(self.there, document("ConfigMap", "other", data={"a": "2"}), "configmaps")
         here = "found in the management cluster; w1 "
         self.assertEqual(self.found("--cluster", "w1", volumes=volumes("new", "own", "same")), [
-            here + "does not have it yet", here + "has a copy",
-            here + "has one of another writer with the same content, which is used"])
+            here + "has no such object yet", here + "has a copy",
+            here + "has an equal object of another writer, which is used"])
         self.assertEqual(self.found("--cluster", "w1", volumes=volumes("other"), code=WRONG),
-                         [here + "has one of another writer with other content: another worker is tried"])
+                         [here + "has an object of another writer with other content: another worker is tried"])
         self.assertEqual(self.found("--cluster", "w1", volumes=volumes("other", optional=True)),
-                         [here + "has one of another writer with other content"])
+                         [here + "has an object of another writer with other content"])
 
     def test_what_is_checked_must_be_in_the_worker(self):
         high = document("PriorityClass", "high", "scheduling.k8s.io/v1", namespace=None, value=10)
         self.put(self.here, high, "priorityclasses")
         self.assertEqual(self.found("--cluster", "w1", priorityClassName="high", code=WRONG),
-                         ["found in the management cluster; w1 does not have it: another worker is tried"])
+                         ["found in the management cluster; w1 lacks the object: another worker is tried"])
         self.put(self.there, {**high, "value": 5}, "priorityclasses")
         self.assertEqual(self.found("--cluster", "w1", priorityClassName="high"),
-                         ["found in the management cluster; w1 has it, with the value 5 instead of 10"])
+                         ["found in the management cluster; w1 has the object, with the value 5 instead of 10"])
         self.here.clear()
-        self.assertEqual(self.found("--cluster", "w1", priorityClassName="high"), ["w1 has it"])
+        self.assertEqual(self.found("--cluster", "w1", priorityClassName="high"), ["w1 has the object"])
 
     def test_references_of_what_is_found_are_followed(self):
         self.put(self.here, document("ServiceAccount", "runner", imagePullSecrets=[{"name": "registry"}]), "serviceaccounts")
         self.put(self.here, document("Secret", "registry", labels={"wharf.dev/copy": "true"}, data={"x": "c2VjcmV0"}), "secrets")
         self.assertEqual(self.found("--cluster", "w1", serviceAccountName="runner"), [
-            "found in the management cluster; w1 does not have it yet"] * 2)
+            "found in the management cluster; w1 has no such object yet"] * 2)
 
     def test_in_a_worker_with_mapped_namespaces_the_mapped_one_is_read(self):
         self.write_config(more=COPIED, workers=())
@@ -173,4 +188,4 @@ class LookedUp(Case):
         self.put(self.here, document("ConfigMap", "settings", data={"a": "1"}), "configmaps")
         self.put(self.there, document("ConfigMap", "settings", namespace="eu-default", data={"a": "1"}), "configmaps")
         self.assertEqual(self.found("--cluster", "w1", volumes=volumes("settings")),
-                         ["found in the management cluster; w1 has one of another writer with the same content, which is used"])
+                         ["found in the management cluster; w1 has an equal object of another writer, which is used"])

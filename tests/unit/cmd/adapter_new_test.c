@@ -266,6 +266,37 @@ static void only_fields_of_the_schema_are_carried(void **state) {
     description_cleanup(&d);
 }
 
+static void fields_that_name_objects_are_references(void **state) {
+    static const struct {
+        const char *pointer, *kind, *optional;
+        uint32_t flags;
+    } expected[] = {
+        {"/spec/exporter", NULL, NULL, WHARF_REFERENCE_CONTAINERS},
+        {"/spec/volumes/*", NULL, NULL, WHARF_REFERENCE_VOLUMES},
+        {"/spec/tlsSecretName", "Secret", NULL, 0},
+        {"/spec/settingsConfigMap", "ConfigMap", NULL, 0},
+        {"/spec/inputs/*/credentialsSecretRef/name", "Secret", "/spec/inputs/*/credentialsSecretRef/optional", 0},
+        {"/spec/inputs/*/priorityClassName", "PriorityClass", NULL, 0},
+    };
+    struct description d;
+    (void)state;
+    guess(CRDS "services.yaml", "Report", &d);
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        const struct guess_row *row = d.members[REFERENCES].list;
+        size_t left = d.members[REFERENCES].count;
+        for (; left > 0 && strcmp(row->text, expected[i].pointer) != 0; left--)
+            row++;
+        if (left == 0)
+            fail_msg("did not guess %s", expected[i].pointer);
+        assert_true(text_equal(row->refers ? row->refers->kind : NULL, expected[i].kind));
+        assert_true(text_equal(row->value, expected[i].optional));
+        assert_int_equal(row->flags, expected[i].flags);
+        assert_non_null(row->why);
+    }
+    assert_int_equal(d.members[REFERENCES].count, sizeof expected / sizeof *expected);
+    description_cleanup(&d);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(guesses_are_the_data_of_the_shipped_adapters),
@@ -274,6 +305,7 @@ int main(void) {
         cmocka_unit_test(an_enum_gives_the_phases_in_its_own_spelling),
         cmocka_unit_test(a_status_without_words_ends_with_its_time_or_never),
         cmocka_unit_test(only_fields_of_the_schema_are_carried),
+        cmocka_unit_test(fields_that_name_objects_are_references),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,6 +43,8 @@ struct row {
     bool stopping, settling;
     bool unproven; // the annotations are not known to be the host's own
     bool consent_unknown, no_consent, leaves;
+    enum needs_state needs, needs_there;
+    int64_t needs_at_ns;
     bool blocked;          // it must be
     enum action_type type; // ACTION_NONE by default
     size_t cluster;
@@ -78,6 +80,9 @@ static struct action decide_row(const struct row *row) {
                                  .own_record = !row->unproven,
                                  .consent_unknown = row->consent_unknown,
                                  .no_consent = row->no_consent,
+                                 .needs = row->needs,
+                                 .needs_there = row->needs_there,
+                                 .needs_at_ns = row->needs_at_ns,
                                  .leaves = row->leaves,
                                  .now_ns = NOW};
     return decide(&facts);

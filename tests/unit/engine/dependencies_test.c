@@ -136,12 +136,12 @@ static void test_shared(void **state) {
     (void)state;
     begin();
     needs_map(stage, 0, "settings", "1");
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 10000; i++) {
         AUTO_TEXT name = text_format("a%d", i);
         needs_job(stage, name, MAP_VOLUME("settings"));
     }
     stage_run(stage, 20 * CLOCK_SECOND);
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 10000; i++) {
         AUTO_TEXT name = text_format("a%d", i);
         assert_non_null(stage_job(stage, worker_of(name), name));
     }

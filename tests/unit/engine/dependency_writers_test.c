@@ -206,6 +206,33 @@ static void test_seal(void **state) {
     seal_keys_free(keys);
 }
 
+// The first start with a key: copies without a seal get one, or go if they have no user.
+static void test_first_key(void **state) {
+    (void)state;
+    struct seal_keys *keys = NULL;
+    const void *bytes[] = {"0123456789abcdef0123456789abcdef"};
+    size_t len = 32;
+    assert_null(seal_keys_new(bytes, &len, 1, &keys));
+    begin();
+    needs_map(stage, 0, "settings", "1");
+    needs_map(stage, 0, "other", "1");
+    job_on("a", "w1", MAP_VOLUME("settings"));
+    job_on("b", "w1", MAP_VOLUME("other"));
+    stage_run(stage, 2 * CLOCK_SECOND);
+    stage_delete(stage, 0, "b");
+    stage->options.seals = keys;
+    stage->options.adopt_until_ns = stage->now.mono_ns + 60 * CLOCK_MINUTE;
+    stage_restart(stage);
+    stage_run(stage, 5 * CLOCK_SECOND);
+    const struct json *copy = needs_object(stage, 1, "configmaps", "settings");
+    assert_non_null(object_annotation(copy, MARK_SEAL));
+    stage_run(stage, 2 * CLOCK_MINUTE);
+    assert_null(needs_object(stage, 1, "configmaps", "other"));
+    assert_int_equal(play.sent[1][VERB_MERGE_PATCH], 1);
+    needs_end(&play);
+    seal_keys_free(keys);
+}
+
 static size_t rejecting;
 
 static int reject_copies(struct stage *s, const struct command *command) {
@@ -296,12 +323,19 @@ static void test_unheard(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equal),          cmocka_unit_test(test_conflict),
-        cmocka_unit_test(test_conflict_ends),  cmocka_unit_test(test_deleted_there),
-        cmocka_unit_test(test_origins),        cmocka_unit_test(test_hands_over),
-        cmocka_unit_test(test_no_longer_used), cmocka_unit_test(test_seal),
-        cmocka_unit_test(test_rejected),       cmocka_unit_test(test_rejected_for_a_while),
-        cmocka_unit_test(test_unreadable),     cmocka_unit_test(test_unheard),
+        cmocka_unit_test(test_equal),
+        cmocka_unit_test(test_conflict),
+        cmocka_unit_test(test_conflict_ends),
+        cmocka_unit_test(test_deleted_there),
+        cmocka_unit_test(test_origins),
+        cmocka_unit_test(test_hands_over),
+        cmocka_unit_test(test_no_longer_used),
+        cmocka_unit_test(test_seal),
+        cmocka_unit_test(test_first_key),
+        cmocka_unit_test(test_rejected),
+        cmocka_unit_test(test_rejected_for_a_while),
+        cmocka_unit_test(test_unreadable),
+        cmocka_unit_test(test_unheard),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
 }

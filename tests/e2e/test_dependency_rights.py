@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The least rights on what Jobs refer to: watches by name, in one namespace, of named objects."""
+import json
+
+import manifests
+import needs
+from crowd import in_crowd
+from skip import may_be_refused
+from wait import until
+
+_NAMES = {"copy": ["configmaps", "secrets"], "check": ["priorityclasses.scheduling.k8s.io"], "secrets": "all", "watch": "names"}
+_OBJECTS = "configmaps/named,secrets/named"
+
+
+def _grant_least(env):
+    """In place of the rights that `use` has granted; those of other tests come back with `_apply_rbac`."""
+    for role in ("management", "worker"):
+        code, text, told = env.host.command("rbac", "--for", role, "--user", "wharf", "--namespaced", env.namespace, "--objects", _OBJECTS)
+        assert code == 0, told
+        for cluster in env.clusters.all:
+            if (cluster is env.clusters.management) == (role == "management"):
+                manifests.apply_text(cluster.admin, text)
+    for cluster in env.clusters.all:
+        until(lambda cluster=cluster: not env.may(cluster, "list", "secrets", "wharf"), "the rights to all Secrets to be gone")
+
+
+def _explained(env, name):
+    code, out, told = env.host.command("explain", f"job/{name}", "-n", env.namespace, "-o", "json")
+    assert code == 0, told
+    return json.dumps(json.loads(out)["dependencies"])
+
+
+@in_crowd
+@may_be_refused(("management", "*", 403), ("w1", "*", 403), ("w2", "*", 403))
+def the_rights_to_named_objects_suffice_with_watches_by_name(env):
+    env.use(2, dependencies=json.dumps(_NAMES))
+    _grant_least(env)
+    first = env.workers[0]
+    needs.create(env.management, env.namespace, {
+        "configmaps": [needs.configmap("named", text="first"), needs.configmap("other")],
+        "secrets": [needs.secret("named", text="first"), needs.secret("other")]})
+    env.submit(needs.reading("runs", ["named"], ["named"], only=first.name, hold="all"))
+    env.until_counts("runs", ready=1)
+    assert {copy[1:] for copy in env.copies()} == {("configmaps", env.namespace, "named"), ("secrets", env.namespace, "named")}
+    env.management.patch("secrets", env.namespace, "named", {"data": {"text": needs.encoded("second")}})
+    until(lambda: first.admin.get("secrets", env.namespace, "named")["data"]["text"] == needs.encoded("second"),
+          "the changed Secret to be in the worker")
+    env.submit(needs.reading("waits", ["other"], only=first.name))
+    until(lambda: "forbidden" in _explained(env, "waits"), "the denied right to be told")
+    assert not env.mirrors("waits")
+    env._apply_rbac()
+    env.until_finished("waits")
+    env.release()
+    env.until_finished("runs")
