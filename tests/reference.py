@@ -23,6 +23,7 @@ KEYS = (
     ("General", "apiVersion kind controllerName origin management namespace log", ("install", "credentials")),
     ("Workers", "workers workersFrom removal drainTimeout onWorkerLost workerLostTimeout createNamespaces", ("workers", "join")),
     ("Placement", "placement namespaces", ("placement", "capacity", "guards")),
+    ("Tenants", "tenancy", ("tenancy", "security")),
     ("Dependencies", "dependencies", ("dependencies", "security")),
     ("Adapters", "adapters", ("kinds", "generic", "security")),
     ("Mirrors", "mirrorFinalizer mirrorRetention orphanGrace massDeletion seal", ("lifecycle", "security")),

@@ -13,7 +13,7 @@ void text_cleanup(char **text);
 #define AUTO_TEXT __attribute__((cleanup(text_cleanup))) char *
 // Whether a list "a, b" or "a,b" has exactly this word, which is not empty.
 bool text_list_has(const char *list, const char *word);
-void text_list_free(char **list);  // with its texts, up to the NULL at the end; NULL is fine
+void text_list_free(char **list); // with its texts, up to the NULL at the end; NULL is fine
 
 // NULL when out of memory.
 char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -30,8 +30,8 @@ struct error *setup_config(const char *path, const char *adapter_directory, stru
 
 // Reports adapters that the directory lacks, with the existing ones, and drops the missing ones from `config`.
 void setup_find_adapters(struct config *config, struct problems *problems);
-// The same, then loads the others. `patient`, for commands: see adapters_options; if there is no problem, `dependencies`
-// is checked, too, which the host does itself.
+// The same, then loads the others. `patient`, for commands: see adapters_options; if there is no problem,
+// `dependencies` is checked, too, which the host does itself.
 struct error *setup_adapters(struct config *config, bool patient, struct problems *problems, struct adapters **out);
 
 // --config and --adapters of the call, then `use`, also if some adapters could not be loaded; without a configuration

@@ -17,7 +17,7 @@ from relay import Relay
 from skip import Skip
 from wait import until
 
-OWN = "own"   # the management cluster as a worker
+OWN, MAPPED = "own", "mapped-"   # the management cluster as a worker; see Crowd.use
 WORKERS = tuple(f"w{number}" for number in range(1, 10))
 _CONTROLLERS = ("serviceaccount-controller", "serviceaccount-token-controller", "root-ca-certificate-publisher-controller",
                 "persistentvolumeclaim-protection-controller")
@@ -69,12 +69,13 @@ class Crowd(Env):
 
     def use(self, count=len(WORKERS), maps=None, enabled=None, **settings):
         """The host runs with so many workers, with the rights that it prints for these settings. `maps`: {worker: what the names of
-        all namespaces become there}; with OWN, the management cluster is a worker too. Returns once all of them get Jobs."""
+        namespaces that begin with MAPPED become there}; with OWN, the management cluster is a worker too. Returns once all of them get
+        Jobs."""
         chosen, maps = (*WORKERS[:count], *(name for name in maps or {} if name == OWN)), maps or {}
         if (chosen, maps) != (self.chosen, self.maps):
             self.chosen, self.maps, self.host.settings = chosen, maps, None
             self.host.kubeconfigs = {name: path for name, path in self.configs.items() if name in ("management", *chosen)}
-            self.host.worker_settings = {name: f'namespaces: {{map: {{"*": "{to}"}}}}' for name, to in maps.items()}
+            self.host.worker_settings = {name: f'namespaces: {{map: {{"{MAPPED}*": "{to}"}}}}' for name, to in maps.items()}
             if OWN in maps:
                 self.host.kubeconfigs[OWN], self.host.worker_settings[OWN] = None, "self: true, " + self.host.worker_settings[OWN]
         if self.host.settings is None and self.host.process.running():
@@ -121,8 +122,9 @@ class Crowd(Env):
 
     def there(self, worker, namespace=None):
         """The name of a namespace (default: the test's) in a worker."""
-        mapped = self.maps.get(worker, "{namespace}").replace("{origin}", self.host.origin)
-        return mapped.replace("{namespace}", namespace or self.namespace)
+        namespace = namespace or self.namespace
+        mapped = self.maps.get(worker, "{namespace}") if namespace.startswith(MAPPED) else "{namespace}"
+        return mapped.replace("{origin}", self.host.origin).replace("{namespace}", namespace)
 
     def mirror(self, worker, name):
         return self.worker(worker).admin.find("jobs", self.there(worker), name)

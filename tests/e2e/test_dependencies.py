@@ -8,7 +8,8 @@ from jobs import brief, counts, job
 from skip import may_be_refused
 from wait import until
 
-_PLACES = [("configmaps", "the-env"), ("configmaps", "the-file"), ("secrets", "the"), ("secrets", "the-pull"),
+_PULL = "the-pull"   # of an account: pods start without it
+_PLACES = [("configmaps", "the-env"), ("configmaps", "the-file"), ("secrets", "the"), ("secrets", _PULL),
            ("serviceaccounts", "the"), ("persistentvolumeclaims", "the")]
 _OWN = ("metadata", "kind", "apiVersion", "status")
 
@@ -128,10 +129,10 @@ def an_object_that_is_only_checked_keeps_workers_without_it_from_the_job(env):
     for number in range(6):
         env.until_finished(f"checked-{number}")
         assert env.pods_created(f"checked-{number}") == {second.name: 1}, env.pods_created(f"checked-{number}")
-    code, told, errors = env.host.command("explain", "job/checked-0", "-n", env.namespace)
-    assert code == 0 and "local" in told, told + errors
     env.submit(needs.reading("nowhere", ["local"], only=first.name))
-    env.until_event("nowhere", "local")
+    env.until_event("nowhere", f"{first.name} lacks an object")
+    code, told, errors = env.host.command("explain", "job/nowhere", "-n", env.namespace)
+    assert code == 0 and f"configmaps {env.namespace}/local" in told, told + errors
     assert not env.mirrors("nowhere")
     first.admin.create("configmaps", env.namespace, needs.configmap("local"))
     env.until_finished("nowhere")
@@ -153,7 +154,7 @@ def strangers_objects_are_used_where_they_are_equal_and_never_touched(env):
     env.submit(needs.needing("uses-them", "the", only=first.name))
     env.until_finished("uses-them")
     for worker, (plural, name) in zip(others, _PLACES):
-        _conflict(env, worker, first, plural, name)
+        _conflict(env, worker, first, plural, name, needed=name != _PULL)
     assert _all_of(env, first) == before, "an object of somebody else was changed"
     assert not [place for place in env.copies(env.namespace) if place[0] == first.name], env.copies(env.namespace)
 
@@ -172,14 +173,15 @@ def _stranger(plural, name, different=False):
     return {**body, "spec": {**body["spec"], "resources": {"requests": {"storage": "2Gi"}}}}
 
 
-def _conflict(env, there, elsewhere, plural, name):
-    """A Job that may run in both runs where nobody is in the way."""
+def _conflict(env, there, elsewhere, plural, name, needed):
+    """A Job that may run in both runs where nobody is in the way of what it needs."""
     made = there.admin.create(plural, env.namespace, _stranger(plural, name, different=True))
     pair = f"conflict-{plural}-{name}"
     env.submit(needs.needing(pair, "the", only=f"{there.name},{elsewhere.name}"))
-    env.until_event(pair, rf"NameConflict: .*{name}")
+    if needed:
+        env.until_event(pair, rf"NameConflict: .*{name}")
     env.until_finished(pair)
-    assert env.pods_created(pair) == {elsewhere.name: 1}, env.pods_created(pair)
+    assert env.pods_created(pair) == {(elsewhere if needed else there).name: 1}, env.pods_created(pair)
     found = there.admin.get(plural, env.namespace, name)
     assert _content(found) == _content(made) and found["metadata"]["labels"] == made["metadata"]["labels"], found
 

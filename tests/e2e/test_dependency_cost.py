@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import crowd
 import needs
 import test_dependencies
+import test_mapping
 from crowd import in_crowd
 from host import Host
 from wait import until
@@ -71,8 +72,13 @@ def _asked(audit, namespace, mark):
 
 @in_crowd
 def a_minute_after_the_last_user_all_copies_are_gone_and_those_that_another_origin_uses_are_handed_over(env):
-    """Those of all tests before, too."""
-    env.use(2)
+    """Those of all tests before, too, in all clusters and under all names."""
+    with env.own_worker():
+        env.use(maps=test_mapping.MAPS)
+        _check_end(env)
+
+
+def _check_end(env):
     first = env.workers[0]
     folder = os.path.join(env.folder, "other-origin")
     os.makedirs(folder, exist_ok=True)

@@ -8,20 +8,22 @@ from concurrent.futures import ThreadPoolExecutor
 import kubelet
 import needs
 import test_logs
-from crowd import OF, OWN, in_crowd
+from crowd import MAPPED, OF, OWN, in_crowd
 from jobs import counts, finished, job
 from wait import until
 
 _JOBS = int(os.environ.get("E2E_JOBS", "150"))   # thousands take minutes
-_MAPS = {"w1": "{origin}-{namespace}", "w2": "{namespace}-two", "w3": "three-{namespace}", "w4": "a-{namespace}-b",
+MAPS = {"w1": "{origin}-{namespace}", "w2": "{namespace}-two", "w3": "three-{namespace}", "w4": "a-{namespace}-b",
          "w5": "{namespace}-{origin}", "w6": "x{namespace}", "w7": "{namespace}x", "w8": "eight-{origin}-{namespace}-8", OWN: "run-{namespace}"}
 # w9 has the same names.
 
 
 @contextlib.contextmanager
-def _ten(env, **settings):
+def _ten(env):
+    """In a namespace that has other names there."""
     with env.own_worker():
-        env.use(maps=_MAPS, createNamespaces="true", mirrorRetention="3s", **settings)
+        env.begin(MAPPED + env.namespace)
+        env.use(maps=MAPS, createNamespaces="true", mirrorRetention="3s")
         yield
 
 
@@ -60,7 +62,7 @@ def many_jobs_run_once_each_in_ten_clusters_of_other_names_also_when_the_host_is
         assert places == {worker.name for worker in env.workers}, places
         for worker in env.workers:   # in no other namespace
             found = {each["metadata"]["namespace"] for each in worker.admin.list("configmaps", selector=OF)
-                     if each["metadata"]["namespace"].strip("x-").find(env.namespace) >= 0}
+                     if env.namespace in each["metadata"]["namespace"]}
             assert found == {env.there(worker.name)}, f"{worker.name}: {found}"
         env.delete_all()
         env.nothing_is_left_over()
@@ -102,18 +104,20 @@ def every_command_takes_the_name_that_the_job_has_at_home(env):
 
 
 @in_crowd
-def jobs_in_the_management_cluster_itself_need_a_namespace_of_another_name(env):
-    """Not the one in which they were submitted: `wharf check` says so."""
+def names_that_collide_are_found_before_the_host_runs(env):
+    """Several namespaces with one name there; in the management cluster itself, those of the workloads."""
     env.use(2)
-    env.host.worker_settings["w2"] = 'namespaces: {map: {"*": "all-in-one"}}'
-    env.host.kubeconfigs[OWN], env.host.worker_settings[OWN] = None, "self: true"
-    try:
-        env.host._write_config({**env.host.defaults}, {"job": {}})
-        code, out, err = env.host.command("check")
-        assert code != 0, out + err
-        assert "all-in-one" in out + err and "self" in out + err, out + err
-    finally:
-        env.chosen, env.host.settings = (), None
-    env.use(2)
+    for name, more, told in (("w2", 'namespaces: {map: {"*": "all-in-one"}}', "all-in-one"), (OWN, "self: true", "namespaces.map"),
+                             (OWN, 'self: true, namespaces: {map: {"x-*": "y-{namespace}"}}', None)):
+        paths, worker_settings = dict(env.host.kubeconfigs), dict(env.host.worker_settings)
+        env.host.kubeconfigs = {**paths, name: None} if name == OWN else paths
+        env.host.worker_settings = {**worker_settings, name: more}
+        try:
+            env.host._write_config({**env.host.defaults}, {"job": {}})
+            code, out, err = env.host.command("check")
+        finally:
+            env.host.kubeconfigs, env.host.worker_settings = paths, worker_settings
+            env.host._write_config({**env.host.defaults}, {"job": {}})
+        assert (code == 0) == (told is None) and (told or "") in out + err, f"exit {code}\n{out}{err}"
     env.submit(job("plain"))
     env.until_finished("plain")

@@ -10,7 +10,7 @@ _ON, _OFF = {"enabled": True}, {"enabled": False}
 PLACES = {
     "image": {"repository": "registry.example.internal/wharf", "digest": "sha256:" + "0" * 64, "pullPolicy": "Always",
               "pullSecrets": [{"name": "registry"}]},
-    "config": {"namespace": "x", "log": {"level": "debug"}, "workersFrom": None,
+    "config": {"namespace": "x", "log": {"level": "debug"}, "workersFrom": None, "tenancy": "impersonate",
                "dependencies": {"copy": ["configmaps", "tasks.tekton.dev"], "check": ["priorityclasses.scheduling.k8s.io"]}},
     "networkPolicy": {"from": [{"ipBlock": {"cidr": "10.0.0.10/32"}}]},
     "extraVolumes": [{"name": "plugins", "emptyDir": {}}], "extraVolumeMounts": [{"name": "plugins", "mountPath": "/opt/plugins"}],

@@ -84,6 +84,17 @@ class ChartTest(unittest.TestCase):
         for values in ({}, {"config": {"dependencies": {"copy": [], "watch": "names"}}}, {**cases.PLACES, "rbac": {"create": False}}):
             self.assertNotIn(name, by_key(chart.render(TO_JSON, values)))
 
+    def test_with_tenancy_namespaces_are_read(self):
+        name = ("ClusterRole", "", "wharf-tenancy")
+        for value in ("impersonate", {"mode": "impersonate", "withdrawn": "remove"}):
+            things = by_key(chart.render(TO_JSON, {"config": {"tenancy": value}}))
+            rule, = things[name]["rules"]
+            self.assertEqual((rule["resources"], rule["verbs"]), (["namespaces"], ["get", "list", "watch"]))
+            subject, = things["ClusterRoleBinding", "", "wharf-tenancy"]["subjects"]
+            self.assertEqual((subject["name"], subject["namespace"]), ("wharf", chart.NAMESPACE))
+        for values in ({}, {"config": {"tenancy": "none"}}, {"config": {"tenancy": "impersonate"}, "rbac": {"create": False}}):
+            self.assertNotIn(name, by_key(chart.render(TO_JSON, values)))
+
     def test_more_than_one_replica_needs_an_election(self):
         def deployment(**values):
             return by_key(chart.render(TO_JSON, values))["Deployment", chart.NAMESPACE, "wharf"]["spec"]

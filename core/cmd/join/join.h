@@ -54,8 +54,8 @@ struct error *join_kubeconfig(const struct join *join, const char *server, const
 // host.c
 // Connects with the new credentials and checks each right and which kinds are served.
 struct error *join_check_rights(struct join *join);
-// Uses the rights from the running host's API; prints a line if no host responds. ERROR_USAGE: a configuration is needed
-// for rights that a host only gets with one.
+// Uses the rights from the running host's API; prints a line if no host responds. ERROR_USAGE: a configuration is
+// needed for rights that a host only gets with one.
 struct error *join_read_needed(struct join *join);
 void join_needed_clear(struct join_needed *needed);
 // Refuses to take rights away from the host's ClusterRole in the worker, except with consent or by flags.

@@ -88,6 +88,7 @@ static struct error *check_rights(struct tenancy_check *check, const char *tenan
     for (size_t i = 0; i < check->rights->count && !error; i++)
         if (check->rights->list[i].scope == RIGHT_TENANT)
             error = right_each(&check->rights->list[i], there, check_permission, check);
+    check->tenant = NULL;
     return error;
 }
 
