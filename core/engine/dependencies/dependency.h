@@ -9,6 +9,7 @@
 
 #define DEPENDENCY_LINGER_NS CLOCK_MINUTE // a copy outlives the last user by this time
 #define DEPENDENCY_READ_NS CLOCK_SECOND   // between two reads of a source
+#define PRIORITIES "priorityclasses.scheduling.k8s.io"
 #define DEPENDENCY_MARK_MAX (STORE_UID_MAX + STORE_VERSION_MAX)
 
 enum presence { PRESENCE_UNKNOWN, PRESENCE_ABSENT, PRESENCE_THERE };
@@ -26,6 +27,7 @@ struct dependency_resource {
     enum dependency_use use;     // by the configuration
     bool cluster_scoped;
     bool sensitive;                   // content is secret
+    bool compares;                    // checked objects of another content are told
     bool refers;                      // its objects may refer to others
     struct dependency_watch *watches; // by cluster
     size_t n_watches;
@@ -115,7 +117,10 @@ struct needs {                // of an entry
     size_t n_direct;
     struct use *uses; // with the references of references
     size_t n_uses;
-    uint32_t *places; // clusters in which the uses count; 0: none yet
+    struct place {
+        uint32_t cluster; // 0: of a workload without a placement
+        bool of_mirror;   // else of the workload: only what that wants counts
+    } * places;
     size_t n_places;
     uint64_t places_hash; // 0: none yet
     uint64_t read;        // hash of the workload that `direct` is of; 0: none
@@ -245,6 +250,7 @@ struct copy_facts {
     bool busy;       // a request about the copy is in flight
     bool wanted;     // has users in this worker
     bool kept;       // has users there, or workloads without a placement
+    bool compares;   // of the resource
     bool remembered; // placements of other workloads that need the object may avoid the worker
     bool marked;     // by the newest source
     bool compared;   // with the newest source
