@@ -23,7 +23,7 @@ struct collector {
 };
 
 // One row of a table in one value.
-struct row {
+struct matched_row {
     struct collector *collector;
     const wharf_reference *is;
     const struct json *root; // in which the patterns of the row apply
@@ -104,7 +104,7 @@ static bool add(struct collector *collector, const struct reference *reference) 
 }
 
 // The value at the place of `pattern` that belongs to the match `found` of the row. False: out of memory.
-static bool paired(const struct row *row, const char *pattern, const char *found, const struct json **out) {
+static bool paired(const struct matched_row *row, const char *pattern, const char *found, const struct json **out) {
     AUTO_BUFFER(pointer, POINTER_MAX);
     *out = NULL;
     if (!pattern)
@@ -124,7 +124,7 @@ static bool is_of_kind(const wharf_reference *row, const struct json *kind) {
 }
 
 static bool add_match(void *ctx, const char *found, struct json *value) {
-    const struct row *row = ctx;
+    const struct matched_row *row = ctx;
     const char *name = json_string(value);
     const struct json *kind, *namespace_, *optional;
     char resource[REFERENCE_RESOURCE_MAX];
@@ -170,7 +170,7 @@ static const char *part_of(const wharf_reference *row) {
 
 // The references of a part with the fields that Kubernetes defines.
 static bool add_part(void *ctx, const char *found, struct json *value) {
-    const struct row *row = ctx;
+    const struct matched_row *row = ctx;
     AUTO_TEXT prefix = text_format("%s%s", row->prefix, found);
     if (!prefix)
         return fails(row->collector, NO_MEMORY);
@@ -181,7 +181,7 @@ static bool collect(struct collector *collector, const wharf_reference *rows, co
                     const char *prefix) {
     bool going = true;
     for (; going && root && rows && rows->name; rows++) {
-        struct row row = {collector, rows, root, prefix};
+        struct matched_row row = {collector, rows, root, prefix};
         bool part = (rows->flags & REFERENCE_PARTS) != 0;
         if (text_equal(rows->of, of) && !pointer_each(root, rows->name, part ? add_part : add_match, &row))
             going = collector->trouble == FINE ? fails(collector, NO_MEMORY) : false;
@@ -192,7 +192,7 @@ static bool collect(struct collector *collector, const wharf_reference *rows, co
 // Pods -----------------------------------------------------------------------------------------------------------
 
 struct fallback {
-    struct row row;
+    struct matched_row row;
     const char *templates;
 };
 

@@ -40,7 +40,7 @@
 #define ENVIRONMENT(path, what)                                                                                        \
     { .of = REFERENCES_OF_CONTAINER, .name = path "/name", .optional = path "/optional", what }
 #define VOLUME(path, what)                                                                                             \
-    { .of = REFERENCES_OF_VOLUME, .name = path, what }
+    { .of = REFERENCES_OF_VOLUME, .name = (path), what }
 #define SOURCE(path, member, what)                                                                                     \
     { .of = REFERENCES_OF_VOLUME, .name = path "/" member, .optional = path "/optional", what }
 

@@ -89,7 +89,7 @@ static const char *const removed[] = {
     .flags = WHARF_REFERENCE_CLUSTER_SCOPED
 
 #define CONTAINER(object, path)                                                                                        \
-    { .of = (object), .name = path, .flags = WHARF_REFERENCE_CONTAINERS }
+    { .of = (object), .name = (path), .flags = WHARF_REFERENCE_CONTAINERS }
 #define TASK_SPEC(object, spec)                                                                                        \
     CONTAINER(object, spec "/steps/*"), CONTAINER(object, spec "/sidecars/*"),                                         \
         CONTAINER(object, spec "/stepTemplate"),                                                                       \
@@ -105,8 +105,8 @@ static const char *const removed[] = {
     }
 #define PIPELINE_SPEC(object, spec) PIPELINE_TASKS(object, spec "/tasks/*"), PIPELINE_TASKS(object, spec "/finally/*")
 #define POD_TEMPLATE(path)                                                                                             \
-    {.name = path, .flags = WHARF_REFERENCE_POD_SPECS}, {                                                              \
-        .name = path, .flags = WHARF_REFERENCE_CONTAINERS                                                              \
+    {.name = (path), .flags = WHARF_REFERENCE_POD_SPECS}, {                                                            \
+        .name = (path), .flags = WHARF_REFERENCE_CONTAINERS                                                            \
     }
 #define RUN_AND_TASK                                                                                                   \
     {.name = "/spec/workspaces/*", .flags = WHARF_REFERENCE_VOLUMES},                                                  \

@@ -110,7 +110,7 @@ static const wharf_phase_rule phases[] = {
 
 #define INITIALIZER(path)                                                                                              \
     {.name = path "/secretRef/name", SECRET}, {                                                                        \
-        .name = path, .flags = WHARF_REFERENCE_CONTAINERS                                                              \
+        .name = (path), .flags = WHARF_REFERENCE_CONTAINERS                                                            \
     }
 
 static const wharf_reference references[] = {

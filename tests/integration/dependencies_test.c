@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf run` and the objects that Jobs refer to, while watches, connections, rights and the configuration come and go.
 #include "tests/integration/stage.h"
+#include "tests/support/traces.h"
 
 #include "core/kube/object/object.h"
 
@@ -37,15 +38,18 @@ static void create_sources(struct scene *scene) {
         assert_int_equal(write_object(scene, 0, sources[i][0], sources[i][1]), 201);
 }
 
-static void change_sources(struct scene *scene, const char *value) {
+static void change(struct scene *scene, const char *plural, const char *name, const char *value) {
     AUTO_TEXT patch = text_format("{\"data\":{\"k\":\"%s\"}}", value);
     struct scene_cluster *at = &scene->clusters[0];
     front_lock(at->front);
-    int map = world_patch(at->cluster, "", "configmaps", "default", "c", NULL, patch, front_now_ns());
-    int secret = world_patch(at->cluster, "", "secrets", "default", "s", NULL, patch, front_now_ns());
+    int status = world_patch(at->cluster, "", plural, "default", name, NULL, patch, front_now_ns());
     front_unlock(at->front);
-    assert_int_equal(map, 200);
-    assert_int_equal(secret, 200);
+    assert_int_equal(status, 200);
+}
+
+static void change_sources(struct scene *scene, const char *value) {
+    change(scene, "configmaps", "c", value);
+    change(scene, "secrets", "s", value);
 }
 
 static bool has_value(struct scene *scene, size_t cluster, const char *plural, const char *name, const char *value) {
@@ -164,6 +168,35 @@ static void without_rights_to_all_the_sources_are_watched_by_name(void **state) 
     end(scene);
 }
 
+// A former host has left a copy, and there is no workload.
+static void the_copies_in_a_worker_are_watched_without_any_workload(void **state) {
+    (void)state;
+    struct scene *scene = run(SETTINGS COPIED "log: {level: debug}\n");
+    UNTIL(scene, 10, wharf_logged(scene, "stream opened cluster=w1 verb=watch path=\"/api/v1/secrets?") == 1);
+    assert_int_equal(wharf_logged(scene, "cluster=management verb=watch path=\"/api/v1/secrets?"), 0);
+    stage_close(scene);
+}
+
+// The value is in the memory of the host only on its way.
+static void what_a_secret_contains_stays_in_the_clusters(void **state) {
+    (void)state;
+    struct scene *scene = run(SETTINGS COPIED "log: {level: debug}\n");
+    struct trace traces[3];
+    create_sources(scene);
+    submit_needy(scene, "a");
+    UNTIL(scene, 10, stage_mirrors(scene) == 1);
+    for (size_t i = 0; i < 3; i++) {
+        AUTO_BUFFER(value, 256);
+        trace_make(&traces[i]);
+        trace_put_encoded(&value, &traces[i]);
+        change(scene, "secrets", "s", value.data);
+        UNTIL(scene, 10, has_value(scene, 1, "secrets", "s", value.data));
+        UNTIL(scene, 10, STAGE_SLOW > 1 || trace_count_in_process(&traces[i], scene->child, false) == 0);
+        assert_int_equal(wharf_logged(scene, value.data), 0);
+    }
+    end(scene);
+}
+
 static void a_reload_that_enables_copies_brings_them(void **state) {
     (void)state;
     struct scene *scene = run(SETTINGS);
@@ -186,6 +219,8 @@ int main(void) {
         cmocka_unit_test(a_changed_source_reaches_the_copies_also_after_a_lost_connection),
         cmocka_unit_test(a_new_connection_watches_the_same_objects),
         cmocka_unit_test(without_rights_to_all_the_sources_are_watched_by_name),
+        cmocka_unit_test(the_copies_in_a_worker_are_watched_without_any_workload),
+        cmocka_unit_test(what_a_secret_contains_stays_in_the_clusters),
         cmocka_unit_test(a_reload_that_enables_copies_brings_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,17 +5,12 @@
 #include "core/host/io/cluster_io.h"
 #include "core/host/turn/turn.h"
 #include "core/kube/transport/curl_transport.h"
+#include "tests/integration/stage.h"
 #include "tests/unit/kube/tls_server.h"
 
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define OBJECTS 100000
 #define WISHED 10
@@ -195,7 +190,8 @@ static void memory_is_that_of_what_is_referred_to(bool streams) {
     assert_int_equal(stand.seen, WISHED - 1 + MARKED);
     assert_int_equal(stand.gone, 1);
     assert_true(stand.bytes / stand.seen < 3000); // the annotation is cut off
-    assert_in_range(grown, 0, GROWTH_KIB);
+    if (STAGE_SLOW == 1)                          // sanitizers keep freed memory
+        assert_in_range(grown, 0, GROWTH_KIB);
     cluster_io_free(stand.io);
     stand.transport->ops->free(stand.transport);
     kill(server, SIGKILL);

@@ -146,6 +146,13 @@ class Rights(unittest.TestCase):
             self.assertFalse([right for right in found if right[0] == "everywhere" and right[2] == "secrets"])
         self.assertLessEqual(expect("in a create,patch,delete secrets"), found)
 
+    def test_copies_are_written_by_tenants_and_read_by_the_host(self):
+        for watch in ("all", "names"):
+            path = self.config("tenancy: impersonate\nnamespaces: {allow: [team-a]}\n"
+                               f"dependencies: {{copy: [secrets], watch: {watch}}}\n")
+            found = {right for right in rights(rbac("worker", "--config", path)) if right[2] == "secrets"}
+            self.assertEqual(found, expect("everywhere get,list,watch secrets"))
+
     def test_objects_limit_the_rights_to_their_names_but_for_create(self):
         path = self.config("dependencies: {copy: [configmaps, secrets], check: [serviceaccounts], watch: names}\n")
         named = ("--objects", "secrets/a,secrets/42,serviceaccounts/runner", "--namespaced", "n", "--config", path)

@@ -8,6 +8,7 @@
 #include "tests/simulation/pests.h"
 #include "tests/simulation/queues.h"
 #include "tests/simulation/rules.h"
+#include "tests/simulation/spaces.h"
 #include "tests/simulation/steady.h"
 #include "tests/simulation/users.h"
 
@@ -347,7 +348,7 @@ static void begin(struct trial *trial, struct episode *e) {
         for (size_t i = 0; i < trial->plan.hosts; i++)
             trial->faults->backs[i].other[e->cluster] = true;
         trial->user_acts = true;
-        trial_add_namespace(trial, e->cluster); // it is set up again
+        spaces_add(trial, e->cluster); // it is set up again
         trial->user_acts = false;
         fields_set_up(trial, e->cluster);
         needs_set_up(trial, e->cluster);

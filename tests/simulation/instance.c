@@ -17,10 +17,12 @@
 #include "tests/simulation/places.h"
 #include "tests/simulation/promise_rules.h"
 #include "tests/simulation/raters.h"
+#include "tests/simulation/renames.h"
 #include "tests/simulation/rooms.h"
 #include "tests/simulation/rules.h"
 #include "tests/simulation/spaces.h"
 #include "tests/simulation/status_rules.h"
+#include "tests/simulation/tenants.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,6 +119,21 @@ static void note_worker(struct trial *trial, const struct engine_event *event) {
     members_told(trial, c, event->worker.policy);
 }
 
+static void note_dependency(struct trial *trial, const struct engine_event *event) {
+    static const char *const news[] = {"forgotten", "listing", "listed", "seen", "gone", "lost", "refused"};
+    const struct json *seen = event->dependency.metadata ? event->dependency.metadata->value : NULL;
+    const char *space = event->dependency.namespace_, *name = event->dependency.name;
+    trial_trace(trial, "host: %s of %s: %s %s/%s %s%s", event->dependency.resource ? event->dependency.resource : "all",
+                world_name(trial->worlds[event->cluster]), news[event->dependency.news],
+                seen    ? object_namespace(seen)
+                : space ? space
+                        : "",
+                seen   ? object_name(seen)
+                : name ? name
+                       : "",
+                seen ? object_version(seen) : "", event->dependency.problem ? event->dependency.problem : "");
+}
+
 // Records what the engine is about to be notified of about its feeds.
 static void before_event(void *ctx, const struct engine_event *event) {
     struct trial *trial = instance_enter(ctx);
@@ -127,10 +144,12 @@ static void before_event(void *ctx, const struct engine_event *event) {
     }
     if (event->type == EVENT_NAMESPACE || event->type == EVENT_WORKER)
         spaces_told(trial, event);
+    if (event->type == EVENT_TENANT && members_knows(trial, event->cluster))
+        tenants_told(trial, event);
     if (event->type == EVENT_LEASE)
         crew_told(trial, event);
     if (event->type == EVENT_ANSWER || event->type == EVENT_TIME || event->type == EVENT_LEASE ||
-        event->type == EVENT_NAMESPACE)
+        event->type == EVENT_NAMESPACE || event->type == EVENT_TENANT)
         return;
     if (event->type == EVENT_WORKER)
         note_worker(trial, event);
@@ -139,6 +158,8 @@ static void before_event(void *ctx, const struct engine_event *event) {
     const char *name = world_name(trial->worlds[event->cluster]);
     if (event->type == EVENT_CONTACT)
         note_contact(trial, event);
+    if (event->type == EVENT_DEPENDENCY)
+        note_dependency(trial, event);
     if (event->type == EVENT_CAPACITY)
         rooms_told(trial, event);
     if (event->type == EVENT_CAPACITY)
@@ -261,6 +282,7 @@ static struct cluster_io_settings settings_of(const struct trial *trial) {
         .n_kinds = trial->host->n_configured,
         .fencing = {.enabled = trial->plan.guards, .after_ns = guards_after_ns(trial), .namespace_ = "wharf-system"},
         .dependencies = trial->plan.needs,
+        .tenants = trial->plan.tenants,
         .capacity = trial->plan.capacity};
 }
 
@@ -272,6 +294,7 @@ void instance_open(struct trial *trial, size_t c) {
                                     .name = world_name(trial->worlds[c]),
                                     .transport = tap_transport(host->taps[c]),
                                     .origin = TRIAL_ORIGIN,
+                                    .namespace_map = trial->plan.renames && c > 0 ? RENAMES_MAP : NULL,
                                     .controller_name = TRIAL_MANAGED_BY,
                                     .instance = "sim",
                                     .settings = settings_of(trial),
@@ -320,6 +343,7 @@ static struct engine_settings engine_settings_of(const struct trial *trial) {
                                     .placement = places_options(trial),
                                     .namespaces = spaces_rule(trial),
                                     .dependencies = needs_options(trial),
+                                    .tenancy = tenants_options(trial),
                                     .fencing = {trial->plan.guards, true, guards_after_ns(trial)}};
 }
 
@@ -377,6 +401,7 @@ bool instance_start(struct trial *trial) {
     status_restarted(trial);
     leases_started(trial);
     spaces_started(trial);
+    tenants_started(trial);
     promises_restarted(trial);
     breaks_started(trial);
     for (size_t c = 0; c < trial->plan.n_clusters; c++) {

@@ -2,6 +2,7 @@
 #include "tests/simulation/members.h"
 #include "tests/simulation/cuts.h"
 #include "tests/simulation/places.h"
+#include "tests/simulation/renames.h"
 #include "tests/simulation/spaces.h"
 
 #include <stdlib.h>
@@ -117,7 +118,9 @@ static void tell(struct trial *trial, size_t cluster, enum worker_policy policy)
     m->again = false;
     struct engine_event event = {.type = EVENT_WORKER,
                                  .cluster = cluster,
-                                 .worker = {.name = world_name(trial->worlds[cluster]), .policy = policy}};
+                                 .worker = {.name = world_name(trial->worlds[cluster]),
+                                            .policy = policy,
+                                            .namespace_map = trial->plan.renames ? RENAMES_MAP : NULL}};
     places_worker(trial, cluster, &event);
     spaces_worker(trial, cluster, &event);
     instance_post(trial, &event);

@@ -7,6 +7,7 @@
 #include "core/json/pointer.h"
 #include "core/kube/object/object.h"
 #include "tests/simulation/faults.h"
+#include "tests/simulation/forgery.h"
 #include "tests/simulation/members.h"
 #include "tests/world/pod_needs.h"
 
@@ -30,6 +31,7 @@
 struct need_state {              // of an object in a cluster
     int64_t others_ns;           // when somebody else than the host last wrote it
     int64_t used_ns;             // when a mirror was last there that needs it
+    int64_t seen_used_ns;        // when it last had a user
     bool existed;                // it was there at some time
     int64_t stale_ns, unused_ns; // since when the copy differs, or has no user; 0: it does not
 };
@@ -146,7 +148,8 @@ static uint64_t used_by_mirrors(struct trial *trial, size_t cluster, bool told) 
         const void *cursor = NULL;
         for (const struct json *o; (o = world_next(trial->worlds[cluster], abi->group, abi->plural, &cursor));) {
             const struct tracked_mirror *mirror = rules_mirror(trial, object_uid(o));
-            if (!mirror || (told && !rules_was_told(trial, mirror)))
+            if (!mirror || (told && !rules_was_told(trial, mirror)) || forgery_is(o) ||
+                !rules_is_ours(trial, cluster, k, o))
                 continue;
             struct gather gather = needs_of(trial, cluster, k, o);
             used |= gather.needed | gather.optional;
@@ -155,23 +158,23 @@ static uint64_t used_by_mirrors(struct trial *trial, size_t cluster, bool told) 
     return used;
 }
 
-// An unfinished workload that is placed there, or is to be placed.
-static bool is_user(const struct trial *trial, size_t cluster, size_t kind, const struct json *workload) {
+// An unfinished workload that is placed there, or (`any`) is to be placed.
+static bool is_user(const struct trial *trial, size_t cluster, size_t kind, const struct json *workload, bool any) {
     const char *placed = note(workload, MARK_CLUSTER);
     if (!trial_is_ours(trial, kind, workload) || sim_finished(trial->kinds[kind], workload))
         return false;
     return *placed ? strcmp(placed, world_name(trial->worlds[cluster])) == 0
-                   : !phase_suspend_asked(&trial->engine_kinds[kind]->abi, workload);
+                   : any && !phase_suspend_asked(&trial->engine_kinds[kind]->abi, workload);
 }
 
-static uint64_t used_by_workloads(struct trial *trial, size_t cluster) {
+static uint64_t used_by_workloads(struct trial *trial, size_t cluster, bool any) {
     uint64_t used = 0;
     for (size_t k = 0; k < trial->n_kinds; k++) {
         const wharf_kind *abi = &trial->engine_kinds[k]->abi;
         const void *cursor = NULL;
         for (const struct json *o;
              (o = world_next(trial->worlds[ENGINE_MANAGEMENT], abi->group, abi->plural, &cursor));) {
-            if (!is_user(trial, cluster, k, o))
+            if (!is_user(trial, cluster, k, o, any))
                 continue;
             struct gather gather = needs_of(trial, ENGINE_MANAGEMENT, k, o);
             used |= gather.needed | gather.optional;
@@ -184,8 +187,8 @@ static uint64_t used_by_workloads(struct trial *trial, size_t cluster) {
 
 static bool is_calm(const struct trial *trial, size_t cluster) {
     return !trial->plan.elects && !trial->plan.slow && !trial->plan.costs && !trial->plan.breaks &&
-           faults_are_over(trial, cluster, CALM_NS) && members_knows(trial, cluster) && !trial->host->silent[cluster] &&
-           trial->host->alive && trial->now_ns >= trial->host->asleep_until_ns;
+           !trial->plan.shards && faults_are_over(trial, cluster, CALM_NS) && members_knows(trial, cluster) &&
+           !trial->host->silent[cluster] && trial->host->alive && trial->now_ns >= trial->host->asleep_until_ns;
 }
 
 // It must know this object, and its source, as they are.
@@ -382,6 +385,11 @@ static void add_made(struct trial *trial, const char *uid) {
 static void check_created(struct trial *trial, size_t cluster, size_t index, const struct json *copy) {
     const struct thing *thing = needs_at(trial, index);
     AUTO_TEXT name = name_of(trial, index);
+    bool used = (used_by_mirrors(trial, cluster, false) | used_by_workloads(trial, cluster, true)) >> index & 1;
+    if (!used && is_known(trial, cluster, index) &&
+        trial->now_ns - state_of(trial, cluster, index)->seen_used_ns > KNOWN_NS)
+        trial_fail(trial, "rule D5: %s was created in %s, where nothing needs it", name,
+                   world_name(trial->worlds[cluster]));
     if (!needs_copies(trial, thing->resource) || thing->nature >= SECRET_TOKEN)
         trial_fail(trial, "rule D1: %s was created in %s, and is not to be copied", name,
                    world_name(trial->worlds[cluster]));
@@ -456,8 +464,12 @@ static void note_source(struct trial *trial, size_t index, const struct json *ob
         text_copy(thing->uids[thing->n_uids++ % NEEDS_UIDS], sizeof *thing->uids, object_uid(object));
 }
 
-// A mirror is gone, or names other objects from now on.
+// A mirror is gone, or names other objects from now on. Of an orphan the host does not know what it names.
 static void note_used(struct trial *trial, size_t cluster, size_t kind, const struct json *mirror) {
+    const struct tracked_mirror *tracked = rules_mirror(trial, object_uid(mirror));
+    const struct tracked_workload *job = rules_workload(trial, tracked->workload);
+    if (!job || tracked->late_ns || job->mirror_unsure || !rules_is_ours(trial, cluster, kind, mirror))
+        return;
     struct gather gather = needs_of(trial, cluster, kind, mirror);
     for (size_t i = 0; i < needs_count(trial); i++)
         if ((gather.needed | gather.optional) >> i & 1)
@@ -534,7 +546,19 @@ static bool lasts(const struct trial *trial, int64_t *since_ns, bool so, int64_t
     return so && trial->now_ns - *since_ns > most_ns;
 }
 
-static void look_at(struct trial *trial, size_t cluster, size_t index, bool used, bool held) {
+struct usage {
+    uint64_t needed; // by mirrors and placed workloads
+    uint64_t used;   // also by workloads that are to be placed
+};
+
+static struct usage usage_of(struct trial *trial, size_t cluster) {
+    uint64_t mirrors = used_by_mirrors(trial, cluster, false);
+    return (struct usage){mirrors | used_by_workloads(trial, cluster, false),
+                          mirrors | used_by_workloads(trial, cluster, true)};
+}
+
+static void look_at(struct trial *trial, size_t cluster, size_t index, const struct usage *usage, bool held) {
+    bool used = (usage->used >> index & 1) != 0, needed = (usage->needed >> index & 1) != 0;
     struct need_state *state = state_of(trial, cluster, index);
     const struct json *there = needs_object(trial, cluster, index);
     bool copy = is_copy(trial, there) && !object_is_being_deleted(there);
@@ -542,7 +566,7 @@ static void look_at(struct trial *trial, size_t cluster, size_t index, bool used
     if (lasts(trial, &state->unused_ns, copy && !used && !held && !*note(there, ALSO_USED), UNUSED_NS))
         trial_fail(trial, "rule D5: nothing has used the copy of %s in %s for %.0f s", name,
                    world_name(trial->worlds[cluster]), (double)UNUSED_NS / 1e9);
-    if (lasts(trial, &state->stale_ns, copy && used && !is_current(trial, index, there), ROTATED_NS))
+    if (lasts(trial, &state->stale_ns, copy && needed && !is_current(trial, index, there), ROTATED_NS))
         trial_fail(trial, "rule D6: the copy of %s in %s is old for %.0f s", name, world_name(trial->worlds[cluster]),
                    (double)ROTATED_NS / 1e9);
 }
@@ -555,25 +579,29 @@ void need_rules_check(struct trial *trial) {
     for (size_t c = 1; c < trial->plan.n_clusters; c++) {
         bool calm = is_calm(trial, c);
         bool held = calm && is_held_up(trial, c);
-        uint64_t used = calm ? used_by_mirrors(trial, c, false) | used_by_workloads(trial, c) : 0;
-        for (size_t i = 0; i < needs_count(trial); i++)
+        struct usage usage = calm ? usage_of(trial, c) : (struct usage){0};
+        for (size_t i = 0; i < needs_count(trial); i++) {
+            struct need_state *state = state_of(trial, c, i);
+            if (usage.used >> i & 1)
+                state->seen_used_ns = trial->now_ns;
             if (calm)
-                look_at(trial, c, i, used >> i & 1, held);
+                look_at(trial, c, i, &usage, held);
             else
-                state_of(trial, c, i)->unused_ns = state_of(trial, c, i)->stale_ns = 0;
+                state->unused_ns = state->stale_ns = 0;
+        }
     }
 }
 
 static char *missing_in(struct trial *trial, size_t cluster) {
-    uint64_t used = used_by_mirrors(trial, cluster, false) | used_by_workloads(trial, cluster);
+    struct usage usage = usage_of(trial, cluster);
     for (size_t i = 0; i < needs_count(trial); i++) {
         const struct json *there = needs_object(trial, cluster, i);
         AUTO_TEXT name = name_of(trial, i);
         if (!is_copy(trial, there))
             continue;
-        if (!(used >> i & 1) && !is_hidden(trial))
+        if (!(usage.used >> i & 1) && !is_hidden(trial))
             return text_format("a copy of %s is left over in %s", name, world_name(trial->worlds[cluster]));
-        if (used >> i & 1 && !is_current(trial, i, there))
+        if (usage.needed >> i & 1 && !is_current(trial, i, there))
             return text_format("the copy of %s in %s is not as its source", name, world_name(trial->worlds[cluster]));
     }
     return NULL;

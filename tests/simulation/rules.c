@@ -16,6 +16,7 @@
 #include "tests/simulation/spaces.h"
 #include "tests/simulation/status_rules.h"
 #include "tests/simulation/steady.h"
+#include "tests/simulation/tenants.h"
 
 #include "core/adapter/phase.h"
 #include "core/engine/mirror/mirror.h"
@@ -351,7 +352,7 @@ static void check_needed(struct trial *trial, size_t cluster, const struct about
         return;
     if (!trial_is_ours(trial, about->kind, job) || pests_rule(trial, cluster))
         return;
-    if (members_policy(trial, cluster) == WORKER_DRAIN_MOVE &&
+    if ((members_policy(trial, cluster) == WORKER_DRAIN_MOVE || tenants_leave(trial, cluster, about->namespace_)) &&
         !phase_is_final(sim_phase(trial->kinds[about->kind], job, NULL)))
         return; // it is placed elsewhere
     if (fields_lacked(trial, mirror))
@@ -410,6 +411,7 @@ void rules_command(struct trial *trial, const struct command *command) {
     about.known = about.kind < trial->n_kinds;
     leases_command(trial, command);
     spaces_command(trial, command);
+    tenants_command(trial, command);
     crew_command(trial, command, about.kind);
     promises_command(trial, command, about.kind, body);
     if (about.known && about.kind == 0 && request->verb != VERB_GET && strcmp(about.namespace_, "default") == 0)

@@ -4,6 +4,7 @@
 #include "core/base/text.h"
 #include "tests/simulation/cuts.h"
 #include "tests/simulation/members.h"
+#include "tests/simulation/tenants.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,14 @@ struct spaces {
     } acts[ACTS];
     size_t n_acts;
 };
+
+void spaces_add(struct trial *trial, size_t cluster) {
+    AUTO_JSON team = NULL;
+    static const char text[] = "{\"metadata\":{\"name\":\"team\"}}";
+    error_free(json_parse(text, sizeof text - 1, &team));
+    world_apply(trial->worlds[cluster], "", "namespaces", team, trial->now_ns);
+    tenants_namespace(trial, cluster);
+}
 
 struct spaces *spaces_new(struct trial *trial) {
     struct spaces *spaces = calloc(1, sizeof *spaces);

@@ -23,3 +23,6 @@ void spaces_command(struct trial *trial, const struct command *command);
 void spaces_check_place(struct trial *trial, size_t cluster, const char *namespace_, const char *name);
 // A workload without a mirror stays so: its namespace is denied everywhere.
 bool spaces_keep(const struct trial *trial, const char *namespace_);
+
+// The users' own, besides default.
+void spaces_add(struct trial *trial, size_t cluster);

@@ -2,6 +2,7 @@
 // Between a cluster_io and the simulated network: passes each request to the rules, tracks the writes in flight, and
 // marks the cluster_io to be called after its handlers ran.
 #include "core/kube/transport/gate.h"
+#include "tests/simulation/renames.h"
 #include "tests/simulation/replica_tap.h"
 #include "tests/simulation/rules.h"
 #include "tests/simulation/trial.h"
@@ -20,8 +21,8 @@ struct tapped {
 
 struct tap {
     struct transport base;
-    struct transport *inner;
-    struct replica_tap *replica; // the same; NULL: it is the network itself
+    struct transport *inner, *outer; // `outer`: the user's
+    struct replica_tap *replica;     // the same; NULL: it is the network itself
     struct instance *host;
     struct trial *trial;
     size_t cluster;
@@ -127,11 +128,15 @@ struct tap *tap_new(struct trial *trial, size_t cluster) {
         free(tap);
         return NULL;
     }
+    bool renamed = trial->plan.renames && cluster != ENGINE_MANAGEMENT;
+    tap->outer = renamed ? renames_transport(&tap->base) : &tap->base;
+    if (!tap->outer)
+        abort();
     return tap;
 }
 
 struct transport *tap_transport(struct tap *tap) {
-    return &tap->base;
+    return tap->outer;
 }
 
 void tap_cut(struct tap *tap, bool cut) {

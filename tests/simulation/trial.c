@@ -26,6 +26,7 @@
 #include "tests/simulation/spaces.h"
 #include "tests/simulation/status_rules.h"
 #include "tests/simulation/steady.h"
+#include "tests/simulation/tenants.h"
 #include "tests/simulation/users.h"
 
 #include <inttypes.h>
@@ -184,6 +185,7 @@ static void cut_plan(struct trial *trial) {
                   {&plan->intake, "maxWorkloads is set"},
                   {&plan->wait, "onWorkerLost: wait"},
                   {&plan->needs, "workloads refer to objects"},
+                  {&plan->tenants, "the host acts as tenants"},
                   {&plan->raters, "adapters rate the workers"},
                   {&plan->rough, "what is left of workers is not always known"},
                   {&plan->costs, "requests take servers time"}};
@@ -287,16 +289,11 @@ static void make_plan(struct trial *trial) {
     choose_hosts(trial);
     rooms_choose(trial);
     needs_choose(trial);
+    trial->plan.renames = getenv("SIM_MAPPED");
+    tenants_choose(trial);
     if (plan->guards)
         plan->lost_timeout_ns += 25 * CLOCK_SECOND;
     cut_plan(trial);
-}
-
-void trial_add_namespace(struct trial *trial, size_t cluster) {
-    AUTO_JSON team = NULL;
-    static const char text[] = "{\"metadata\":{\"name\":\"team\"}}";
-    error_free(json_parse(text, sizeof text - 1, &team));
-    world_apply(trial->worlds[cluster], "", "namespaces", team, trial->now_ns);
 }
 
 static void net_trace(void *ctx, int64_t now_ns, const char *line) {
@@ -324,7 +321,7 @@ static void make_worlds(struct trial *trial) {
         trial->sides[c] = (struct side){trial, c};
         trial->user_acts = true;
         if (c <= 1 || trial_chance(trial, 50))
-            trial_add_namespace(trial, c);
+            spaces_add(trial, c);
         trial->user_acts = false;
         world_set_hook(trial->worlds[c], rules_hook, &trial->sides[c]);
     }
@@ -393,6 +390,7 @@ struct trial *trial_new(uint64_t seed, bool replicas, bool tracing, bool telling
     trial->queues = queues_new(trial);
     trial->rooms = rooms_new(trial);
     trial->spaces = spaces_new(trial);
+    trial->tenants = tenants_new(trial);
     trial->intake = intake_new(trial);
     trial->fields = fields_new(trial);
     trial->needs = needs_new(trial);
@@ -406,8 +404,8 @@ struct trial *trial_new(uint64_t seed, bool replicas, bool tracing, bool telling
     trial->crew = crew_new(trial);
     if (!trial->rules || !trial->status || !trial->promises || !trial->crds || !trial->users || !trial->pests ||
         !trial->steady || !trial->leases || !trial->guards || !trial->faults || !trial->breaks || !trial->queues ||
-        !trial->rooms || !trial->spaces || !trial->intake || !trial->fields || !trial->crew || !trial->needs ||
-        (tracing && !trial->lines) || (!trial->plan.elects && !instance_start(trial)))
+        !trial->rooms || !trial->spaces || !trial->tenants || !trial->intake || !trial->fields || !trial->crew ||
+        !trial->needs || (tracing && !trial->lines) || (!trial->plan.elects && !instance_start(trial)))
         abort();
     return trial;
 }
@@ -430,6 +428,7 @@ void trial_free(struct trial *trial) {
     free(trial->queues);
     rooms_free(trial->rooms);
     free(trial->spaces);
+    free(trial->tenants);
     free(trial->intake);
     free(trial->fields);
     needs_drop(trial);
@@ -450,7 +449,8 @@ static int64_t next_time(struct trial *trial) {
     int64_t times[] = {sim_net_due(trial->net), users_due(trial),  faults_due(trial), crds_due(trial),
                        pests_due(trial),        queues_due(trial), steady_due(trial), leases_due(trial),
                        guards_due(trial),       rooms_due(trial),  spaces_due(trial), intake_due(trial),
-                       crew_due(trial),         rivals_due(trial), breaks_due(trial), needs_due(trial)};
+                       crew_due(trial),         rivals_due(trial), breaks_due(trial), needs_due(trial),
+                       tenants_due(trial)};
     int64_t next = CLOCK_NEVER;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         next = times[i] < next ? times[i] : next;
@@ -496,6 +496,7 @@ static bool step(struct trial *trial, int64_t until_ns) {
     queues_act(trial);
     rooms_act(trial);
     spaces_act(trial);
+    tenants_act(trial);
     intake_act(trial);
     steady_act(trial);
     leases_act(trial);
@@ -580,6 +581,7 @@ bool trial_run(struct trial *trial) {
     queues_end(trial);
     rooms_end(trial);
     spaces_end(trial);
+    tenants_end(trial);
     intake_end(trial);
     needs_end(trial);
     leases_end(trial);

@@ -58,6 +58,9 @@ struct trial_plan { // what the seed determines in advance
     bool costs;      // requests take servers time, and wait for each other
     bool breaks;     // in processes that fail
     bool needs;      // workloads refer to objects, which are copied or checked
+    bool renames;    // namespaces have other names in the workers, see renames.h
+    bool tenants;    // the host acts as tenants in workers,
+    bool removes;    // and removes what runs where the consent is gone
     bool guards;     // fencing is enabled, with a guard in each worker
     int64_t kind_added_ns; // the last kind is in the host's configuration from then on; CLOCK_NEVER: it always was
     int64_t lost_timeout_ns, retention_ns, orphan_grace_ns;
@@ -75,6 +78,7 @@ struct need_rules;
 struct needs;
 struct spaces;
 struct tap;
+struct tenants_play;
 struct sent; // a batch of commands in flight to a cluster_io
 
 struct instance { // a replica of the host: its process, another one after each restart
@@ -149,6 +153,7 @@ struct trial {
     struct queues *queues;
     struct rooms *rooms;
     struct spaces *spaces;
+    struct tenants_play *tenants;
     struct intake *intake;
     struct needs *needs;
     struct need_rules *need_rules;
@@ -183,9 +188,6 @@ void trial_hash(struct trial *trial, const char *text, size_t len);
 uint64_t trial_below(struct trial *trial, uint64_t bound);
 bool trial_chance(struct trial *trial, unsigned percent);
 int64_t trial_between(struct trial *trial, int64_t low_ns, int64_t high_ns);
-
-// The users' own, besides default.
-void trial_add_namespace(struct trial *trial, size_t cluster);
 
 const struct json *trial_object(struct trial *trial, size_t cluster, size_t kind, const char *namespace_,
                                 const char *name);

@@ -14,6 +14,7 @@
 #include "tests/simulation/rules.h"
 #include "tests/simulation/status_rules.h"
 #include "tests/simulation/steady.h"
+#include "tests/simulation/tenants.h"
 
 #include <string.h>
 
@@ -342,6 +343,8 @@ void rules_hook(void *ctx, const struct world_write *write) {
     bool known = kind < trial->n_kinds;
     trace_write(trial, side->cluster, write);
     note_late(trial);
+    if (!trial->user_acts && !write->internal)
+        tenants_written(trial, side->cluster, write);
     if (need_rules_hook(trial, side->cluster, write))
         return;
     if (known && kind == 0 && side->cluster != ENGINE_MANAGEMENT && write->now && write->status < 300)

@@ -183,15 +183,19 @@ wharf_result services_conclude(struct adapter_call *call, wharf_result result) {
 }
 
 const char *adapter_function_name(enum adapter_function function) {
-    static const char *const names[ADAPTER_FUNCTIONS] = {"phase",  "accept",   "mirror", "update",
+    static const char *const names[ADAPTER_FUNCTIONS] = {"phase",  "accept",   "mirror",       "update",
                                                          "status", "pod_sets", "dependencies", "score"};
     return names[function];
 }
 
 bool adapter_has(const wharf_kind *kind, enum adapter_function function) {
     const bool has[ADAPTER_FUNCTIONS] = {
-        [FUNCTION_PHASE] = kind->phase,   [FUNCTION_ACCEPT] = kind->accept, [FUNCTION_MIRROR] = kind->mirror,
-        [FUNCTION_UPDATE] = kind->update, [FUNCTION_STATUS] = kind->status, [FUNCTION_POD_SETS] = kind->pod_sets,
+        [FUNCTION_PHASE] = kind->phase,
+        [FUNCTION_ACCEPT] = kind->accept,
+        [FUNCTION_MIRROR] = kind->mirror,
+        [FUNCTION_UPDATE] = kind->update,
+        [FUNCTION_STATUS] = kind->status,
+        [FUNCTION_POD_SETS] = kind->pod_sets,
         [FUNCTION_DEPENDENCIES] = kind->dependencies,
     };
     return has[function];

@@ -154,7 +154,7 @@ static struct error *describe_worker(const struct worker_find *find) {
     const struct reference *r = find->need->reference;
     char namespace_[NAMESPACE_SIZE];
     enum plan_presence presence = PLAN_ABSENT;
-    struct json *there = NULL;
+    AUTO_JSON there = NULL;
     if (!r->cluster_scoped && !namespace_there(plan->namespace_map, plan->config->origin ? plan->config->origin : "",
                                                plan_namespace_of(find->object, r), namespace_)) {
         put_refusal(find, "has no namespace for the object");
@@ -162,7 +162,6 @@ static struct error *describe_worker(const struct worker_find *find) {
     }
     AUTO_BUFFER(trouble, (size_t)4096);
     TRY(get(&plan->worker, r, namespace_, &presence, &there, &trouble));
-    AUTO_JSON owned = there;
     struct worker_find with = *find;
     with.there = there;
     if (presence != PLAN_UNREADABLE)

@@ -135,15 +135,26 @@ static struct error *report(struct plan_object *object, const struct plan_need *
     return NULL;
 }
 
+// Without dependencies in the configuration the host does not ask.
+static void report_trouble(struct plan_object *object, wharf_result result, const char *message) {
+    bool asks = dependency_options_any(&object->plan->config->engine.dependencies);
+    bool refused = result == WHARF_REFUSED;
+    plan_comment(&object->lines, "refers to: %s%s", message,
+                 !asks     ? ""
+                 : refused ? ": the host does not place the workload"
+                           : ": the workload waits");
+    if (asks)
+        plan_wrong(object, refused ? "would not be placed by the host" : "would have to wait");
+}
+
 static struct error *report_all(struct plan_object *object, struct plan_needs *needs) {
     TRY(find_all(object, needs));
     for (size_t i = 0; i < needs->count && i < REFERENCES_MAX; i++)
         TRY(report(object, &needs->list[i]));
     if (needs->count <= REFERENCES_MAX)
         return NULL;
-    plan_comment(&object->lines, "refers to: more than %d objects, directly or through others: the workload is refused",
-                 REFERENCES_MAX);
-    plan_wrong(object, "would be refused by the host");
+    AUTO_TEXT message = text_format("more than %d objects, directly or through others", REFERENCES_MAX);
+    report_trouble(object, WHARF_REFUSED, message ? message : "too many objects");
     return NULL;
 }
 
@@ -154,7 +165,7 @@ struct error *plan_report_references(struct plan_object *object) {
     plan_begin_call(object, object->attempt, NULL, &call);
     wharf_result result = references_of(&call, object->workload, &found);
     if (result != WHARF_OK) {
-        plan_report_refusal(object, result, &call, "mirror");
+        report_trouble(object, result, adapter_answer_message(&call, "an unknown number of objects"));
         return NULL;
     }
     TRY(add_all(object, &needs, &found, NULL));

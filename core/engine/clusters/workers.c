@@ -6,6 +6,7 @@
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/clusters/clusters.h"
 #include "core/engine/clusters/missing_worker.h"
+#include "core/engine/dependencies/dependencies.h"
 #include "core/engine/engine.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/fence/fence.h"
@@ -304,7 +305,7 @@ bool engine_may_leave(const struct engine *engine, size_t cluster) {
     for (const struct entry *e; (e = store_next(&engine->store, &at));)
         if (needs_cluster(engine, e, cluster))
             return false;
-    return cluster_unlisted_kind(engine) == engine->n_kinds;
+    return cluster_unlisted_kind(engine) == engine->n_kinds && dependencies_may_leave(engine, cluster);
 }
 
 // A kind without complete list, or with ignored objects.

@@ -47,6 +47,8 @@ static bool copy_map(const char *resource, const struct json *metadata, const ch
 static bool is_content(const char *resource, const char *key) {
     if (is_of(resource, ACCOUNTS))
         return is_of(key, "imagePullSecrets") || is_of(key, "automountServiceAccountToken");
+    if (is_of(resource, PRIORITIES))
+        return is_of(key, "value") || is_of(key, "preemptionPolicy");
     return !is_of(key, "metadata") && !is_of(key, "status") && !is_of(key, "immutable");
 }
 

@@ -43,7 +43,12 @@ struct copy_action copy_decide(const struct copy_facts *f) {
         return nothing();
     if (!f->kept)
         return unused(f);
-    if (!f->wanted || f->use != DEPENDENCY_COPIED || f->source != PRESENCE_THERE || f->there == PRESENCE_UNKNOWN)
+    if (f->use == DEPENDENCY_CHECKED && f->compares && f->wanted && f->source == PRESENCE_THERE &&
+        f->there == PRESENCE_THERE && !f->compared)
+        return when_due(f, COPY_COMPARE);
+    bool own = f->there == PRESENCE_THERE && f->owner == COPY_OWN;
+    if ((!f->wanted && !own) || f->use != DEPENDENCY_COPIED || f->source != PRESENCE_THERE ||
+        f->there == PRESENCE_UNKNOWN)
         return nothing();
     if (f->there == PRESENCE_ABSENT)
         return when_due(f, COPY_CREATE);

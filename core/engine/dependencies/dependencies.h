@@ -20,6 +20,9 @@ void dependencies_put_lack(const struct engine *engine, const struct entry *entr
 // What a workload with WAITING_DEPENDENCY waits for, as a sentence without an end.
 void dependencies_put(const struct engine *engine, const struct entry *entry, struct buffer *out);
 
+// A worker may leave: it has no copy that this host can still delete.
+bool dependencies_may_leave(const struct engine *engine, size_t cluster);
+
 // The needs of a workload, for the placed worker or `cluster`. Texts are valid until the next call.
 struct dependency_view {
     const char *resource, *namespace_, *name;

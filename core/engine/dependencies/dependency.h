@@ -9,6 +9,7 @@
 
 #define DEPENDENCY_LINGER_NS CLOCK_MINUTE // a copy outlives the last user by this time
 #define DEPENDENCY_READ_NS CLOCK_SECOND   // between two reads of a source
+#define PRIORITIES "priorityclasses.scheduling.k8s.io"
 #define DEPENDENCY_MARK_MAX (STORE_UID_MAX + STORE_VERSION_MAX)
 
 enum presence { PRESENCE_UNKNOWN, PRESENCE_ABSENT, PRESENCE_THERE };
@@ -26,6 +27,7 @@ struct dependency_resource {
     enum dependency_use use;     // by the configuration
     bool cluster_scoped;
     bool sensitive;                   // content is secret
+    bool compares;                    // checked objects of another content are told
     bool refers;                      // its objects may refer to others
     struct dependency_watch *watches; // by cluster
     size_t n_watches;
@@ -245,6 +247,7 @@ struct copy_facts {
     bool busy;       // a request about the copy is in flight
     bool wanted;     // has users in this worker
     bool kept;       // has users there, or workloads without a placement
+    bool compares;   // of the resource
     bool remembered; // placements of other workloads that need the object may avoid the worker
     bool marked;     // by the newest source
     bool compared;   // with the newest source

@@ -109,7 +109,7 @@ bool dependency_send(struct engine *engine, struct dependency *object, const str
     object->held++;
     of->in_flight++;
     update->n_commands++;
-    pacing_sent(engine, request->cluster);
+    pacing_sent_beside(engine, request->cluster);
     engine->stats.clusters[request->cluster].sent[verb]++;
     return true;
 }

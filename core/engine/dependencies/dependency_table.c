@@ -34,6 +34,7 @@ struct dependency_resource *dependency_resource_make(struct engine *engine, cons
         text_set(&made->kind, from->kind) && map_put(&all->resources, made->name, made)) {
         made->cluster_scoped = from->cluster_scoped;
         made->sensitive = strcmp(made->name, "secrets") == 0;
+        made->compares = strcmp(made->name, PRIORITIES) == 0;
         set_use(engine, made);
         return made;
     }

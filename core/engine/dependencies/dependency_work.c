@@ -6,6 +6,7 @@
 #include "core/base/sensitive.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/mirror/mirror.h"
+#include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
 #include "core/engine/shard/shard.h"
 
@@ -175,33 +176,59 @@ static void send_change(struct engine *engine, struct dependency *object, struct
         (void)send_json(engine, object, copy, DEPENDENCY_CHANGE, patch);
 }
 
-void dependency_compare(struct engine *engine, struct dependency *object, struct copy *copy, const struct json *there) {
-    if (copy->presence != PRESENCE_THERE || copy->busy)
-        return;
-    if (!is_kept(object, copy)) {
-        if (copy->owner == COPY_ORIGIN && copy->also_used)
-            change_origins(engine, object, copy, there, DEPENDENCY_ALSO_USE);
-        else if (copy->owner == COPY_OWN && copy->shared)
-            change_origins(engine, object, copy, there, DEPENDENCY_HAND_OVER);
-        return;
-    }
-    if (!object->content || object->content_mark != object->mark || dependency_use(engine, object) != DEPENDENCY_COPIED)
-        return;
-    AUTO_JSON content = marked_content(engine, object, copy->cluster);
-    if (!content)
-        return;
-    if (copy->owner == COPY_OWN) {
-        if (copy->marked != object->mark || copy->unsealed)
-            send_change(engine, object, copy, content, there);
-        return;
-    }
+static bool has_content(const struct dependency *object) {
+    return object->content && object->content_mark == object->mark;
+}
+
+// An administrator of the worker decides; the difference is told once for each version.
+static void compare_checked(struct engine *engine, struct dependency *object, struct copy *copy) {
+    dependency_set_problem(&copy->problem, copy->equal ? NULL : "differs from the one in the management cluster");
+    if (!copy->equal)
+        report_log(engine, LOG_WARN, copy->cluster, LOG_NO_KIND,
+                   "%s %s differs from the one in the management cluster: workloads that refer to it may be "
+                   "scheduled differently",
+                   object->resource->name, object->name);
+}
+
+static void compare_other(struct engine *engine, struct dependency *object, struct copy *copy,
+                          const struct json *content, const struct json *there) {
     copy->equal = copy_equals(object->resource->name, content, there);
     copy->compared = copy_versions(object, copy);
-    if (copy->equal && copy->owner == COPY_GIVEN)
+    if (dependency_use(engine, object) == DEPENDENCY_CHECKED)
+        compare_checked(engine, object, copy);
+    else if (copy->equal && copy->owner == COPY_GIVEN)
         send_change(engine, object, copy, content, there);
     else if (copy->equal && copy->owner == COPY_ORIGIN && !copy->also_used)
         change_origins(engine, object, copy, there, DEPENDENCY_ALSO_USE);
     dependency_queue_users(engine, object);
+}
+
+// Nobody needs the object any more.
+static void leave_origins(struct engine *engine, struct dependency *object, struct copy *copy,
+                          const struct json *there) {
+    if (copy->owner == COPY_ORIGIN && copy->also_used)
+        change_origins(engine, object, copy, there, DEPENDENCY_ALSO_USE);
+    else if (copy->owner == COPY_OWN && copy->shared)
+        change_origins(engine, object, copy, there, DEPENDENCY_HAND_OVER);
+}
+
+void dependency_compare(struct engine *engine, struct dependency *object, struct copy *copy, const struct json *there) {
+    if (copy->presence != PRESENCE_THERE || copy->busy)
+        return;
+    if (!is_kept(object, copy)) {
+        leave_origins(engine, object, copy, there);
+        return;
+    }
+    bool copied = dependency_use(engine, object) == DEPENDENCY_COPIED;
+    AUTO_JSON content = has_content(object) && (copied || object->resource->compares)
+                            ? marked_content(engine, object, copy->cluster)
+                            : NULL;
+    if (content && copied && copy->owner == COPY_OWN) {
+        if (copy->marked != object->mark || copy->unsealed)
+            send_change(engine, object, copy, content, there);
+    } else if (content) {
+        compare_other(engine, object, copy, content, there);
+    }
 }
 
 // The source
@@ -226,10 +253,6 @@ static bool read_source(struct engine *engine, struct dependency *object) {
     if (!object->busy)
         dependency_wake(engine, object, engine->now.mono_ns + CLOCK_SECOND);
     return true;
-}
-
-static bool has_content(const struct dependency *object) {
-    return object->content && object->content_mark == object->mark;
 }
 
 // Copies
@@ -259,6 +282,7 @@ static struct copy_facts facts_of(struct engine *engine, const struct dependency
         .busy = copy->busy,
         .wanted = copy->users > 0,
         .kept = is_kept(object, copy),
+        .compares = object->resource->compares,
         .remembered = is_remembered(engine, object, copy),
         .marked = copy->marked == object->mark && !copy->unsealed,
         .compared = copy->compared == copy_versions(object, copy),
@@ -349,7 +373,8 @@ static void wish_for_copies(struct engine *engine, struct dependency *object) {
 }
 
 static void wish(struct engine *engine, struct dependency *object) {
-    bool source = object->n_users > 0 && (object->resource->use == DEPENDENCY_COPIED || object->resource->refers);
+    bool source = object->n_users > 0 && (object->resource->use == DEPENDENCY_COPIED || object->resource->refers ||
+                                          object->resource->compares);
     if (source && !object->wished && wish_all(engine, object->resource, ENGINE_MANAGEMENT))
         object->wished = dependency_wish(engine, object->resource, object, ENGINE_MANAGEMENT, true);
     wish_for_copies(engine, object);
@@ -388,6 +413,19 @@ static bool work(struct engine *engine, struct dependency *object) {
     if (!pending && object->content)
         dependency_drop_content(object);
     return room;
+}
+
+bool dependencies_may_leave(const struct engine *engine, size_t cluster) {
+    size_t cursor = 0;
+    if (!engine->dependencies || !is_usable(engine, cluster))
+        return true;
+    for (const struct dependency *o; (o = map_next(&engine->dependencies->objects, &cursor));) {
+        const struct copy *copy = dependency_copy(o, cluster);
+        if (copy && copy->presence == PRESENCE_THERE && copy->owner == COPY_OWN && copy->failures == 0 &&
+            o->resource->use == DEPENDENCY_COPIED)
+            return false;
+    }
+    return true;
 }
 
 void dependency_leave(struct engine *engine, size_t cluster) {

@@ -166,6 +166,7 @@ void window_answered(struct window *window, enum window_verb verb, enum window_o
 struct pace {                    // of a cluster
     struct window window;
     struct fair_queue queue;
+    bool beside;        // one more request beside the queue was sent since its last turn
     int64_t pressed_ns; // the last time that an object waited or many requests were in flight; 0: never
 };
 
@@ -190,8 +191,9 @@ bool pacing_has_spare(struct engine *engine, size_t cluster);
 // Whether a request of the present entry goes out: at once, or since the entry has its turn.
 bool pacing_is_open(struct engine *engine, size_t cluster);
 // For requests that belong to no entry, with `in_flight` of them to the cluster: whether one more may go out. They get
-// half of the window.
+// half of the window, and take turns with the queue.
 bool pacing_has_place(struct engine *engine, size_t cluster, size_t in_flight);
+void pacing_sent_beside(struct engine *engine, size_t cluster);
 // Whether requests to a cluster go out at once, after a pause with few requests in flight: for work that comes last.
 bool pacing_is_calm(struct engine *engine, size_t cluster);
 // The number of objects that wait for any window.

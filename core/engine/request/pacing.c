@@ -63,7 +63,7 @@ bool pacing_has_spare(struct engine *engine, size_t cluster) {
 
 bool pacing_has_place(struct engine *engine, size_t cluster, size_t in_flight) {
     struct pace *pace = pace_of(engine, cluster);
-    if (!pace || (in_flight > 0 && in_flight >= (size_t)pace->window.limit / 2))
+    if (!pace || (pace->beside && pace->queue.count > 0) || (in_flight > 0 && in_flight >= (size_t)pace->window.limit / 2))
         return false;
     bool room = has_room(engine, cluster);
     pace->window.full |= !room;
@@ -109,6 +109,7 @@ struct entry *pacing_next(struct engine *engine) {
         if (!pace || pace->queue.count == 0 || !has_room(engine, c))
             continue;
         engine->request.turn_of = c;
+        pace->beside = false;
         pace->pressed_ns = engine->now.mono_ns;
         return fair_queue_next(&pace->queue);
     }
@@ -122,6 +123,11 @@ void pacing_sent(struct engine *engine, size_t cluster) {
     engine->request.in_flight++;
     if (pace->window.in_flight >= MANY)
         pace->pressed_ns = engine->now.mono_ns;
+}
+
+void pacing_sent_beside(struct engine *engine, size_t cluster) {
+    pace_of(engine, cluster)->beside = true;
+    pacing_sent(engine, cluster);
 }
 
 static enum window_outcome outcome_of(const struct response *response) {

@@ -30,7 +30,7 @@ static void clear(struct referred_list *resources) {
     free(resources->list);
 }
 
-// Of `resource` in a list like "secrets/a,configmaps/b": "a". Empty: none.
+// Of `resource` in a list like "secrets/a,configmaps/b": "a". Empty: none; NULL: out of memory.
 static char *objects_of(const char *objects, const char *resource) {
     AUTO_BUFFER(names, TEXT_MAX);
     const char *at;
@@ -38,6 +38,8 @@ static char *objects_of(const char *objects, const char *resource) {
     while (dependency_next(&objects, &at, &len))
         if (len > prefix + 1 && memcmp(at, resource, prefix) == 0 && at[prefix] == '/')
             buffer_printf(&names, "%s%.*s", names.len > 0 ? ", " : "", (int)(len - prefix - 1), at + prefix + 1);
+    if (names.failed)
+        return NULL;
     return names.len > 0 ? buffer_take(&names, NULL) : strdup("");
 }
 
@@ -115,7 +117,7 @@ static bool add_rights(struct rights_table *table, struct right right, const str
     others.verbs += strlen(create);
     if (!add_right(table, others, resources, first))
         return false;
-    AUTO_TEXT objects = first->objects;
+    free(first->objects);
     first->objects = strdup("");
     right.verbs = "create";
     right.comment = NULL;
@@ -140,7 +142,7 @@ void rights_add_dependencies(struct rights_table *table, const struct right *rig
         struct right next = *right;
         if (resource->is_done)
             continue;
-        if (options->by_name) // in some namespaces, if the host may write only there
+        if (options->by_name && next.scope == RIGHT_CLUSTER) // in some namespaces, if the host may write only there
             next.scope = RIGHT_WORK;
         if (is_secrets(resource))
             next.comment = comment_on(resource, copies);

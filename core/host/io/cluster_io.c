@@ -180,6 +180,7 @@ static void on_identity(void *ctx, const char *uid, const char *version, const c
 
 static void on_contact(void *ctx, enum contact contact, bool repeated, int64_t heard_ns, const char *problem) {
     struct cluster_io *io = ctx;
+    io->scope.rejected = contact == CONTACT_REJECTED;
     post(io, &(struct engine_event){.type = EVENT_CONTACT, .contact = {contact, repeated, heard_ns, problem}});
     if (contact != CONTACT_GOOD)
         return;

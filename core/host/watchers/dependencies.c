@@ -208,12 +208,9 @@ static bool fill_followed(struct followed *followed, const struct dependency_wis
 }
 
 static struct followed *follow(struct wishes *all, const struct dependency_wish *wish) {
-    struct followed **at = find_followed(all, wish->resource);
-    if (*at)
-        return *at;
-    struct followed *followed = calloc(1, sizeof *followed);
-    if (!followed)
-        return NULL;
+    struct followed **at = find_followed(all, wish->resource), *followed = *at;
+    if (followed || !(followed = calloc(1, sizeof *followed)))
+        return followed;
     followed->all = all;
     if (!fill_followed(followed, wish)) {
         free_followed(followed);
@@ -301,9 +298,10 @@ static int64_t step(void *state, struct moment now) {
         post(all, &(struct engine_event){.dependency = {.news = DEPENDENCIES_FORGOTTEN}});
     }
     for (struct followed *followed = all->first; followed; followed = followed->next) {
-        next_ns = clock_earlier(next_ns, object_watch_tick(&followed->watch, followed->wanted, now));
+        next_ns = clock_earlier(next_ns, dependency_tick_watch(all, &followed->watch, followed->wanted, now));
         next_ns = clock_earlier(next_ns, tick_singles(followed, now));
-        if (followed->unread && followed->complete && followed->watch.state == REFLECTOR_CONNECTED)
+        bool can_read = followed->watch.state == REFLECTOR_CONNECTED && !all->base.scope->rejected;
+        if (followed->unread && followed->complete && can_read)
             next_ns = clock_earlier(next_ns, dependency_read(followed, now));
     }
     return clock_earlier(next_ns, all->tell_ns);

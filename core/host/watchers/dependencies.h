@@ -62,6 +62,8 @@ void dependency_post(const struct followed *followed, enum dependency_news news,
                      const char *problem);
 struct reflector_options dependency_options_of(const struct followed *followed);
 
+// Opens no watch while the server rejects the credentials: the probe notices the end of that.
+int64_t dependency_tick_watch(const struct wishes *all, struct object_watch *watch, bool wanted, struct moment now);
 int64_t dependency_tick_single(struct wished *wished, struct moment now); // opens the watch first
 void dependency_close_single(struct wished *wished);
 // Reads what the watch of all may have missed. Returns the time of the next call needed.

@@ -52,10 +52,16 @@ static bool make_single(struct wished *wished) {
     return true;
 }
 
+int64_t dependency_tick_watch(const struct wishes *all, struct object_watch *watch, bool wanted, struct moment now) {
+    if (wanted && !watch->reflector && all->base.scope->rejected)
+        return CLOCK_NEVER;
+    return object_watch_tick(watch, wanted, now);
+}
+
 int64_t dependency_tick_single(struct wished *wished, struct moment now) {
     if (!wished->single && !make_single(wished))
         return now.mono_ns + DEPENDENCY_AGAIN_NS;
-    return object_watch_tick(wished->single, true, now);
+    return dependency_tick_watch(wished->of->all, wished->single, true, now);
 }
 
 // Reads ------------------------------------------------------------------------------------------------------------

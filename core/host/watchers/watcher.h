@@ -41,6 +41,7 @@ struct cluster_scope {
     struct client *client; // for commands; owned by cluster_io, like the fields below
     struct probe *probe;
     bool has_objects;            // an object of some kind was seen
+    bool rejected;               // the server rejects the host's credentials: CONTACT_REJECTED
     uint64_t guard_shards;       // shards whose Leases for the worker's guard the host renews, see engine_renews
     const char *origin;          // lists and watches of workers select this label value
     const char *namespace_map;   // of a worker, see boundary.h; NULL: namespaces have the same names there

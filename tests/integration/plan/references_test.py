@@ -71,9 +71,24 @@ class References(Case):
             self.assertEqual(len(self.references(out)), count, out)
             self.assert_says(out, "not in dependencies: the host ignores the object")
 
-    def test_too_many_are_refused(self):
-        out = self.plan(pod_job(volumes=volumes(*(f"c{i:03}" for i in range(65)))), code=WRONG)
-        self.assertIn("64", out)
+    def test_too_many_are_refused_where_dependencies_are_configured(self):
+        many = pod_job(volumes=volumes(*(f"c{i:03}" for i in range(65))))
+        told = "refers to: found references to more than 64 objects, expected at most that many of a workload"
+        self.assertIn(told, self.sentences(self.plan(many)))
+        self.write_config(more=COPIED)
+        out = self.plan(many, code=WRONG)
+        self.assertIn(told + ": the host does not place the workload", self.sentences(out))
+        self.assertIn("would not be placed by the host", out)
+
+    def test_too_many_through_others_are_refused(self):
+        self.write_config(more=COPIED)
+        account = document("ServiceAccount", "runner", imagePullSecrets=[{"name": f"s{i}"} for i in range(40)])
+        text = "\n---\n".join(json.dumps(value) for value in (account, pod_job(
+            serviceAccountName="runner", volumes=volumes(*(f"c{i:03}" for i in range(40))))))
+        code, out, _ = self.run_plan("-f", self.write("o.yaml", text))
+        self.assertEqual(code, WRONG)
+        self.assertIn("refers to: more than 64 objects, directly or through others: the host does not place the workload",
+                      self.sentences(out))
 
 
 class LookedUp(Case):

@@ -12,91 +12,92 @@
 
 static const wharf_host *host;
 
+static const struct {
+    wharf_reference rows[4];
+    const char *object, *expected;
+} data[] = {
+    {{{.name = "/spec/taskRef/name", TASK}},
+     "{'metadata':{'namespace':'team'},'spec':{'taskRef':{'name':'build'}}}",
+     "tasks.tekton.dev team/build at /spec/taskRef/name\n"},
+    // Of the kind beside the name.
+    {{{.name = "/spec/ref/name", .kind_at = "/spec/ref/kind", RUNTIME},
+      {.name = "/spec/ref/name",
+       .kind_at = "/spec/ref/kind",
+       CLUSTER_RUNTIME,
+       .flags = CLUSTER | WHARF_REFERENCE_KIND_DEFAULT}},
+     "{'metadata':{'namespace':'team'},'spec':{'ref':{'name':'torch','kind':'Runtime'}}}",
+     "runtimes.example.com team/torch at /spec/ref/name\n"},
+    {{{.name = "/spec/ref/name", .kind_at = "/spec/ref/kind", RUNTIME},
+      {.name = "/spec/ref/name",
+       .kind_at = "/spec/ref/kind",
+       CLUSTER_RUNTIME,
+       .flags = CLUSTER | WHARF_REFERENCE_KIND_DEFAULT}},
+     "{'metadata':{'namespace':'team'},'spec':{'ref':{'name':'torch'}}}",
+     "clusterruntimes.example.com torch of the cluster at /spec/ref/name\n"},
+    {{{.name = "/spec/ref/name", .kind_at = "/spec/ref/kind", RUNTIME, .flags = WHARF_REFERENCE_KIND_DEFAULT}},
+     "{'metadata':{'namespace':'team'},'spec':{'ref':{'name':'torch','kind':'Other'}}}",
+     ""},
+    {{{.name = "/spec/ref/name", .kind_at = "/spec/ref/kind", RUNTIME, .flags = WHARF_REFERENCE_KIND_DEFAULT}},
+     "{'metadata':{'namespace':'team'},'spec':{'ref':{'name':'torch','kind':7}}}",
+     ""},
+    // Stars pair the item of the name; of arrays and of objects, with any name.
+    {{{.name = "/spec/steps/*/use/*/name",
+       .kind_at = "/spec/steps/*/kind",
+       .namespace_ = "/spec/steps/*/in",
+       .optional = "/spec/steps/*/use/*/maybe",
+       TASK}},
+     "{'metadata':{'namespace':'team'},'spec':{'steps':[{'kind':'Task','use':{'x/"
+     "~*':{'name':'a','maybe':true},'y':{"
+     "'name':'b'}}},{'kind':'Other','use':[{'name':'c'}]},{'kind':'Task','in':'shared','use':[{'name':'a'}]}]}}",
+     "tasks.tekton.dev shared/a at /spec/steps/2/use/0/name\n"
+     "tasks.tekton.dev team/a optional at /spec/steps/0/use/x~1~0*/name\n"
+     "tasks.tekton.dev team/b at /spec/steps/0/use/y/name\n"},
+    // A namespace that is none; the workload's own twice.
+    {{{.name = "/spec/*/name", .namespace_ = "/spec/*/namespace", TASK}},
+     "{'metadata':{'namespace':'team'},'spec':{'a':{'name':'x','namespace':''},'b':{'name':'x','namespace':'team'},"
+     "'c':{'name':'x','namespace':7},'d':{'name':'x','namespace':'$(y)'},'e':{'name':'x','namespace':'a.b'}}}",
+     "tasks.tekton.dev team/x at /spec/a/name\n"},
+    // In an annotation; always optional; made by the controller at one place.
+    {{{.name = "/metadata/annotations/example.com~1task", TASK, .flags = WHARF_REFERENCE_OPTIONAL}},
+     "{'metadata':{'namespace':'team','annotations':{'example.com/task':'a'}}}",
+     "tasks.tekton.dev team/a optional at /metadata/annotations/example.com~1task\n"},
+    {{{.name = "/spec/a", TASK, .flags = WHARF_REFERENCE_OPTIONAL}, {.name = "/spec/b", TASK}},
+     "{'metadata':{'namespace':'team'},'spec':{'a':'x','b':'x'}}",
+     "tasks.tekton.dev team/x at /spec/a\n"},
+    {{{.name = "/spec/a", TASK}, {.name = "/spec/b", TASK, .flags = WHARF_REFERENCE_MADE}},
+     "{'metadata':{'namespace':'team'},'spec':{'a':'x','b':'x'}}",
+     "tasks.tekton.dev team/x made at /spec/a\n"},
+    // Pods that `pods` does not have; the rows of other objects do not count.
+    {{{.name = "/spec/sides/*", .flags = WHARF_REFERENCE_POD_SPECS},
+      {.name = "/spec/template", .flags = WHARF_REFERENCE_PODS},
+      {.name = "/spec/taskRef", .of = "pipelines.tekton.dev", TASK}},
+     "{'metadata':{'namespace':'team'},'spec':{'taskRef':'a','sides':[{'imagePullSecrets':[{'name':'s'}]}],'"
+     "template'"
+     ":{'spec':{'volumes':[{'configMap':{'name':'c'}}]}}}}",
+     "configmaps team/c at /spec/template/spec/volumes/0/configMap/name\n"
+     "secrets team/s at /spec/sides/0/imagePullSecrets/0/name\n"},
+    // Parts with the fields of containers and volumes.
+    {{{.name = "/spec/steps/*", .flags = WHARF_REFERENCE_CONTAINERS},
+      {.name = "/spec/template", .flags = WHARF_REFERENCE_CONTAINERS},
+      {.name = "/spec/workspaces/*", .flags = WHARF_REFERENCE_VOLUMES}},
+     "{'metadata':{'namespace':'team'},'spec':{'steps':[{'envFrom':[{'secretRef':{'name':'a'}}]},{'env':[{'"
+     "valueFrom':{"
+     "'configMapKeyRef':{'name':'b'}}}]}],'template':{'env':[{'valueFrom':{'secretKeyRef':{'name':'c'}}}]},"
+     "'workspaces':[{'configMap':{'name':'d','optional':true}},{'persistentVolumeClaim':{'claimName':'e'}}],'"
+     "volumes':"
+     "[{'secret':{'secretName':'f'}}]}}",
+     "configmaps team/b at /spec/steps/1/env/0/valueFrom/configMapKeyRef/name\n"
+     "configmaps team/d optional at /spec/workspaces/0/configMap/name\n"
+     "persistentvolumeclaims team/e at /spec/workspaces/1/persistentVolumeClaim/claimName\n"
+     "secrets team/a at /spec/steps/0/envFrom/0/secretRef/name\n"
+     "secrets team/c at /spec/template/env/0/valueFrom/secretKeyRef/name\n"},
+};
+
 static void a_kind_names_its_references(void **state) {
     (void)state;
-    static const struct {
-        wharf_reference rows[4];
-        const char *object, *expected;
-    } cases[] = {
-        {{{.name = "/spec/taskRef/name", TASK}},
-         "{'metadata':{'namespace':'team'},'spec':{'taskRef':{'name':'build'}}}",
-         "tasks.tekton.dev team/build at /spec/taskRef/name\n"},
-        // Of the kind beside the name.
-        {{{.name = "/spec/ref/name", .kind_at = "/spec/ref/kind", RUNTIME},
-          {.name = "/spec/ref/name",
-           .kind_at = "/spec/ref/kind",
-           CLUSTER_RUNTIME,
-           .flags = CLUSTER | WHARF_REFERENCE_KIND_DEFAULT}},
-         "{'metadata':{'namespace':'team'},'spec':{'ref':{'name':'torch','kind':'Runtime'}}}",
-         "runtimes.example.com team/torch at /spec/ref/name\n"},
-        {{{.name = "/spec/ref/name", .kind_at = "/spec/ref/kind", RUNTIME},
-          {.name = "/spec/ref/name",
-           .kind_at = "/spec/ref/kind",
-           CLUSTER_RUNTIME,
-           .flags = CLUSTER | WHARF_REFERENCE_KIND_DEFAULT}},
-         "{'metadata':{'namespace':'team'},'spec':{'ref':{'name':'torch'}}}",
-         "clusterruntimes.example.com torch of the cluster at /spec/ref/name\n"},
-        {{{.name = "/spec/ref/name", .kind_at = "/spec/ref/kind", RUNTIME, .flags = WHARF_REFERENCE_KIND_DEFAULT}},
-         "{'metadata':{'namespace':'team'},'spec':{'ref':{'name':'torch','kind':'Other'}}}",
-         ""},
-        {{{.name = "/spec/ref/name", .kind_at = "/spec/ref/kind", RUNTIME, .flags = WHARF_REFERENCE_KIND_DEFAULT}},
-         "{'metadata':{'namespace':'team'},'spec':{'ref':{'name':'torch','kind':7}}}",
-         ""},
-        // Stars pair the item of the name; of arrays and of objects, with any name.
-        {{{.name = "/spec/steps/*/use/*/name",
-           .kind_at = "/spec/steps/*/kind",
-           .namespace_ = "/spec/steps/*/in",
-           .optional = "/spec/steps/*/use/*/maybe",
-           TASK}},
-         "{'metadata':{'namespace':'team'},'spec':{'steps':[{'kind':'Task','use':{'x/"
-         "~*':{'name':'a','maybe':true},'y':{"
-         "'name':'b'}}},{'kind':'Other','use':[{'name':'c'}]},{'kind':'Task','in':'shared','use':[{'name':'a'}]}]}}",
-         "tasks.tekton.dev shared/a at /spec/steps/2/use/0/name\n"
-         "tasks.tekton.dev team/a optional at /spec/steps/0/use/x~1~0*/name\n"
-         "tasks.tekton.dev team/b at /spec/steps/0/use/y/name\n"},
-        // A namespace that is none; the workload's own twice.
-        {{{.name = "/spec/*/name", .namespace_ = "/spec/*/namespace", TASK}},
-         "{'metadata':{'namespace':'team'},'spec':{'a':{'name':'x','namespace':''},'b':{'name':'x','namespace':'team'},"
-         "'c':{'name':'x','namespace':7},'d':{'name':'x','namespace':'$(y)'},'e':{'name':'x','namespace':'a.b'}}}",
-         "tasks.tekton.dev team/x at /spec/a/name\n"},
-        // In an annotation; always optional; made by the controller at one place.
-        {{{.name = "/metadata/annotations/example.com~1task", TASK, .flags = WHARF_REFERENCE_OPTIONAL}},
-         "{'metadata':{'namespace':'team','annotations':{'example.com/task':'a'}}}",
-         "tasks.tekton.dev team/a optional at /metadata/annotations/example.com~1task\n"},
-        {{{.name = "/spec/a", TASK, .flags = WHARF_REFERENCE_OPTIONAL}, {.name = "/spec/b", TASK}},
-         "{'metadata':{'namespace':'team'},'spec':{'a':'x','b':'x'}}",
-         "tasks.tekton.dev team/x at /spec/a\n"},
-        {{{.name = "/spec/a", TASK}, {.name = "/spec/b", TASK, .flags = WHARF_REFERENCE_MADE}},
-         "{'metadata':{'namespace':'team'},'spec':{'a':'x','b':'x'}}",
-         "tasks.tekton.dev team/x made at /spec/a\n"},
-        // Pods that `pods` does not have; the rows of other objects do not count.
-        {{{.name = "/spec/sides/*", .flags = WHARF_REFERENCE_POD_SPECS},
-          {.name = "/spec/template", .flags = WHARF_REFERENCE_PODS},
-          {.name = "/spec/taskRef", .of = "pipelines.tekton.dev", TASK}},
-         "{'metadata':{'namespace':'team'},'spec':{'taskRef':'a','sides':[{'imagePullSecrets':[{'name':'s'}]}],'"
-         "template'"
-         ":{'spec':{'volumes':[{'configMap':{'name':'c'}}]}}}}",
-         "configmaps team/c at /spec/template/spec/volumes/0/configMap/name\n"
-         "secrets team/s at /spec/sides/0/imagePullSecrets/0/name\n"},
-        // Parts with the fields of containers and volumes.
-        {{{.name = "/spec/steps/*", .flags = WHARF_REFERENCE_CONTAINERS},
-          {.name = "/spec/template", .flags = WHARF_REFERENCE_CONTAINERS},
-          {.name = "/spec/workspaces/*", .flags = WHARF_REFERENCE_VOLUMES}},
-         "{'metadata':{'namespace':'team'},'spec':{'steps':[{'envFrom':[{'secretRef':{'name':'a'}}]},{'env':[{'"
-         "valueFrom':{"
-         "'configMapKeyRef':{'name':'b'}}}]}],'template':{'env':[{'valueFrom':{'secretKeyRef':{'name':'c'}}}]},"
-         "'workspaces':[{'configMap':{'name':'d','optional':true}},{'persistentVolumeClaim':{'claimName':'e'}}],'"
-         "volumes':"
-         "[{'secret':{'secretName':'f'}}]}}",
-         "configmaps team/b at /spec/steps/1/env/0/valueFrom/configMapKeyRef/name\n"
-         "configmaps team/d optional at /spec/workspaces/0/configMap/name\n"
-         "persistentvolumeclaims team/e at /spec/workspaces/1/persistentVolumeClaim/claimName\n"
-         "secrets team/a at /spec/steps/0/envFrom/0/secretRef/name\n"
-         "secrets team/c at /spec/template/env/0/valueFrom/secretKeyRef/name\n"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        wharf_kind kind = {.references = cases[i].rows};
-        assert_references(&kind, cases[i].object, cases[i].expected);
+    for (size_t i = 0; i < sizeof data / sizeof *data; i++) {
+        wharf_kind kind = {.references = data[i].rows};
+        assert_references(&kind, data[i].object, data[i].expected);
     }
 }
 

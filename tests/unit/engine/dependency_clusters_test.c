@@ -127,11 +127,12 @@ static void test_orphan(void **state) {
     }
     stage_restart(stage);
     stage_run(stage, 5 * CLOCK_MINUTE);
-    assert_true(world_count(stage->clusters[1], "batch", "jobs") + world_count(stage->clusters[2], "batch", "jobs") > 0);
+    assert_true(world_count(stage->clusters[1], "batch", "jobs") + world_count(stage->clusters[2], "batch", "jobs") >
+                0);
     assert_true(has_copy(1) && has_copy(2));
     stage_run(stage, 20 * CLOCK_MINUTE);
-    assert_int_equal(world_count(stage->clusters[1], "batch", "jobs") + world_count(stage->clusters[2], "batch", "jobs"),
-                     0);
+    assert_int_equal(
+        world_count(stage->clusters[1], "batch", "jobs") + world_count(stage->clusters[2], "batch", "jobs"), 0);
     assert_false(has_copy(1) || has_copy(2));
     needs_end(&play);
 }

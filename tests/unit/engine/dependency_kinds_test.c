@@ -173,9 +173,11 @@ static void test_claim(void **state) {
     needs_end(&play);
 }
 
-static void priority(size_t cluster) {
-    AUTO_JSON object = harness_json("{'apiVersion':'scheduling.k8s.io/v1','kind':'PriorityClass','metadata':{'name':"
-                                    "'high'},'value':1000}");
+static void priority(size_t cluster, int value) {
+    AUTO_TEXT text = text_format("{'apiVersion':'scheduling.k8s.io/v1','kind':'PriorityClass','metadata':{'name':"
+                                 "'high'},'value':%d}",
+                                 value);
+    AUTO_JSON object = harness_json(text);
     stage->user = true;
     assert_int_equal(
         world_apply(stage->clusters[cluster], "scheduling.k8s.io", "priorityclasses", object, stage->now.wall_ns), 201);
@@ -186,7 +188,7 @@ static void priority(size_t cluster) {
 static void test_checked(void **state) {
     (void)state;
     begin();
-    priority(2);
+    priority(2, 1000);
     for (int i = 0; i < 4; i++) {
         AUTO_TEXT name = text_format("a%d", i);
         needs_job(stage, name, "'priorityClassName':'high'");
@@ -208,9 +210,32 @@ static void test_checked_nowhere(void **state) {
     stage_explain(stage, "a", &view);
     assert_int_equal(view.workload.waiting, WAITING_NO_WORKER);
     assert_non_null(strstr(view.waiting_text, "w1 lacks an object of the workload"));
-    priority(1);
+    priority(1, 1000);
     stage_run(stage, CLOCK_SECOND);
     assert_non_null(stage_job(stage, 1, "a"));
+    needs_end(&play);
+}
+
+static unsigned told;
+
+static void on_view(void *ctx, const struct dependency_view *view) {
+    told += view->problem && strstr(view->problem, ctx);
+}
+
+// A PriorityClass of another value is used, and told.
+static void test_other_priority(void **state) {
+    (void)state;
+    begin();
+    priority(0, 1000);
+    priority(1, 7);
+    unsigned before = stage->warnings;
+    needs_job(stage, "a", "'priorityClassName':'high'");
+    stage_run(stage, 2 * CLOCK_SECOND);
+    assert_non_null(stage_job(stage, 1, "a"));
+    told = 0;
+    inspect_dependencies(stage->engine, stage->kind, "default", "a", on_view, "differs");
+    assert_int_equal(told, 1);
+    assert_int_equal(stage->warnings, before + 1);
     needs_end(&play);
 }
 
@@ -265,6 +290,7 @@ int main(void) {
         cmocka_unit_test(test_claim),
         cmocka_unit_test(test_checked),
         cmocka_unit_test(test_checked_nowhere),
+        cmocka_unit_test(test_other_priority),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_large),
     };

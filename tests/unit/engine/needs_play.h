@@ -11,6 +11,7 @@ struct needs_play {
     struct stage stage;                         // first
     struct dependency_wish *wishes[WISHES_MAX]; // of single objects
     size_t n_wishes;
+    bool blind[STAGE_CLUSTERS];                 // its watches tell nothing
     unsigned all;                               // wishes for all objects of a resource
     unsigned sent[STAGE_CLUSTERS][STATS_VERBS]; // requests about other resources than Jobs
     int (*meddle)(struct stage *stage, const struct command *command);
@@ -42,10 +43,29 @@ static inline void on_other(struct stage *stage, size_t cluster, const struct wo
     struct dependency_wish of = {
         .resource = resource, .namespace_ = object_namespace(value), .name = object_name(value)};
     bool marked = cluster && text_equal(object_label(value, MARK_ORIGIN), "here");
-    if (write->noop || !stage->connected[cluster] ||
+    if (write->noop || !stage->connected[cluster] || play_of(stage)->blind[cluster] ||
         (!marked && !is_wished(play_of(stage), cluster, of.resource, of.namespace_, of.name)))
         return;
     stage_tell(stage, cluster, &of, write->now);
+}
+
+static inline void tell_wished(struct stage *stage, const struct dependency_wish *wish) {
+    if (!stage->connected[wish->cluster] || play_of(stage)->blind[wish->cluster])
+        return;
+    char plural[128];
+    text_copy(plural, sizeof plural, wish->resource);
+    char *dot = strchr(plural, '.');
+    if (dot)
+        *dot = '\0';
+    stage_tell(stage, wish->cluster, wish,
+               world_object(stage->clusters[wish->cluster], dot ? dot + 1 : "", plural, wish->namespace_, wish->name));
+}
+
+// The watches tell again.
+static inline void needs_repeat(struct needs_play *play, size_t cluster) {
+    for (size_t i = 0; i < play->n_wishes; i++)
+        if (play->wishes[i]->cluster == cluster)
+            tell_wished(&play->stage, play->wishes[i]);
 }
 
 static inline void on_wish(struct stage *stage, const struct dependency_wish *wish) {
@@ -66,14 +86,7 @@ static inline void on_wish(struct stage *stage, const struct dependency_wish *wi
         return;
     assert_true(play->n_wishes < WISHES_MAX);
     play->wishes[play->n_wishes++] = struct_copy_with_texts(wish, sizeof *wish, DEPENDENCY_WISH_TEXTS);
-    if (stage->connected[wish->cluster])
-        stage_tell(
-            stage, wish->cluster, wish,
-            world_object(stage->clusters[wish->cluster],
-                         strcmp(wish->resource, "priorityclasses.scheduling.k8s.io") == 0 ? "scheduling.k8s.io" : "",
-                         strcmp(wish->resource, "priorityclasses.scheduling.k8s.io") == 0 ? "priorityclasses"
-                                                                                          : wish->resource,
-                         wish->namespace_, wish->name));
+    tell_wished(stage, wish);
 }
 
 // A new connection: the host has no wishes, and lists what has the host's marks.

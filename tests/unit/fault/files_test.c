@@ -35,6 +35,7 @@ static const char config_text[] = "apiVersion: wharf.dev/v1alpha1\n"
                                   "createNamespaces: true\n"
                                   "workerLostTimeout: 1m\n"
                                   "rateLimit: {qps: 10}\n"
+                                  "dependencies: {copy: [configmaps, tasks.tekton.dev], check: [secrets]}\n"
                                   "credentialPlugins: {allow: [aws, bin/kubelogin]}\n";
 
 static const char wrong_text[] = "apiVersion: wharf.dev/v1alpha1\n"
@@ -127,7 +128,8 @@ static bool is_complete(const void *given) {
            c->adapter_directory && text_equal(c->serve.address, "[::1]:9440") && c->engine.create_namespaces &&
            c->engine.qps == 10 && c->credential_plugins.n_allow == 2 &&
            text_equal(c->credential_plugins.allow[0], "aws") && text_has_prefix(c->credential_plugins.allow[1], "/") &&
-           c->credential_plugins.setting;
+           c->credential_plugins.setting && text_equal(c->engine.dependencies.copy, "configmaps,tasks.tekton.dev") &&
+           text_equal(c->engine.dependencies.check, "secrets");
 }
 
 static void drop_config(void *config) {

@@ -351,6 +351,27 @@ static void a_refused_object_is_told_and_tried_again(void **state) {
     end(&stand);
 }
 
+static void while_credentials_are_rejected_nothing_is_tried(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand, 1);
+    wish_for(&stand, "", true);
+    wish_for(&stand, "a", true);
+    answer(&stand, "/api/v1", 401, "{}");
+    expect(&stand, "lost; ");
+    stand.scope.rejected = true;
+    pass(&stand, CLOCK_MINUTE);
+    assert_int_equal(find(&stand, "/"), 0);
+    stand.scope.rejected = false;
+    dependencies_watcher.handle(stand.watch, &(struct cluster_notice){.type = NOTICE_REACHED});
+    pass(&stand, 0);
+    discover(&stand);
+    answer(&stand, ALL, 200, LIST("5", OBJECT("a", "4", "")));
+    open_stream(&stand, ALL_WATCH);
+    expect(&stand, "listing; seen n/a@4; listed; ");
+    end(&stand);
+}
+
 static void a_resource_that_is_not_served_is_refused(void **state) {
     (void)state;
     struct stand stand;
@@ -434,6 +455,7 @@ int main(void) {
         cmocka_unit_test(an_object_wished_during_a_list_is_not_taken_for_missing),
         cmocka_unit_test(without_the_right_to_all_the_wished_ones_are_watched_one_by_one),
         cmocka_unit_test(a_refused_object_is_told_and_tried_again),
+        cmocka_unit_test(while_credentials_are_rejected_nothing_is_tried),
         cmocka_unit_test(a_resource_that_is_not_served_is_refused),
         cmocka_unit_test(a_watch_that_resumes_says_so),
         cmocka_unit_test(what_is_watched_is_lost_with_the_connection),

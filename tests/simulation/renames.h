@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Workers where namespaces have other names (SIM_MAPPED=1). The host has the map below for each worker; between its
+// cluster_io and the simulated network, the names are changed back in requests, and changed in answers. So the worker's
+// objects are in the workloads' namespaces, and all rules hold as they are.
+#pragma once
+
+#include "core/kube/transport/transport.h"
+
+#define RENAMES_MAP "*=x-{namespace}\n"
+
+// Takes the inner transport. NULL: out of memory.
+struct transport *renames_transport(struct transport *inner);
