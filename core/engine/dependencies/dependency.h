@@ -117,7 +117,10 @@ struct needs {                // of an entry
     size_t n_direct;
     struct use *uses; // with the references of references
     size_t n_uses;
-    uint32_t *places; // clusters in which the uses count; 0: none yet
+    struct place {
+        uint32_t cluster; // 0: of a workload without a placement
+        bool of_mirror;   // else of the workload: only what that wants counts
+    } * places;
     size_t n_places;
     uint64_t places_hash; // 0: none yet
     uint64_t read;        // hash of the workload that `direct` is of; 0: none
