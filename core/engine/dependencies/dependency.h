@@ -224,7 +224,7 @@ uint32_t dependency_shard(const struct engine *engine, const struct dependency *
 
 // Needs (dependency_needs.c) --------------------------------------------------------------------------------------
 
-void needs_refresh(struct engine *engine, struct entry *entry);
+void needs_refresh(struct engine *engine, struct entry *entry, bool stands_by);
 void needs_free(struct engine *engine, struct entry *entry);
 void needs_free_all(struct dependency_part *all); // with the engine: the entries are gone
 void needs_workload_ends(struct entry *entry);

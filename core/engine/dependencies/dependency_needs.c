@@ -393,7 +393,7 @@ static void drop_unwanted(struct needs *needs) {
         needs->stale |= !needs->uses[i].wanted;
 }
 
-void needs_refresh(struct engine *engine, struct entry *entry) {
+void needs_refresh(struct engine *engine, struct entry *entry, bool stands_by) {
     const struct workload_facts *w = &entry->workload->facts;
     bool unfinished = is_unfinished(entry), mirrors = has_mirror(entry);
     if (!entry->needs && (unfinished || mirrors)) {
@@ -413,9 +413,12 @@ void needs_refresh(struct engine *engine, struct entry *entry) {
         return;
     }
     bool due = !is_current(engine, needs) && needs->retry_ns <= engine->now.mono_ns;
-    if (w->exists && unfinished && !w->too_large && due && !aside_waits(entry))
+    bool callable = !aside_waits(entry) &&
+                    !(stands_by && (due || has_unread(needs, false)) && aside_is_closed(engine, entry));
+    if (w->exists && unfinished && !w->too_large && due && callable)
         read_workload(engine, needs);
-    read_mirrors(engine, needs);
+    if (callable)
+        read_mirrors(engine, needs);
     if (!mirrors)
         drop_unwanted(needs);
     if (needs->stale)
