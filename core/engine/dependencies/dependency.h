@@ -7,7 +7,7 @@
 #include "core/config/dependencies.h"
 #include "core/engine/dependencies/dependencies.h"
 
-#define DEPENDENCY_LINGER_NS CLOCK_MINUTE // a copy outlives the last user by this time
+#define DEPENDENCY_LINGER_NS (62 * CLOCK_SECOND) // a copy outlives the last user by a minute; watches may lag
 #define DEPENDENCY_READ_NS CLOCK_SECOND   // between two reads of a source
 #define PRIORITIES "priorityclasses.scheduling.k8s.io"
 #define DEPENDENCY_MARK_MAX (STORE_UID_MAX + STORE_VERSION_MAX)

@@ -270,9 +270,16 @@ static bool is_remembered(const struct engine *engine, const struct dependency *
     return is_checked(engine, object) || (object->n_users > 0 && (copy->refused || probes || others));
 }
 
+// Until then the worker may have had mirrors that this host does not know.
+static int64_t unknown_ns(struct engine *engine, const struct copy *copy) {
+    struct dependency_cluster *of = dependency_cluster_of(engine, copy->cluster);
+    if (of && !is_listed(engine, copy->cluster))
+        of->unknown_ns = engine->now.mono_ns;
+    return of ? of->unknown_ns : engine->now.mono_ns;
+}
+
 static struct copy_facts facts_of(struct engine *engine, const struct dependency *object, const struct copy *copy) {
-    const struct dependency_cluster *of = dependency_cluster_of(engine, copy->cluster);
-    int64_t unused_ns = clock_later(copy->unused_ns, of ? of->unknown_ns : engine->now.mono_ns);
+    int64_t unused_ns = clock_later(copy->unused_ns, unknown_ns(engine, copy));
     struct copy_facts facts = {
         .use = dependency_use(engine, object),
         .source = (enum presence)object->presence,
