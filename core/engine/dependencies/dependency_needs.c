@@ -423,8 +423,8 @@ void needs_refresh(struct engine *engine, struct entry *entry, bool stands_by) {
     if (retained)
         queue_wake(engine, entry, w->retain_until_ns);
     bool due = !is_current(engine, needs) && needs->retry_ns <= engine->now.mono_ns;
-    bool callable =
-        !aside_waits(entry) && !(stands_by && (due || has_unread(needs, false)) && aside_is_closed(engine, entry));
+    bool wants = due || has_unread(needs, false);
+    bool callable = stands_by ? !wants || !aside_is_closed(engine, entry) : !aside_waits(entry);
     if (w->exists && unfinished && !w->too_large && due && callable)
         read_workload(engine, needs);
     if (callable)
