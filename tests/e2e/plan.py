@@ -34,7 +34,7 @@ ROWS = (
     (60, "test_logs"),
     (50, "test_cron", "test_policies", "test_origins"),
     (50, "test_loss"),
-    (60, "test_tenancy"),
+    (90, "test_tenancy"),
     (45, "test_capacity"),
     (40, "test_credentials"),
     (40, "test_life", "test_pod_events"),

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tenants: a host that acts in the workers as the tenants, with the rights that `wharf rbac` prints for that and no others."""
 import contextlib
+import datetime
 import os
 import re
+import time
 
 import kube
 import manifests
@@ -107,6 +109,10 @@ def _explain(env, host, name, text):
     until(probe, f"wharf explain {name} to tell: {text}")
 
 
+def _time(entry):
+    return datetime.datetime.fromisoformat(entry["requestReceivedTimestamp"]).timestamp()
+
+
 def _all_are_the_tenants(env):
     """Returns the verbs of the host's writes in the workers."""
     verbs = set()
@@ -146,6 +152,34 @@ def every_write_in_a_worker_is_recorded_as_the_tenants_and_needs_the_tenants_rig
         env.nothing_was_refused((401, 403, 422))
 
 
+def copies_of_what_a_workload_refers_to_are_the_tenants_too(env):
+    client, namespace = env.management, env.namespace
+    client.create("configmaps", namespace, {"metadata": {"name": "settings"}, "data": {"a": "1"}})
+    client.create("secrets", namespace, {"metadata": {"name": "password"}, "data": {"b": "Mg=="}})
+    with _host(env, {"w1"}, dependencies='{copy: [configmaps, secrets], secrets: all}') as host:
+        assert "secrets" in _print_rights(host, "worker", "--namespaced", namespace)
+        body = job("reads", managed_by=_MANAGED_BY, hold="all")
+        body["spec"]["template"]["spec"]["containers"][0]["envFrom"] = [
+            {"configMapRef": {"name": "settings"}}, {"secretRef": {"name": "password"}}]
+        env.submit(body)
+        _runs(env, "reads", "w1")
+        client.patch("secrets", namespace, "password", {"data": {"b": "Mw=="}})
+        there = env.worker("w1").admin
+        until(lambda: there.get("secrets", namespace, "password")["data"]["b"] == "Mw==", "the change to reach the copy")
+        assert there.get("configmaps", namespace, "settings")["data"] == {"a": "1"}
+        _all_are_the_tenants(env)
+        made = {entry["objectRef"]["resource"] for entry in env.audits["w1"].writes(namespace) if entry["verb"] == "create"}
+        assert {"configmaps", "secrets", "jobs"} <= made, made
+        assert not env.audits["w2"].writes(namespace)
+        env.nothing_was_refused((401, 403, 422))
+        for plural, name in (("configmaps", "settings"), ("secrets", "password")):
+            client.delete(plural, namespace, name)
+        env.delete_all()
+        until(lambda: not there.find("secrets", namespace, "password") and not there.find("configmaps", namespace, "settings"),
+              "the copies to be gone")
+        _all_are_the_tenants(env)
+
+
 def a_workload_goes_where_the_namespace_consents_and_what_runs_stays_when_it_no_longer_does(env):
     first, second = env.workers
     with _host(env, {"w2"}) as host:
@@ -156,8 +190,9 @@ def a_workload_goes_where_the_namespace_consents_and_what_runs_stays_when_it_no_
         status, out, errors = host.command("check", "--online", "--namespaced", env.namespace)
         assert status == 0 and f"w2: consent of {env.namespace}" in out and "w1 (" in errors, out + errors
         _consent(env, second, "11111111-1111-4111-8111-111111111111")   # of another namespace
-        env.until_event("welcome-0", "ConsentWithdrawn.*keeps")
+        withdrawn = time.time()
         _submit(env, "waits", hold="all")
+        env.until_event("welcome-0", "ConsentWithdrawn.*keeps")
         _explain(env, host, "waits", "has no consent of the namespace: expected annotation wharf.dev/tenant:")
         _consent(env, first)
         _runs(env, "waits", first.name)
@@ -165,6 +200,8 @@ def a_workload_goes_where_the_namespace_consents_and_what_runs_stays_when_it_no_
         for number in range(4):
             env.until_finished(f"welcome-{number}")
         assert list(env.pods_created("welcome-0")) == [second.name]
+        late = [entry for entry in env.audits[second.name].host(env.namespace, verb="create") if _time(entry) > withdrawn + 1]
+        assert not late, describe(late[0])
         _all_are_the_tenants(env)
 
 
