@@ -3,7 +3,7 @@
 JOBS ?= $(shell nproc)
 ONLY ?=
 .PHONY: mutants
-mutants: $(B)/tests/simulation/sim $(B)/cmd.a $(ADAPTERS)
+mutants: $(B)/tests/simulation/sim $(B)/tests/world/world $(B)/cmd.a $(ADAPTERS)
 	@python3 -B tests/mutants --build $(B) --jobs $(JOBS) $(ONLY)
 
 ## make mutants-apply  each of them still applies to the source (seconds; part of `make lint`)

@@ -30,6 +30,16 @@ def _explained(env, name):
     return json.dumps(json.loads(out)["dependencies"])
 
 
+def _is_planned(env, worker):
+    """With the host's rights."""
+    body = needs.reading("planned", ["named", "other"], ["named"])
+    body["metadata"]["namespace"] = env.namespace
+    lines = [line for line in env.host.plan(body, "--cluster", worker).splitlines() if line.startswith("# refers to: ")]
+    there = f"copied; found in the management cluster; {worker} has a copy"
+    assert len(lines) == 3 and sum(line.endswith(there) for line in lines) == 2, lines
+    assert sum("configmaps other" in line and "cannot be read in the management cluster: " in line for line in lines) == 1, lines
+
+
 @in_crowd
 @may_be_refused(("management", "*", 403), ("w1", "*", 403), ("w2", "*", 403))
 def the_rights_to_named_objects_suffice_with_watches_by_name(env):
@@ -42,6 +52,7 @@ def the_rights_to_named_objects_suffice_with_watches_by_name(env):
     env.submit(needs.reading("runs", ["named"], ["named"], only=first.name, hold="all"))
     env.until_counts("runs", ready=1)
     assert {copy[1:] for copy in env.copies()} == {("configmaps", env.namespace, "named"), ("secrets", env.namespace, "named")}
+    _is_planned(env, first.name)
     env.management.patch("secrets", env.namespace, "named", {"data": {"text": needs.encoded("second")}})
     until(lambda: first.admin.get("secrets", env.namespace, "named")["data"]["text"] == needs.encoded("second"),
           "the changed Secret to be in the worker")

@@ -5,6 +5,7 @@ import json
 import mounts
 import needs
 from life import Life
+from nodes import PODS
 from wait import until
 
 _COPIED = ("configmaps", "secrets", "serviceaccounts")
@@ -34,6 +35,14 @@ def _extended(value):
     return value
 
 
+def _accounts(value):
+    """The ServiceAccounts that the object names."""
+    if isinstance(value, dict):
+        own = {member for key, member in value.items() if key in ("serviceAccount", "serviceAccountName")}
+        return own.union(*map(_accounts, value.values()))
+    return set().union(*map(_accounts, value)) if isinstance(value, list) else set()
+
+
 class _Extending:
     """A client that makes objects with these references: for Kind.setup."""
 
@@ -51,6 +60,8 @@ class Brought(Life):
         self.management.create("namespaces", None, {"metadata": {"name": self.namespace}})
         needs.create(self.management, self.namespace, {
             "configmaps": [needs.configmap("needed", a="1")], "secrets": [needs.secret("needed", A="1"), needs.pull_secret("needed-pull")]})
+        for name in _accounts(self.kind.body({PODS: "hold"})):
+            self.management.create("serviceaccounts", self.namespace, needs.account(name))
         if self.kind.setup:
             self.kind.setup(_Extending(self.management), self.namespace)
 

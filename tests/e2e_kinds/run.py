@@ -141,7 +141,7 @@ def run_all(options, folder, results):
     if not kinds or not usable:
         results.skip("every kind", "no controller of a kind" if usable else "; ".join(unusable) or f"no kwok-VERSION in {controllers.folder()}")
         return
-    kubernetes = sorted({each for project in projects for each in project.kubernetes})
+    kubernetes = sorted({"serviceaccount-controller", *(each for project in projects for each in project.kubernetes)})
     with servers.Clusters(options.assets, folder, audit_policy=AUDIT_POLICY, more_controllers=kubernetes) as clusters:
         print(f"{clusters.versions()}: ready after {clusters.took:.1f} s, in {folder}", flush=True)
         scene = Scene(clusters, folder, options.wharf, options.adapters, projects, kinds, usable[0])

@@ -86,7 +86,7 @@ def _submission_fails(life):
 
 
 KINDS = [Kind(
-    "sparkapplications", _API, _body, _phase, project=PROJECT, adapter="generic", managed_by=(_MANAGER, None),
+    "sparkapplications", _API, _body, _phase, project=PROJECT, adapter="generic", brings=False, managed_by=(_MANAGER, None),
     only_in_mirror=("/driverInfo/webUIAddress",), status_rule=_without_nulls, children=("services", "configmaps"),
     retry={"spec": {"restartPolicy": {"type": "OnFailure", "onFailureRetries": 2, "onFailureRetryInterval": 1}}},
     ttl={"spec": {"timeToLiveSeconds": 1}}, cases={"submission-failure": _submission_fails})]

@@ -7,6 +7,7 @@ import lives
 from controllers import Project
 from kind import Kind
 from nodes import SAYS
+from wait import until
 
 _SPACE, _VERSION = "tekton-pipelines", "tekton.dev/v1"
 
@@ -63,8 +64,10 @@ def _params(*values):
 
 
 def _setup(client, namespace):
-    for plural, body in (("serviceaccounts", {"metadata": {"name": "default"}}), ("tasks", _task("sum", sum="12")),
-                         ("pipelines", _pipeline("sums")), ("pipelines", _pipeline("sums-with-retries", retries=1))):
+    # Without the account of its namespace a run fails at once.
+    until(lambda: client.find("serviceaccounts", namespace, "default"), "the ServiceAccount default to be made")
+    for plural, body in (("tasks", _task("sum", sum="12")), ("pipelines", _pipeline("sums")),
+                         ("pipelines", _pipeline("sums-with-retries", retries=1))):
         if not client.find(plural, namespace, body["metadata"]["name"]):
             client.create(plural, namespace, body)
 

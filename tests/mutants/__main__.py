@@ -68,9 +68,14 @@ def first_words(output, test):
     return "a crash" if output.strip() else "nothing"
 
 
+def program_of(test):
+    """In the build folder."""
+    return os.path.join("tests", test) if test.startswith("integration/") else test
+
+
 def judge(mutant, slot):
     """Whether the mutant is caught, and what by."""
-    program = SIM if mutant.test in SIM_TESTS else mutant.test
+    program = SIM if mutant.test in SIM_TESTS else program_of(mutant.test)
     target = os.path.join("build", program)
     code, output = run(["make", "-s", "-j1", "B=build", target], slot, BUILD_SECONDS)
     if code != 0:

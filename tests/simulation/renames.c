@@ -2,6 +2,7 @@
 #include "tests/simulation/renames.h"
 
 #include "core/base/text.h"
+#include "tests/simulation/trial.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ struct renamed { // an exchange
 struct renames {
     struct transport base;
     struct transport *inner;
+    struct trial *trial;
     struct renamed *all;
 };
 
@@ -95,6 +97,9 @@ static uint64_t submit(struct transport *base, const struct http_request *reques
     *exchange = (struct renamed){.of = renames, .handler = *handler, .rest = {.max = TEXT_MAX}};
     if (!strstr(request->path, "/leases") && !text_has_suffix(request->path, "/kube-system"))
         exchange->mark = marks[!text_has_prefix(request->path, "/api/v1/namespaces?")];
+    const char *at = exchange->mark ? strstr(request->path, "/namespaces/") : NULL;
+    if (at && !text_has_prefix(at, "/namespaces/" PREFIX))
+        trial_fail(renames->trial, "a request for a namespace without a name: %s", request->path);
     struct http_request plain = *request;
     (void)replace(request->path, strlen(request->path), "/namespaces/" PREFIX, "/namespaces/", true, &path);
     plain.path = path.data;
@@ -136,11 +141,11 @@ static void free_renames(struct transport *base) {
     free(renames);
 }
 
-struct transport *renames_transport(struct transport *inner) {
+struct transport *renames_transport(struct trial *trial, struct transport *inner) {
     static const struct transport_ops ops = {submit, cancel, refresh, free_renames};
     struct renames *renames = calloc(1, sizeof *renames);
     if (!renames)
         return NULL;
-    *renames = (struct renames){.base = {&ops}, .inner = inner};
+    *renames = (struct renames){.base = {&ops}, .inner = inner, .trial = trial};
     return &renames->base;
 }

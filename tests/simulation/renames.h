@@ -8,5 +8,6 @@
 
 #define RENAMES_MAP "*=x-{namespace}\n"
 
-// Takes the inner transport. NULL: out of memory.
-struct transport *renames_transport(struct transport *inner);
+struct trial;
+// Takes the inner transport. A request for a namespace without a changed name fails the trial. NULL: out of memory.
+struct transport *renames_transport(struct trial *trial, struct transport *inner);

@@ -129,7 +129,7 @@ struct tap *tap_new(struct trial *trial, size_t cluster) {
         return NULL;
     }
     bool renamed = trial->plan.renames && cluster != ENGINE_MANAGEMENT;
-    tap->outer = renamed ? renames_transport(&tap->base) : &tap->base;
+    tap->outer = renamed ? renames_transport(trial, &tap->base) : &tap->base;
     if (!tap->outer)
         abort();
     return tap;

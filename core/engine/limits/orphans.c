@@ -292,9 +292,7 @@ static bool is_same(const char *uid, const struct doc *doc, const struct object 
 
 static void see_oversized_workload(struct engine *engine, size_t kind, struct object *stub) {
     const struct kind *k = engine->kinds[kind];
-    const char *manager = json_string(pointer_find(stub->value, k->abi.managed_by));
-    bool ours = text_equal(manager, k->managed_by) && strlen(object_uid(stub->value)) < STORE_UID_MAX &&
-                !mirror_is_ours(k, engine->origin, stub->value);
+    bool ours = observe_is_delegated(engine, k, stub->value);
     const char *namespace_ = object_namespace(stub->value), *name = object_name(stub->value);
     struct entry *entry =
         ours ? store_make(&engine->store, kind, namespace_, name) : store_get(&engine->store, kind, namespace_, name);

@@ -309,16 +309,19 @@ void observe_again(struct engine *engine, struct entry *entry) {
     final_status_read(engine, entry);
 }
 
+bool observe_is_delegated(const struct engine *engine, const struct kind *kind, const struct json *object) {
+    const char *manager = json_string(pointer_find(object, kind->abi.managed_by));
+    return text_equal(manager, kind->managed_by) && strlen(object_uid(object)) < STORE_UID_MAX &&
+           !mirror_is_ours(kind, engine->origin, object);
+}
+
 // Rule 1: the host drops objects that are not delegated to it.
 static void seen_workload(struct engine *engine, size_t kind, struct object *object) {
     const struct kind *k = engine->kinds[kind];
     const char *uid = object_uid(object->value);
     rival_seen(engine, object->value, NULL);
     const char *space = object_namespace(object->value), *name = object_name(object->value);
-    const char *manager = json_string(pointer_find(object->value, k->abi.managed_by));
-    // A mirror in the management cluster, as a worker of its own, is no workload.
-    bool ours = text_equal(manager, k->managed_by) && strlen(uid) < STORE_UID_MAX &&
-                !mirror_is_ours(k, engine->origin, object->value);
+    bool ours = observe_is_delegated(engine, k, object->value);
     struct entry *entry = store_get(&engine->store, kind, space, name);
     if (!ours)
         limit_forget(engine, uid);
@@ -331,7 +334,7 @@ static void seen_workload(struct engine *engine, size_t kind, struct object *obj
         return;
     }
     if (entry && entry->workload->facts.exists && strcmp(entry->workload->uid, uid) == 0)
-        pause_disowned(engine, entry, manager);
+        pause_disowned(engine, entry, json_string(pointer_find(object->value, k->abi.managed_by)));
     if (entry)
         end_workload(engine, entry);
     object_free(object);

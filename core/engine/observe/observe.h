@@ -14,6 +14,8 @@ enum ownership {
     OWNERSHIP_SEAL   // by marks and a valid seal
 };
 
+// Rule 1: delegated to this host, and no mirror of it, as in the management cluster as a worker of its own.
+bool observe_is_delegated(const struct engine *engine, const struct kind *kind, const struct json *object);
 void observe_seen(struct engine *engine, size_t cluster, size_t kind, struct object *object);
 // Handles an object from an answer; takes `object`.
 void observe_workload(struct engine *engine, struct entry *entry, struct object *object);

@@ -167,8 +167,27 @@ static void put_worker(void *ctx, const char *name, const struct worker_reason *
     help_with_worker(explain, name, reason);
 }
 
+// "-n team-a get configmaps settings", in the worker's names.
+static void help_with_dependency(struct explain *explain, const struct dependency_view *view) {
+    static const char *const templates[DEPENDENCY_STATES] = {
+        [DEPENDENCY_MISSING] = "kubectl%d # does not exist",
+        [DEPENDENCY_CONFLICT] = "kubectl%d -o yaml # an object of another writer, with other content",
+    };
+    char space[NAMESPACE_SIZE] = "";
+    if (*view->namespace_)
+        inspect_namespace(explain->engine, view->cluster, view->namespace_, space);
+    AUTO_TEXT detail =
+        text_format("%s%s%s%s get %s %s", view->cluster ? " --context " : "", view->cluster ? view->cluster : "",
+                    *space ? " -n " : "", space, view->resource, view->name);
+    if (templates[view->state] && !view->optional && detail)
+        add_help(explain, templates[view->state], NULL, detail);
+}
+
 static void put_dependency(void *ctx, const struct dependency_view *view) {
-    api_put_object(ctx, NULL, "resource=%s namespace=%s name=%s where=%s cluster=%s state=%s optional=%d problem=%s",
+    struct explain *explain = ctx;
+    help_with_dependency(explain, view);
+    api_put_object(explain->out, NULL,
+                   "resource=%s namespace=%s name=%s where=%s cluster=%s state=%s optional=%d problem=%s",
                    view->resource, *view->namespace_ ? view->namespace_ : NULL, view->name, view->where, view->cluster,
                    dependency_state_name(view->state), view->optional, view->problem);
 }
@@ -190,7 +209,7 @@ static void write_explanation(void *arg, struct engine *engine, struct moment no
     api_put(out, "ours=%d why=%s managedBy=%s", true, why, kind->managed_by);
     put_attempts(view.attempts, out);
     writer_array(out, "dependencies");
-    inspect_dependencies(engine, kind, explain->namespace_, explain->name, put_dependency, out);
+    inspect_dependencies(engine, kind, explain->namespace_, explain->name, put_dependency, explain);
     writer_end(out, ']');
     api_put(out, "waitingFor=%s alsoRunHere=%s until=%jd", *view.waiting_text ? view.waiting_text : NULL,
             *view.also_run ? view.also_run : NULL, view.workload.waiting_until_ns);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An adapter in a process of its own: the same answers, and what its end means for calls.
+#include "core/adapter/references.h"
 #include "core/base/text.h"
 #include "core/isolate/sandbox_parts.h"
 #include "core/json/pointer.h"
@@ -31,6 +32,39 @@ static void a_call_is_answered_by_another_process(void **state) {
     assert_true(now.isolated && now.pid != getpid() && now.starts == 1 && now.ends == 0 && now.memory > 0);
     stage_end(&stage);
     assert_int_equal(kill(now.pid, 0), -1);
+}
+
+// One component is a Secret with this name; the wrapped pod needs the Secret "a". Several calls, since answers are used
+// again where all that the function reads is the same.
+static void references_are_changed_by_another_process(void **state) {
+    (void)state;
+    static const struct {
+        const char *namespace_, *component;
+        bool made;
+    } cases[] = {
+        {"team", "a", true}, {"team", "b", false}, {"team", "a", true}, {"other", "b", false}, {"other", "a", true}};
+    struct stage stage;
+    stage_begin(&stage, "adapters/appwrapper.so", true);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO_TEXT text =
+            text_format("{'metadata':{'name':'w%zu','namespace':'%s'},'spec':{'components':[{'template':{'kind':'"
+                        "Secret','metadata':{"
+                        "'name':'%s'}}},{'template':{'kind':'Pod','spec':{'imagePullSecrets':[{'name':'a'}]}}}]}}",
+                        i, cases[i].namespace_, cases[i].component);
+        AUTO_JSON workload = parsed(text);
+        struct adapter_call call;
+        struct references found;
+        stage_call(&stage, &call);
+        assert_int_equal(references_of(&call, workload, &found), WHARF_OK);
+        assert_int_equal(call.trouble, CALL_FINE);
+        assert_int_equal(found.count, 1);
+        assert_string_equal(found.list[0]->namespace_, cases[i].namespace_);
+        assert_string_equal(found.list[0]->where, "/spec/components/1/template/spec/imagePullSecrets/0/name");
+        assert_int_equal(found.list[0]->is_made, cases[i].made);
+        references_clear(&found);
+        adapter_call_end(&call);
+    }
+    stage_end(&stage);
 }
 
 // The descriptor of a library that did not mark it close-on-exec.
@@ -85,6 +119,7 @@ static void an_end_during_a_call_is_its_reason(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_is_answered_by_another_process),
+        cmocka_unit_test(references_are_changed_by_another_process),
         cmocka_unit_test(the_process_has_no_descriptor_of_the_host),
         cmocka_unit_test(an_end_during_a_call_is_its_reason),
     };

@@ -84,6 +84,18 @@ static void a_worker_is_unused_without_mirrors_and_placed_workloads(void **state
     struct stage stage;
     begin(&stage, NULL, "*=\n");
     assert_true(engine_is_unused(stage.engine, 1));
+    // A finished workload has its mirror for a while.
+    stage_submit(&stage, "b", "");
+    stage_run(&stage, CLOCK_SECOND);
+    stage_runs(&stage, 1, "b");
+    stage_completes(&stage, 1, "b");
+    stage_run(&stage, CLOCK_SECOND);
+    assert_true(stage_finished(&stage, "b"));
+    assert_non_null(stage_job(&stage, 1, "b"));
+    assert_false(engine_is_unused(stage.engine, 1));
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_null(stage_job(&stage, 1, "b"));
+    assert_true(engine_is_unused(stage.engine, 1));
     stage_submit(&stage, "a", "");
     stage_run(&stage, CLOCK_SECOND);
     assert_int_equal(stage_where(&stage, "a"), 1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The API's explanation of one object.
+#include "tests/unit/engine/needs_play.h"
 #include "tests/unit/serve/desk.h"
 
 static int reject(struct stage *stage, const struct command *command) {
@@ -225,11 +226,44 @@ static void events_are_read_where_that_is_allowed(void **state) {
     end(&desk);
 }
 
+static void is_absent(struct desk *desk, size_t cluster) {
+    stage_step(&desk->stage, &(struct engine_event){.type = EVENT_DEPENDENCY,
+                                                    .cluster = cluster,
+                                                    .dependency = {.news = DEPENDENCY_GONE,
+                                                                   .resource = "configmaps",
+                                                                   .namespace_ = "default",
+                                                                   .name = "settings"}});
+}
+
+static void a_missing_object_is_told_with_how_to_look_for_it(void **state) {
+    (void)state;
+    struct desk desk;
+    begin(&desk);
+    struct engine_settings settings = desk.stage.options.settings;
+    settings.dependencies = (struct dependency_options){.copy = "configmaps"};
+    assert_null(engine_configure(desk.stage.engine, &settings));
+    needs_job(&desk.stage, "a", MAP_VOLUME("settings"));
+    stage_run(&desk.stage, CLOCK_SECOND);
+    assert_int_equal(get(&desk, "/api/v1/workloads/job/default/a"), 200);
+    assert_at(&desk, "/dependencies/0/state", "\"unknown\"");
+    assert_at(&desk, "/help", "[]");
+    is_absent(&desk, ENGINE_MANAGEMENT);
+    stage_run(&desk.stage, CLOCK_SECOND);
+    assert_int_equal(get(&desk, "/api/v1/workloads/job/default/a"), 200);
+    assert_at(&desk, "/dependencies/0/name", "\"settings\"");
+    assert_at(&desk, "/dependencies/0/state", "\"missing\"");
+    assert_at(&desk, "/dependencies/0/cluster", "null");
+    assert_at(&desk, "/waiting/reason", "\"dependency\"");
+    assert_at(&desk, "/help/0", "\"kubectl -n default get configmaps settings # does not exist\"");
+    end(&desk);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_explanation_says_where_why_and_what_would_help),
         cmocka_unit_test(a_list_has_the_reason_of_each_worker_where_none_accepts_a_workload),
         cmocka_unit_test(a_mirror_that_is_gone_after_the_end_is_told_with_the_setting),
+        cmocka_unit_test(a_missing_object_is_told_with_how_to_look_for_it),
         cmocka_unit_test(a_suspended_one_is_told_how_it_is_resumed),
         cmocka_unit_test(each_field_that_suspends_has_its_own_command),
         cmocka_unit_test(an_object_of_somebody_else_says_whose_it_is),
