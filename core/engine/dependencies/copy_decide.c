@@ -55,7 +55,7 @@ struct copy_action copy_decide(const struct copy_facts *f) {
         f->there == PRESENCE_UNKNOWN)
         return nothing();
     if (f->there == PRESENCE_ABSENT)
-        return when_due(f, COPY_CREATE);
+        return f->consents ? when_due(f, COPY_CREATE) : nothing();
     if (f->owner != COPY_OWN)
         return other(f);
     if (f->marked)

@@ -387,7 +387,7 @@ static int64_t due_ns(struct engine *engine) {
 #define EVENTS                                                                                                         \
     (PART_EVENT(EVENT_ANSWER) | PART_EVENT(EVENT_DEPENDENCY) | PART_EVENT(EVENT_NAMESPACE) |                           \
      PART_EVENT(EVENT_WORKER) | PART_EVENT(EVENT_LISTED) | PART_EVENT(EVENT_STATE) | PART_EVENT(EVENT_CONTACT) |       \
-     PART_EVENT(EVENT_IDENTITY) | PART_EVENT(EVENT_LEASE))
+     PART_EVENT(EVENT_IDENTITY) | PART_EVENT(EVENT_LEASE) | PART_EVENT(EVENT_TENANT))
 
 const struct part part_dependencies = {.name = "dependencies",
                                        .begin = begin,

@@ -9,6 +9,7 @@
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
 #include "core/engine/shard/shard.h"
+#include "core/engine/tenancy/tenancy.h"
 
 #define SOON_NS (5 * CLOCK_SECOND)  // for so long the content is kept for a repetition
 #define LEARN_NS (2 * CLOCK_SECOND) // usually the copy is there by then
@@ -292,6 +293,7 @@ static struct copy_facts facts_of(struct engine *engine, const struct dependency
         .owner = (enum copy_owner)copy->owner,
         .usable = is_usable(engine, copy->cluster),
         .held = dependency_is_held(engine, object),
+        .consents = tenancy_consents(engine, copy->cluster, object->namespace_),
         .busy = copy->busy,
         .wanted = copy->users > 0,
         .kept = is_kept(object, copy),
