@@ -284,6 +284,20 @@ static int64_t unknown_ns(struct engine *engine, const struct copy *copy) {
     return of ? of->unknown_ns : engine->now.mono_ns;
 }
 
+// A copy is made for a workload that is placed there, or a mirror that a complete list shows.
+static bool has_certain_user(const struct engine *engine, const struct dependency *object, const struct copy *copy) {
+    for (const struct use *u = object->users; u; u = u->older) {
+        const struct entry *entry = u->needs->entry;
+        const struct mirror *m = entry_mirror(entry, copy->cluster);
+        const struct workload_facts *w = &entry->workload->facts;
+        if (w->exists && !w->finished && !w->being_deleted && w->attempt && w->cluster == copy->cluster && u->wanted)
+            return true;
+        if (m && m->facts.present && !m->facts.unsure && engine->workers[entry->kind][copy->cluster].connected)
+            return true;
+    }
+    return false;
+}
+
 static struct copy_facts facts_of(struct engine *engine, const struct dependency *object, const struct copy *copy) {
     int64_t unused_ns = clock_later(copy->unused_ns, unknown_ns(engine, copy));
     struct copy_facts facts = {
@@ -295,7 +309,7 @@ static struct copy_facts facts_of(struct engine *engine, const struct dependency
         .held = dependency_is_held(engine, object),
         .consents = tenancy_consents(engine, copy->cluster, object->namespace_),
         .busy = copy->busy,
-        .wanted = copy->users > 0,
+        .wanted = copy->users > 0 && (copy->presence != PRESENCE_ABSENT || has_certain_user(engine, object, copy)),
         .kept = is_kept(object, copy),
         .compares = object->resource->compares,
         .remembered = is_remembered(engine, object, copy),
