@@ -284,17 +284,22 @@ static int64_t unknown_ns(struct engine *engine, const struct copy *copy) {
     return of ? of->unknown_ns : engine->now.mono_ns;
 }
 
-// A copy is made for a workload that is placed there, or a mirror that a complete list shows.
+// A copy is made for what a workload refers to that is placed there, or has a proven mirror there. Users of the worker
+// may change a mirror, and would get any Secret of the namespace by that.
+static bool is_certain(const struct engine *engine, const struct use *use, size_t cluster) {
+    const struct entry *entry = use->needs->entry;
+    const struct workload_facts *w = &entry->workload->facts;
+    const struct mirror *m = entry_mirror(entry, cluster);
+    bool placed = w->exists && !w->finished && !w->being_deleted && w->attempt && w->cluster == cluster;
+    bool there = m && m->facts.present && m->facts.proven && m->facts.of_workload && !m->facts.unsure &&
+                 engine->workers[entry->kind][cluster].connected;
+    return use->wanted && (placed || there);
+}
+
 static bool has_certain_user(const struct engine *engine, const struct dependency *object, const struct copy *copy) {
-    for (const struct use *u = object->users; u; u = u->older) {
-        const struct entry *entry = u->needs->entry;
-        const struct mirror *m = entry_mirror(entry, copy->cluster);
-        const struct workload_facts *w = &entry->workload->facts;
-        if (w->exists && !w->finished && !w->being_deleted && w->attempt && w->cluster == copy->cluster && u->wanted)
+    for (const struct use *u = object->users; u; u = u->older)
+        if (is_certain(engine, u, copy->cluster))
             return true;
-        if (m && m->facts.present && !m->facts.unsure && engine->workers[entry->kind][copy->cluster].connected)
-            return true;
-    }
     return false;
 }
 
