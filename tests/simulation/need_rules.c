@@ -387,7 +387,7 @@ static void check_created(struct trial *trial, size_t cluster, size_t index, con
     const struct thing *thing = needs_at(trial, index);
     AUTO_TEXT name = name_of(trial, index);
     bool used = (used_by_mirrors(trial, cluster, false) | used_by_workloads(trial, cluster, true)) >> index & 1;
-    if (!used && is_known(trial, cluster, index) &&
+    if (!used && thing->nature != SECRET_PULL && is_known(trial, cluster, index) &&
         trial->now_ns - state_of(trial, cluster, index)->seen_used_ns > KNOWN_NS)
         trial_fail(trial, "rule D5: %s was created in %s, where nothing needs it", name,
                    world_name(trial->worlds[cluster]));
