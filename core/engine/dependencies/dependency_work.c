@@ -284,6 +284,25 @@ static int64_t unknown_ns(struct engine *engine, const struct copy *copy) {
     return of ? of->unknown_ns : engine->now.mono_ns;
 }
 
+// A copy is made for what a workload refers to that is placed there, or has a proven mirror there. Users of the worker
+// may change a mirror, and would get any Secret of the namespace by that.
+static bool is_certain(const struct engine *engine, const struct use *use, size_t cluster) {
+    const struct entry *entry = use->needs->entry;
+    const struct workload_facts *w = &entry->workload->facts;
+    const struct mirror *m = entry_mirror(entry, cluster);
+    bool placed = w->exists && !w->finished && !w->being_deleted && w->attempt && w->cluster == cluster;
+    bool there = m && m->facts.present && m->facts.proven && m->facts.of_workload && !m->facts.unsure &&
+                 engine->workers[entry->kind][cluster].connected;
+    return use->wanted && (placed || there);
+}
+
+static bool has_certain_user(const struct engine *engine, const struct dependency *object, const struct copy *copy) {
+    for (const struct use *u = object->users; u; u = u->older)
+        if (is_certain(engine, u, copy->cluster))
+            return true;
+    return false;
+}
+
 static struct copy_facts facts_of(struct engine *engine, const struct dependency *object, const struct copy *copy) {
     int64_t unused_ns = clock_later(copy->unused_ns, unknown_ns(engine, copy));
     struct copy_facts facts = {
@@ -295,7 +314,7 @@ static struct copy_facts facts_of(struct engine *engine, const struct dependency
         .held = dependency_is_held(engine, object),
         .consents = tenancy_consents(engine, copy->cluster, object->namespace_),
         .busy = copy->busy,
-        .wanted = copy->users > 0,
+        .wanted = copy->users > 0 && (copy->presence != PRESENCE_ABSENT || has_certain_user(engine, object, copy)),
         .kept = is_kept(object, copy),
         .compares = object->resource->compares,
         .remembered = is_remembered(engine, object, copy),
