@@ -21,7 +21,7 @@ static bool add_label(struct json *labels, const char *text, size_t len) {
 struct json *scores_worker(const char *name, const char *labels) {
     AUTO_JSON worker = json_new_object();
     struct json *list = json_new_object();
-    bool listed = json_set(worker, "labels", list), made = json_set(worker, "name", json_new_string(name)) && listed;
+    bool named = json_set(worker, "name", json_new_string(name)), made = json_set(worker, "labels", list) && named;
     for (const char *at = labels; made && at && *at; at += *at == ',') {
         size_t len = strcspn(at, ",");
         made = add_label(list, at, len);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory with secrets is overwritten before it is freed. Beside explicit calls there are sections: what a thread makes
-// in a section is sensitive and stays so (buffers, JSON documents, objects, responses), and temporary texts that end in
-// a section (AUTO_TEXT) are overwritten.
+// Memory with secrets, overwritten before the memory is freed. Besides explicit calls there are sections: buffers, JSON
+// documents, objects and responses made by a thread in a section are sensitive, also after the section. Temporary texts
+// (AUTO_TEXT) that end in a section are overwritten.
 #pragma once
 
 #include <stdbool.h>

@@ -5,16 +5,17 @@
 #include "core/config/dependencies.h"
 
 #define AT(member) offsetof(struct dependency_options, member)
-#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" // a kind is told with its resource elsewhere
+#define LETTERS                                                                                                        \
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" // of kinds, too: the check suggests their resource
 #define RESOURCES                                                                                                      \
     .item = "a list of resources, such as [configmaps]", .characters = LETTERS "0123456789-.",                         \
     .expected = "a resource, such as configmaps or tasks.tekton.dev", .may_be_empty = true
 
 const struct config_field config_dependencies[] = {
     {"copy", config_read_words, AT(copy),
-     .help = "Default: none. Resources whose objects the host copies into the worker before the mirror.", RESOURCES},
+     .help = "Default: none. The host copies objects of these resources into the worker before the mirror.", RESOURCES},
     {"check", config_read_words, AT(check),
-     .help = "Default: none. Resources whose objects a worker must have to get the mirror.", RESOURCES},
+     .help = "Default: none. A worker must have the objects of these resources to get the mirror.", RESOURCES},
     {"secrets", config_read_word, AT(secrets),
      .help = "Default labelled. Which Secrets are copied, where copy has secrets: those with the label wharf.dev/copy: "
              "\"true\", or all.",

@@ -26,7 +26,8 @@ EXCEPTIONS = {
     "core/adapter/services/services.o": {"log_enabled", "log_line"},
     "core/json/index.o": {"random_system"},
 }
-LIBC = set("""calloc free malloc realloc reallocarray qsort snprintf vsnprintf vasprintf errno_location explicit_bzero stack_chk_fail
+LIBC = set("""calloc free malloc malloc_usable_size realloc reallocarray qsort snprintf vsnprintf vasprintf errno_location
+explicit_bzero stack_chk_fail
 memchr memcmp memcpy memmem memmove mempcpy memset strchr strchrnul strcmp strcspn strdup strlen strncasecmp strncmp strndup strnlen
 sqrt strpbrk strrchr strspn strstr strtod strtoul strtoull abort bsearch
 popcountdi2""".split())

@@ -26,6 +26,7 @@
 #define KNOWN_NS (5 * CLOCK_SECOND)    // until the host knows what others have done
 #define CALM_NS CLOCK_MINUTE           // after trouble
 #define LOOK_NS (500 * CLOCK_MS)
+#define ABSENT_NS (5 * CLOCK_MINUTE)
 #define MADE 1024
 
 struct need_state {              // of an object in a cluster
@@ -517,6 +518,10 @@ static bool is_hidden(const struct trial *trial) {
 static bool is_held_up(struct trial *trial, size_t cluster) {
     if (is_hidden(trial))
         return true;
+    for (size_t k = 0; k < trial->n_kinds; k++)
+        if (!trial->host->feeds[cluster][k].connected &&
+            trial->now_ns - trial->host->feeds[cluster][k].lost_ns < ABSENT_NS)
+            return true; // or the kind is not served: it takes a while to find that out
     for (size_t k = 0; k < trial->n_kinds; k++) {
         const wharf_kind *abi = &trial->engine_kinds[k]->abi;
         const void *cursor = NULL;

@@ -94,7 +94,7 @@ struct spaces *spaces_new(struct trial *trial) {
 
 int64_t spaces_due(const struct trial *trial) {
     const struct spaces *spaces = trial->spaces;
-    int64_t due = CLOCK_NEVER;
+    int64_t due = tenants_due(trial);
     for (size_t i = 0; i < trial->plan.hosts; i++)
         if (trial->hosts[i].alive)
             due = clock_earlier(due, spaces->known[i].list_ns);
@@ -156,6 +156,7 @@ static void change(struct trial *trial, enum change what) {
 
 void spaces_act(struct trial *trial) {
     struct spaces *spaces = trial->spaces;
+    tenants_act(trial);
     for (size_t i = 0; i < trial->plan.hosts; i++)
         if (spaces->known[i].list_ns <= trial->now_ns && trial->hosts[i].alive)
             list(instance_enter(&trial->hosts[i]));

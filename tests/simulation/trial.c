@@ -449,8 +449,7 @@ static int64_t next_time(struct trial *trial) {
     int64_t times[] = {sim_net_due(trial->net), users_due(trial),  faults_due(trial), crds_due(trial),
                        pests_due(trial),        queues_due(trial), steady_due(trial), leases_due(trial),
                        guards_due(trial),       rooms_due(trial),  spaces_due(trial), intake_due(trial),
-                       crew_due(trial),         rivals_due(trial), breaks_due(trial), needs_due(trial),
-                       tenants_due(trial)};
+                       crew_due(trial),         rivals_due(trial), breaks_due(trial), needs_due(trial)};
     int64_t next = CLOCK_NEVER;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         next = times[i] < next ? times[i] : next;
@@ -496,7 +495,6 @@ static bool step(struct trial *trial, int64_t until_ns) {
     queues_act(trial);
     rooms_act(trial);
     spaces_act(trial);
-    tenants_act(trial);
     intake_act(trial);
     steady_act(trial);
     leases_act(trial);

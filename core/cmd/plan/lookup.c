@@ -82,7 +82,7 @@ static void describe_here(const struct plan_object *object, const struct plan_ne
     *use = DEPENDENCY_CHECKED;
 }
 
-// What is in the worker: "; w1 has no such object".
+// The object in the worker.
 struct worker_find {
     struct plan_object *object;
     const struct plan_need *need;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The objects that a workload refers to, with those of the referenced objects that can be read: what the host would do
-// with them, and what is there.
+// The objects that a workload refers to, directly or through objects that can be read: the host's action for each, and
+// the state in the clusters.
 #include "core/cmd/plan/references.h"
 
 #include "core/config/dependencies.h"
@@ -103,7 +103,7 @@ static struct error *find_all(struct plan_object *object, struct plan_needs *nee
     return NULL;
 }
 
-// What the host does with the object by the configuration.
+// The host's action for the object, by the configuration.
 static const char *treatment(const struct plan_object *object, const struct plan_need *need) {
     const struct dependency_options *options = &object->plan->config->engine.dependencies;
     if (need->reference->is_made)

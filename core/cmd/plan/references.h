@@ -26,7 +26,8 @@ struct plan_needs {
 const char *plan_namespace_of(const struct plan_object *object, const struct reference *reference);
 
 // lookup.c
-// Reads the object from the management cluster, if that is asked for.
+// Reads the object from the management cluster, with --look-up or --cluster.
 struct error *plan_look_up(struct plan_object *object, struct plan_need *need);
-// Appends what is in the clusters, "; found in the management cluster; w1 lacks it". Reads the object in the worker.
+// Appends the state in the clusters, "; found in the management cluster; w1 has a copy". Reads the object in the
+// worker.
 struct error *plan_describe_need(struct plan_object *object, const struct plan_need *need, struct buffer *out);

@@ -162,6 +162,8 @@ static struct error *send_dry_run(struct dry_run_trial *trial, enum verb verb, c
         .body = text,
         .body_len = len,
         .dry_run = dry_run};
+    if (verb != VERB_GET && object->plan->config->engine.tenancy.impersonate)
+        request.tenant = request.namespace_; // as the host, see core/engine/tenancy/
     ask_cleanup(&trial->response);
     return body && !text ? error_no_memory() : ask_there(object->plan, &request, &trial->response);
 }

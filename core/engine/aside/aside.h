@@ -36,6 +36,9 @@ bool aside_has_mark(const struct engine *engine, const char *kind, const char *o
 // Completes the context of a call for the entry: no call is made while the workload is set aside, or the adapter is
 // busy or paused. After a trouble the workload waits, and decide() knows.
 void aside_begin(struct engine *engine, struct entry *entry, struct call_context *context);
+// Whether a call for the entry would have no result now. Where another host holds the shard, the workload waits for no
+// adapter, and no call is made then.
+bool aside_is_closed(struct engine *engine, struct entry *entry);
 // The phase of an object, in a call of the engine. False: not known. The former phase stays, and the workload waits.
 bool aside_phase(struct engine *engine, struct adapter_call *call, const struct json *object, wharf_phase *phase);
 // Whether the workload waits for its adapter.

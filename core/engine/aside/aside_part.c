@@ -236,7 +236,7 @@ static bool take_mark(struct engine *engine, struct entry *entry) {
 
 // -----------------------------------------------------------------------------------------------------------------------
 
-static bool is_closed(struct engine *engine, struct entry *entry) {
+bool aside_is_closed(struct engine *engine, struct entry *entry) {
     if (engine->aside.marks.count > 0 && take_mark(engine, entry))
         return true;
     const struct aside *a = entry->workload->aside;
@@ -245,7 +245,7 @@ static bool is_closed(struct engine *engine, struct entry *entry) {
 }
 
 void aside_begin(struct engine *engine, struct entry *entry, struct call_context *context) {
-    context->aside = (engine->aside.adapters || engine->aside.marks.count > 0) && is_closed(engine, entry);
+    context->aside = (engine->aside.adapters || engine->aside.marks.count > 0) && aside_is_closed(engine, entry);
     context->troubled = troubled;
     context->troubled_ctx = engine;
 }
@@ -256,7 +256,7 @@ static void before(struct engine *engine, struct entry *entry) {
     if (!a && !unread)
         return;
     aside_adapter_began(engine, entry);
-    if (is_closed(engine, entry)) {
+    if (aside_is_closed(engine, entry)) {
         begin_wait(engine, entry, false);
         if (a)
             tell(engine, entry);

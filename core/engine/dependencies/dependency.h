@@ -7,8 +7,8 @@
 #include "core/config/dependencies.h"
 #include "core/engine/dependencies/dependencies.h"
 
-#define DEPENDENCY_LINGER_NS CLOCK_MINUTE // a copy outlives the last user by this time
-#define DEPENDENCY_READ_NS CLOCK_SECOND   // between two reads of a source
+#define DEPENDENCY_LINGER_NS (62 * CLOCK_SECOND) // a copy outlives the last user by a minute; watches may lag
+#define DEPENDENCY_READ_NS CLOCK_SECOND          // between two reads of a source
 #define PRIORITIES "priorityclasses.scheduling.k8s.io"
 #define DEPENDENCY_MARK_MAX (STORE_UID_MAX + STORE_VERSION_MAX)
 
@@ -78,6 +78,7 @@ struct dependency {     // a name in the management cluster
     bool denied;   // by its type: never copied
     uint16_t failures;
     int64_t read_ns, not_before_ns; // of the last read; of the next one
+    int64_t waits_ns;               // for the holder of the shard, since then
     uint64_t mark;                  // hash of "<uid>/<version>"
     char source[DEPENDENCY_MARK_MAX];
     char *problem;
@@ -224,7 +225,7 @@ uint32_t dependency_shard(const struct engine *engine, const struct dependency *
 
 // Needs (dependency_needs.c) --------------------------------------------------------------------------------------
 
-void needs_refresh(struct engine *engine, struct entry *entry);
+void needs_refresh(struct engine *engine, struct entry *entry, bool stands_by);
 void needs_free(struct engine *engine, struct entry *entry);
 void needs_free_all(struct dependency_part *all); // with the engine: the entries are gone
 void needs_workload_ends(struct entry *entry);

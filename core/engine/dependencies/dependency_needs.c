@@ -38,27 +38,34 @@ static bool is_unfinished(const struct entry *entry) {
     return w->exists && !w->finished && !w->being_deleted;
 }
 
-// The cluster of the placement; the management cluster: none, but the workload asks for one. False: neither.
-static bool find_placement(const struct entry *entry, uint32_t *cluster) {
+// The mirror of a finished workload stays for a while, and this host may not have seen it.
+static bool is_retained(const struct entry *entry, int64_t now_ns) {
     const struct workload_facts *w = &entry->workload->facts;
-    *cluster = w->attempt ? w->cluster : ENGINE_MANAGEMENT;
-    return is_unfinished(entry) && (w->attempt ? w->cluster && w->cluster != DECIDE_UNKNOWN_CLUSTER : !w->suspended);
+    return w->exists && w->finished && w->attempt && w->retain_until_ns > now_ns;
 }
 
-static bool find_places(const struct entry *entry, struct place **places, size_t *count) {
+// The cluster of the placement; the management cluster: none, but the workload asks for one. False: neither.
+static bool find_placement(const struct entry *entry, int64_t now_ns, uint32_t *cluster) {
+    const struct workload_facts *w = &entry->workload->facts;
+    *cluster = w->attempt ? w->cluster : ENGINE_MANAGEMENT;
+    return (is_unfinished(entry) || is_retained(entry, now_ns)) &&
+           (w->attempt ? w->cluster && w->cluster != DECIDE_UNKNOWN_CLUSTER : !w->suspended);
+}
+
+static bool find_places(const struct entry *entry, int64_t now_ns, struct place **places, size_t *count) {
     uint32_t placed;
     bool ok = true;
     *count = 0;
     for (const struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
         if (is_place(m))
             ok &= add_place(places, count, m->facts.cluster, true);
-    return find_placement(entry, &placed) ? add_place(places, count, placed, false) && ok : ok;
+    return find_placement(entry, now_ns, &placed) ? add_place(places, count, placed, false) && ok : ok;
 }
 
 // Without memory.
-static uint64_t hash_places(const struct entry *entry) {
+static uint64_t hash_places(const struct entry *entry, int64_t now_ns) {
     uint32_t placed;
-    uint64_t hash = find_placement(entry, &placed) ? placed + 2 : 1;
+    uint64_t hash = find_placement(entry, now_ns, &placed) ? placed + 2 : 1;
     for (const struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
         if (is_place(m))
             hash = hash * UINT64_C(0x9e3779b97f4a7c15) + m->facts.cluster;
@@ -107,10 +114,10 @@ static void note_unknown(struct engine *engine, const struct needs *needs) {
 static void refresh_places(struct engine *engine, struct needs *needs) {
     struct place *places = NULL;
     size_t n = 0;
-    uint64_t hash = hash_places(needs->entry);
+    uint64_t hash = hash_places(needs->entry, engine->now.mono_ns);
     if (hash == needs->places_hash)
         return;
-    if (!find_places(needs->entry, &places, &n)) {
+    if (!find_places(needs->entry, engine->now.mono_ns, &places, &n)) {
         free(places);
         queue_wake(engine, needs->entry, engine->now.mono_ns + CLOCK_SECOND);
         return;
@@ -393,7 +400,7 @@ static void drop_unwanted(struct needs *needs) {
         needs->stale |= !needs->uses[i].wanted;
 }
 
-void needs_refresh(struct engine *engine, struct entry *entry) {
+void needs_refresh(struct engine *engine, struct entry *entry, bool stands_by) {
     const struct workload_facts *w = &entry->workload->facts;
     bool unfinished = is_unfinished(entry), mirrors = has_mirror(entry);
     if (!entry->needs && (unfinished || mirrors)) {
@@ -408,14 +415,20 @@ void needs_refresh(struct engine *engine, struct entry *entry) {
     struct needs *needs = entry->needs;
     if (!needs)
         return;
-    if (!unfinished && !mirrors) {
+    bool retained = is_retained(entry, engine->now.mono_ns);
+    if (!unfinished && !mirrors && !retained) {
         needs_free(engine, entry);
         return;
     }
+    if (retained)
+        queue_wake(engine, entry, w->retain_until_ns);
     bool due = !is_current(engine, needs) && needs->retry_ns <= engine->now.mono_ns;
-    if (w->exists && unfinished && !w->too_large && due && !aside_waits(entry))
+    bool wants = due || has_unread(needs, false);
+    bool callable = stands_by ? !wants || !aside_is_closed(engine, entry) : !aside_waits(entry);
+    if (w->exists && unfinished && !w->too_large && due && callable)
         read_workload(engine, needs);
-    read_mirrors(engine, needs);
+    if (callable)
+        read_mirrors(engine, needs);
     if (!mirrors)
         drop_unwanted(needs);
     if (needs->stale)

@@ -313,13 +313,13 @@ static void configure(struct engine *engine, const struct engine_settings *forme
 static void before(struct engine *engine, struct entry *entry) {
     if (!engine->dependencies)
         return;
-    needs_refresh(engine, entry);
+    needs_refresh(engine, entry, false);
     report_lack(engine, entry);
 }
 
 static void stand_by(struct engine *engine, struct entry *entry) {
     if (engine->dependencies)
-        needs_refresh(engine, entry);
+        needs_refresh(engine, entry, true);
 }
 
 static void workload_ends(struct engine *engine, struct entry *entry) {

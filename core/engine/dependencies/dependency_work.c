@@ -10,8 +10,9 @@
 #include "core/engine/request/command.h"
 #include "core/engine/shard/shard.h"
 
-#define SOON_NS (5 * CLOCK_SECOND) // for so long the content is kept for a repetition
-#define HELD_NS (5 * CLOCK_SECOND) // between two tries of a deletion that an unknown mirror delays
+#define SOON_NS (5 * CLOCK_SECOND)  // for so long the content is kept for a repetition
+#define LEARN_NS (2 * CLOCK_SECOND) // usually the copy is there by then
+#define HELD_NS (5 * CLOCK_SECOND)  // between two tries of a deletion that an unknown mirror delays
 
 // Clusters ---------------------------------------------------------------------------------------------------------
 
@@ -270,9 +271,16 @@ static bool is_remembered(const struct engine *engine, const struct dependency *
     return is_checked(engine, object) || (object->n_users > 0 && (copy->refused || probes || others));
 }
 
+// Until then the worker may have had mirrors that this host does not know.
+static int64_t unknown_ns(struct engine *engine, const struct copy *copy) {
+    struct dependency_cluster *of = dependency_cluster_of(engine, copy->cluster);
+    if (of && !is_listed(engine, copy->cluster))
+        of->unknown_ns = engine->now.mono_ns;
+    return of ? of->unknown_ns : engine->now.mono_ns;
+}
+
 static struct copy_facts facts_of(struct engine *engine, const struct dependency *object, const struct copy *copy) {
-    const struct dependency_cluster *of = dependency_cluster_of(engine, copy->cluster);
-    int64_t unused_ns = clock_later(copy->unused_ns, of ? of->unknown_ns : engine->now.mono_ns);
+    int64_t unused_ns = clock_later(copy->unused_ns, unknown_ns(engine, copy));
     struct copy_facts facts = {
         .use = dependency_use(engine, object),
         .source = (enum presence)object->presence,
@@ -400,12 +408,30 @@ static void wish_copied(struct engine *engine) {
 // Objects
 // ----------------------------------------------------------------------------------------------------------------
 
+// D11: the holder of the shard writes no copy of a Secret with a denied type, which this host learns by a read.
+static bool learn_type(struct engine *engine, struct dependency *object) {
+    bool waits = false;
+    for (const struct copy *c = object->copies; c; c = c->next)
+        waits |= c->users > 0 && c->presence == PRESENCE_ABSENT;
+    if (!waits || !object->resource->sensitive || object->read_mark == object->mark ||
+        dependency_use(engine, object) != DEPENDENCY_COPIED || dependency_is_held(engine, object)) {
+        object->waits_ns = 0;
+        return true;
+    }
+    object->waits_ns = object->waits_ns ? object->waits_ns : engine->now.mono_ns;
+    if (engine->now.mono_ns >= object->waits_ns + LEARN_NS)
+        return read_source(engine, object);
+    dependency_wake(engine, object, object->waits_ns + LEARN_NS);
+    return true;
+}
+
 // False: no room, the next step goes on.
 static bool work(struct engine *engine, struct dependency *object) {
     bool pending = object->busy, room = true;
     wish(engine, object);
     if (object->resource->refers && object->n_users > 0 && object->read_mark != object->mark)
         room = read_source(engine, object);
+    room &= learn_type(engine, object);
     for (struct copy *c = object->copies, *next; c; c = next) {
         next = c->next;
         room &= work_copy(engine, object, c, &pending);

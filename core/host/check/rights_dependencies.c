@@ -77,7 +77,7 @@ static bool is_secrets(const struct referred *resource) {
     return *resource->group == '\0' && strcmp(resource->name, SECRETS) == 0;
 }
 
-// Secrets have a right of their own, so that nobody overlooks them.
+// Secrets have a right of their own, with a comment.
 static bool is_alone(const struct referred *resource) {
     return *resource->objects || is_secrets(resource);
 }

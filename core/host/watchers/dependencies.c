@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects that workloads refer to, as far as the engine wishes: posts what concerns the host of their metadata, never
-// contents, and keeps one small entry for each wish. Where all objects of a resource are wished there is one watch of
-// these, else a watch of each wished object; so too where the cluster refuses the watch of all. An object that was
-// wished after the list of all is read once.
+// Watches objects that workloads refer to, by the engine's wishes. Posts the relevant parts of their metadata, never
+// contents, and keeps one small entry for each wish. A wish for all objects of a resource has one watch. Without such a
+// wish, and where the cluster refuses that watch, each wished object has a watch of its own. An object that was wished
+// after the list of all is read once.
 #include "core/host/watchers/dependencies.h"
 
 #include "core/base/log.h"

@@ -48,12 +48,12 @@ struct wished { // the texts first, see struct_copy_with_texts
     struct followed *of;
     struct object_watch *single;   // NULL: none
     uint32_t made, list;           // the number of the list when it was wished; the last list that it was in
-    bool known, asked;             // the engine was told about it; a read is in flight
+    bool known, asked;             // the engine has the state; a read is in flight
     bool refused, listed;          // of `single`
     char read[DEPENDENCY_VERSION]; // the version of the read, as long as the watch may be behind; "": none
 };
 
-// What the host needs of an object's metadata.
+// The relevant parts of an object's metadata.
 extern const char *const dependency_kept[];
 
 // Posts news of one object; `object` NULL: there is none. Takes the object.
@@ -66,5 +66,5 @@ struct reflector_options dependency_options_of(const struct followed *followed);
 int64_t dependency_tick_watch(const struct wishes *all, struct object_watch *watch, bool wanted, struct moment now);
 int64_t dependency_tick_single(struct wished *wished, struct moment now); // opens the watch first
 void dependency_close_single(struct wished *wished);
-// Reads what the watch of all may have missed. Returns the time of the next call needed.
+// Reads objects of which the watch of all has shown nothing since the wish. Returns the time of the next call needed.
 int64_t dependency_read(struct followed *followed, struct moment now);

@@ -44,6 +44,7 @@ static bool make_single(struct wished *wished) {
     struct reflector_options options = dependency_options_of(wished->of);
     options.namespace_ = wished->namespace_;
     options.field_selector = wished->selector;
+    options.served = true;
     wished->single = malloc(sizeof *wished->single);
     if (!wished->single)
         return false;

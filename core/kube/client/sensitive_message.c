@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may be told of an API server's answer to a request about a Secret. Messages of the API server's own for a
-// missing object, a conflict or a missing right have fixed forms. Validation and admission may quote values.
+// Messages about Secrets without values. An API server's own messages for a missing object, a conflict or a missing
+// right have fixed forms. Validation and admission may quote values.
 #include "core/kube/client/client.h"
 
 #include "core/base/buffer.h"

@@ -85,7 +85,7 @@ static void end_request(struct exchange *exchange) {
     (void)SET(exchange->easy, CURLOPT_POSTFIELDS, NULL); // frees the copy of the body
     free(exchange->problem);
     budget_give(transport->budget, exchange->charged);
-    buffer_shrink(&exchange->received, exchange->request.sensitive ? 0 : KEPT_BODY);
+    buffer_shrink(&exchange->received, KEPT_BODY);
     buffer_reset(&exchange->received);
     *exchange = (struct exchange){.transport = transport,
                                   .other = exchange->other,
@@ -97,8 +97,9 @@ static void end_request(struct exchange *exchange) {
 
 void exchange_recycle(struct exchange *exchange) {
     struct curl_transport *transport = exchange->transport;
+    bool sensitive = exchange->request.sensitive; // an idle handle may keep the last bytes sent
     end_request(exchange);
-    if (transport->n_idle >= IDLE_EXCHANGES) {
+    if (sensitive || transport->n_idle >= IDLE_EXCHANGES) {
         exchange_free(exchange);
         return;
     }

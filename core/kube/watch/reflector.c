@@ -59,6 +59,14 @@ struct error *reflector_new(const struct reflector_options *options, struct tran
     if (!reflector)
         return error_no_memory();
     reflector->what = TAKE(what);
+    if (options->served) {
+        reflector->phase = reflector_new_list(reflector);
+        reflector->watch.unset_version = true;
+    }
+    if (options->served && !discovery_set(reflector, "")) {
+        reflector_free(reflector);
+        return error_no_memory();
+    }
     *out = reflector;
     return NULL;
 }

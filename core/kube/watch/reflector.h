@@ -38,6 +38,7 @@ struct reflector_options {
     bool cluster_scoped;
     bool metadata;           // of objects, metadata is enough (PartialObjectMetadata); a server may send more
     bool sensitive;          // the objects are Secrets, see sensitive.h
+    bool served;             // the first version is likely to be served: no discovery before the first list
     bool from_now;           // lists are not passed on, only later changes
     bool watch_list;         // try a streaming list first; falls back to pages if not served
     uint64_t seed;           // for jitter

@@ -16,6 +16,18 @@
 #define PROOF_TIMEOUT_NS (20 * CLOCK_SECOND) // the server waits three seconds for the version
 #define LOOKED_AT ((size_t)4 << 10)
 
+bool discovery_set(struct reflector *reflector, const char *kind) {
+    struct discovery *discovery = &reflector->discovery;
+    const char *group = reflector->options.group;
+    free(discovery->kind);
+    free(discovery->api_version);
+    discovery->kind = strdup(kind);
+    discovery->api_version = text_format("%s%s%s", group, *group ? "/" : "", reflector_api_version(reflector));
+    reflector->limits.kind = discovery->kind;
+    reflector->limits.api_version = discovery->api_version;
+    return discovery->kind && discovery->api_version;
+}
+
 static void read_document(struct reflector *reflector, const struct json *document) {
     struct discovery *discovery = &reflector->discovery;
     if (strcmp(json_string_or(json_get(document, "kind"), ""), "APIResourceList") != 0) {
@@ -24,16 +36,7 @@ static void read_document(struct reflector *reflector, const struct json *docume
     }
     const struct json *resource = api_resources_find(document, reflector->options.plural);
     discovery->served = resource && api_resource_has_verb(resource, "list") && api_resource_has_verb(resource, "watch");
-    if (!discovery->served)
-        return;
-    const char *group = reflector->options.group;
-    free(discovery->kind);
-    free(discovery->api_version);
-    discovery->kind = strdup(json_string_or(json_get(resource, "kind"), ""));
-    discovery->api_version = text_format("%s%s%s", group, *group ? "/" : "", reflector_api_version(reflector));
-    reflector->limits.kind = discovery->kind;
-    reflector->limits.api_version = discovery->api_version;
-    if (!discovery->kind || !discovery->api_version)
+    if (discovery->served && !discovery_set(reflector, json_string_or(json_get(resource, "kind"), "")))
         reflector_conclude_no_memory(reflector);
 }
 

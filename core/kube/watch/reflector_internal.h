@@ -168,6 +168,8 @@ bool reflector_check_version(struct reflector *reflector, const char *version);
 
 // The exchange of each phase. `prepare` appends the path, and sets the fields of `request` that differ from a GET of a
 // JSON document. `ended` decides what follows.
+// The objects' kind and API version, where they do not say themselves; kind "": that of the list. False: out of memory.
+bool discovery_set(struct reflector *reflector, const char *kind);
 struct error *discovery_prepare(struct reflector *reflector, struct buffer *path, struct http_request *request);
 void discovery_done(void *ctx, const struct http_result *result);
 void discovery_ended(struct reflector *reflector);
@@ -176,6 +178,7 @@ struct error *list_prepare(struct reflector *reflector, struct buffer *path, str
 void list_done(void *ctx, const struct http_result *result);
 void list_ended(struct reflector *reflector);
 void list_reset(struct list *list);
+void list_missing(struct reflector *reflector); // 404: discovery, at once or after a backoff
 
 struct error *proof_prepare(struct reflector *reflector, struct buffer *path, struct http_request *request);
 bool proof_data(void *ctx, const char *bytes, size_t len);

@@ -184,6 +184,17 @@ struct error *list_prepare(struct reflector *reflector, struct buffer *path, str
     return NULL;
 }
 
+void list_missing(struct reflector *reflector) {
+    bool fresh = reflector->discovery.fresh;
+    reflector->discovery.fresh = false;
+    reflector->discovery.index = 0;
+    list_reset(&reflector->list);
+    if (fresh)
+        reflector_wait(reflector, PHASE_DISCOVER, "list");
+    else
+        reflector_go(reflector, PHASE_DISCOVER);
+}
+
 void list_ended(struct reflector *reflector) {
     struct list *list = &reflector->list;
     enum reason reason = reflector->ending.reason;
@@ -208,13 +219,7 @@ void list_ended(struct reflector *reflector) {
         list->tries++; // the token stays valid for a while, and a long list is worth the retry
         reflector_wait(reflector, PHASE_LIST, "list");
     } else if (reason == REASON_NOT_FOUND || reason == REASON_KIND_NOT_FOUND) {
-        bool fresh = reflector->discovery.fresh;
-        reflector->discovery.fresh = false;
-        reflector->discovery.index = 0;
-        if (fresh)
-            reflector_wait(reflector, PHASE_DISCOVER, "list");
-        else
-            reflector_go(reflector, PHASE_DISCOVER);
+        list_missing(reflector);
     } else {
         reflector_wait(reflector, reflector_new_list(reflector), "list");
     }

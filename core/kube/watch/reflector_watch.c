@@ -348,6 +348,8 @@ void initial_list_ended(struct reflector *reflector) {
         reflector_go(reflector, PHASE_WATCH_LIST);
     } else if (reason == REASON_TOO_LARGE_VERSION) {
         reflector_list_consistently(reflector);
+    } else if ((reason == REASON_NOT_FOUND || reason == REASON_KIND_NOT_FOUND) && !reflector->discovery.fresh) {
+        list_missing(reflector);
     } else if (reason == REASON_EXPIRED && !watch->unset_version) {
         watch->unset_version = true;
         list_reset(&reflector->list);

@@ -15,7 +15,7 @@ class Worker:
     """A simulated API server of a worker: `answer(request)` returns code, document and warnings."""
 
     def __init__(self, answer):
-        self.requests = []
+        self.requests, self.users = [], []   # `users`: whom each request impersonates
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -28,6 +28,7 @@ class Worker:
                 length = int(self.headers.get("Content-Length") or 0)
                 body = json.loads(self.rfile.read(length)) if length else None
                 outer.requests.append((self.command, self.path, body))
+                outer.users.append((self.headers["Impersonate-User"], self.headers["Impersonate-Group"]))
                 code, document, warnings = answer(self.command, self.path, body)
                 text = json.dumps(document).encode() if not isinstance(document, bytes) else document
                 self.send_response(code)
@@ -124,6 +125,17 @@ class Played(Case):
                 self.assertTrue(lines[0].startswith(sentence), lines)
                 self.assertIn("would be delegated, but not accepted by the worker", out)
                 self.assertEqual(len(documents(self.folder, out)), 1)
+
+    def test_with_tenancy_the_dry_run_is_the_tenants(self):
+        for more, user in (("", (None, None)), ("tenancy: impersonate\n", ("wharf:default", "wharf:tenants"))):
+            worker = Worker(lambda _, __, body: (201, body, []))
+            self.write("w1.kubeconfig", kubeconfig(worker.url))
+            self.write_config(more=more)
+            try:
+                self.plan(thing(), "--cluster", "w1")
+            finally:
+                worker.stop()
+            self.assertEqual(worker.users, [user])
 
     def test_a_namespace_that_would_be_created_is_no_trouble(self):
         self.write_config(more="createNamespaces: true\n")

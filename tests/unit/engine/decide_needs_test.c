@@ -104,7 +104,7 @@ static void copies(void **state) {
         {"no user for a moment",
          {COPIED, USABLE, .permitted = true, THERE, .owner = COPY_OWN, .unused_ns = NOW - CLOCK_SECOND},
          COPY_WAIT,
-         NOW + 59 * CLOCK_SECOND},
+         NOW - CLOCK_SECOND + DEPENDENCY_LINGER_NS},
         {"no user, lists incomplete", {COPIED, USABLE, LONG_UNUSED, THERE, .owner = COPY_OWN}, COPY_NOTHING, 0},
         {"no user, another host's shard",
          {COPIED, .permitted = true, LONG_UNUSED, THERE, .owner = COPY_OWN},

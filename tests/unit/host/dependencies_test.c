@@ -193,7 +193,6 @@ static void only_the_metadata_that_concerns_the_host_is_told(void **state) {
     struct stand stand;
     begin(&stand, 1);
     wish_for(&stand, "a", true);
-    discover(&stand);
     answer(&stand, ONE "a", 200, LIST("5", OBJECT("a", "3", OTHERS)));
     size_t bytes = stand.bytes;
     open_stream(&stand, ONE "a&watch");
@@ -312,7 +311,6 @@ static void without_the_right_to_all_the_wished_ones_are_watched_one_by_one(void
     discover(&stand);
     answer(&stand, ALL, 403, FORBIDDEN);
     expect(&stand, "lost; refused; ");
-    discover(&stand);
     answer(&stand, ONE "a", 200, LIST("5", OBJECT("a", "4", "")));
     open_stream(&stand, ONE "a&watch");
     expect(&stand, "seen n/a@4; listed n/a; ");
@@ -336,13 +334,11 @@ static void a_refused_object_is_told_and_tried_again(void **state) {
     begin(&stand, 1);
     wish_for(&stand, "a", true);
     for (int i = 0; i < 3; i++) {
-        discover(&stand);
         answer(&stand, ONE "a", 403, FORBIDDEN);
         expect(&stand, i == 0 ? "lost n/a; refused n/a; " : "");
         assert_int_equal(find(&stand, "/"), 0);
         pass(&stand, 10 * CLOCK_SECOND);
     }
-    discover(&stand);
     answer(&stand, ONE "a", 200, LIST("5", ""));
     open_stream(&stand, ONE "a&watch");
     expect(&stand, "gone n/a; listed n/a; ");
@@ -369,6 +365,20 @@ static void while_credentials_are_rejected_nothing_is_tried(void **state) {
     answer(&stand, ALL, 200, LIST("5", OBJECT("a", "4", "")));
     open_stream(&stand, ALL_WATCH);
     expect(&stand, "listing; seen n/a@4; listed; ");
+    end(&stand);
+}
+
+static void an_object_of_a_resource_that_is_not_served_is_refused(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand, 1);
+    wish_for(&stand, "a", true);
+    answer(&stand, ONE "a", 404, "404 page not found");
+    answer(&stand, "/api/v1", 200, "{\"kind\":\"APIResourceList\",\"resources\":[]}");
+    expect(&stand, "refused n/a; ");
+    pass(&stand, 2 * CLOCK_SECOND);
+    answer(&stand, ONE "a", 200, LIST("5", OBJECT("a", "4", "")));
+    expect(&stand, "seen n/a@4; ");
     end(&stand);
 }
 
@@ -456,6 +466,7 @@ int main(void) {
         cmocka_unit_test(without_the_right_to_all_the_wished_ones_are_watched_one_by_one),
         cmocka_unit_test(a_refused_object_is_told_and_tried_again),
         cmocka_unit_test(while_credentials_are_rejected_nothing_is_tried),
+        cmocka_unit_test(an_object_of_a_resource_that_is_not_served_is_refused),
         cmocka_unit_test(a_resource_that_is_not_served_is_refused),
         cmocka_unit_test(a_watch_that_resumes_says_so),
         cmocka_unit_test(what_is_watched_is_lost_with_the_connection),

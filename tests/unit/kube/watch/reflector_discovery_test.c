@@ -188,6 +188,28 @@ static void a_kind_that_is_discovered_but_cannot_be_listed_is_no_hot_loop(void *
     end(&h);
 }
 
+static void a_kind_that_is_taken_for_served_is_looked_for_after_a_404_only(void **state) {
+    (void)state;
+    for (int streams = 0; streams < 2; streams++) {
+        struct harness h;
+        begin_with(&h, (struct reflector_options){.served = true, .watch_list = streams});
+        assert_true(streams ? !!strstr(path(&h), "sendInitialEvents") : is_list(&h));
+        answer(&h, 404, "404 page not found");
+        assert_true(is_discovery(&h));
+        not_served(&h);
+        expect(&h, "ABSENT;");
+        wait_it_out(&h, 800 * CLOCK_MS, 60 * CLOCK_SECOND);
+        answer(&h, 200, DISCOVERY);
+        assert_false(is_discovery(&h));
+        end(&h);
+    }
+    struct harness h;
+    begin_with(&h, (struct reflector_options){.served = true});
+    answer(&h, 200, LIST("5", "", ITEM("a", "u1", "3")));
+    expect(&h, "listing;seen a@3;listed v1;");
+    end(&h);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_acceptable_version_that_is_served_is_taken),
@@ -198,6 +220,7 @@ int main(void) {
         cmocka_unit_test(a_kind_that_appears_while_its_versions_are_asked_for_is_asked_for_again),
         cmocka_unit_test(a_kind_that_comes_while_it_is_first_looked_for_is_asked_for_again),
         cmocka_unit_test(discovery_ends_with_the_second_round),
+        cmocka_unit_test(a_kind_that_is_taken_for_served_is_looked_for_after_a_404_only),
         cmocka_unit_test(a_kind_that_is_discovered_but_cannot_be_listed_is_no_hot_loop),
     };
     log_setup(LOG_TEXT, LOG_ERROR);
