@@ -289,7 +289,6 @@ static void make_plan(struct trial *trial) {
     choose_hosts(trial);
     rooms_choose(trial);
     needs_choose(trial);
-    trial->plan.renames = getenv("SIM_MAPPED");
     tenants_choose(trial);
     if (plan->guards)
         plan->lost_timeout_ns += 25 * CLOCK_SECOND;
