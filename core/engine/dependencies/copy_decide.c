@@ -39,8 +39,12 @@ struct copy_action copy_decide(const struct copy_facts *f) {
         return nothing();
     if (!f->kept && f->there != PRESENCE_THERE)
         return (struct copy_action){.type = f->remembered ? COPY_NOTHING : COPY_FORGET};
-    if (!f->usable)
+    bool compares = f->wanted && f->there == PRESENCE_THERE && f->owner != COPY_OWN && !f->compared &&
+                    f->source == PRESENCE_THERE && (f->use == DEPENDENCY_COPIED || f->compares);
+    if (!f->usable || (!f->held && !compares))
         return nothing();
+    if (!f->held) // D11: to know, without a write
+        return when_due(f, COPY_COMPARE);
     if (!f->kept)
         return unused(f);
     if (f->use == DEPENDENCY_CHECKED && f->compares && f->wanted && f->source == PRESENCE_THERE &&
@@ -51,7 +55,7 @@ struct copy_action copy_decide(const struct copy_facts *f) {
         f->there == PRESENCE_UNKNOWN)
         return nothing();
     if (f->there == PRESENCE_ABSENT)
-        return when_due(f, COPY_CREATE);
+        return f->consents ? when_due(f, COPY_CREATE) : nothing();
     if (f->owner != COPY_OWN)
         return other(f);
     if (f->marked)

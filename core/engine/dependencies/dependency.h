@@ -247,7 +247,9 @@ struct copy_facts {
     enum dependency_use use;
     enum presence source, there;
     enum copy_owner owner;
-    bool usable;     // the worker is connected and identified, and this host holds the shard
+    bool usable;     // the worker is connected and identified
+    bool consents;   // the worker takes new objects of the namespace
+    bool held;       // this host holds the shard of the object
     bool busy;       // a request about the copy is in flight
     bool wanted;     // has users in this worker
     bool kept;       // has users there, or workloads without a placement

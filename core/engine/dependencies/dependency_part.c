@@ -5,12 +5,14 @@
 #include "core/base/memory.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/history/attempt_history.h"
+#include "core/engine/observe/observe.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
 
-#define GRACE_NS CLOCK_SECOND  // for the state of checked objects in all workers
-#define REPORT_NS CLOCK_SECOND // objects are often created together with the workload
-#define NAMED_MAX 8            // objects in one sentence
+#define GRACE_NS CLOCK_SECOND         // for the state of checked objects in all workers
+#define REPORT_NS CLOCK_SECOND        // objects are often created together with the workload
+#define UNREAD_NS (10 * CLOCK_SECOND) // between two tries to read a phase
+#define NAMED_MAX 8                   // objects in one sentence
 
 // Facts ------------------------------------------------------------------------------------------------------------
 
@@ -317,9 +319,15 @@ static void before(struct engine *engine, struct entry *entry) {
     report_lack(engine, entry);
 }
 
+// The host may have the shard of an object that the entry's mirrors use, and has to know when these end.
 static void stand_by(struct engine *engine, struct entry *entry) {
-    if (engine->dependencies)
-        needs_refresh(engine, entry, true);
+    if (!engine->dependencies)
+        return;
+    if (observe_is_unread(entry) && !aside_is_closed(engine, entry))
+        observe_again(engine, entry);
+    if (observe_is_unread(entry))
+        queue_wake(engine, entry, engine->now.mono_ns + UNREAD_NS);
+    needs_refresh(engine, entry, true);
 }
 
 static void workload_ends(struct engine *engine, struct entry *entry) {
@@ -379,7 +387,7 @@ static int64_t due_ns(struct engine *engine) {
 #define EVENTS                                                                                                         \
     (PART_EVENT(EVENT_ANSWER) | PART_EVENT(EVENT_DEPENDENCY) | PART_EVENT(EVENT_NAMESPACE) |                           \
      PART_EVENT(EVENT_WORKER) | PART_EVENT(EVENT_LISTED) | PART_EVENT(EVENT_STATE) | PART_EVENT(EVENT_CONTACT) |       \
-     PART_EVENT(EVENT_IDENTITY) | PART_EVENT(EVENT_LEASE))
+     PART_EVENT(EVENT_IDENTITY) | PART_EVENT(EVENT_LEASE) | PART_EVENT(EVENT_TENANT))
 
 const struct part part_dependencies = {.name = "dependencies",
                                        .begin = begin,

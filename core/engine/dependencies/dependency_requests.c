@@ -296,6 +296,7 @@ void dependency_on_answer(struct engine *engine, struct engine_event *event) {
     pacing_answered(engine, request.cluster, request.verb == VERB_GET ? WINDOW_READ : WINDOW_WRITE, response,
                     event->answer.sent_ns ? engine->received_ns - event->answer.sent_ns : 0);
     engine->stats.clusters[request.cluster].answers[request.verb][response->reason]++;
+    tenancy_answered(engine, request.cluster, request.object->namespace_, request.verb, response);
     if (request.type == DEPENDENCY_READ_SOURCE)
         on_source(engine, request.object, response);
     else

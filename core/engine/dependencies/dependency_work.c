@@ -9,6 +9,7 @@
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
 #include "core/engine/shard/shard.h"
+#include "core/engine/tenancy/tenancy.h"
 
 #define SOON_NS (5 * CLOCK_SECOND)  // for so long the content is kept for a repetition
 #define LEARN_NS (2 * CLOCK_SECOND) // usually the copy is there by then
@@ -197,6 +198,8 @@ static void compare_other(struct engine *engine, struct dependency *object, stru
     copy->compared = copy_versions(object, copy);
     if (dependency_use(engine, object) == DEPENDENCY_CHECKED)
         compare_checked(engine, object, copy);
+    else if (!dependency_is_held(engine, object)) // the holder of the shard writes
+        copy->equal &= copy->owner != COPY_GIVEN;
     else if (copy->equal && copy->owner == COPY_GIVEN)
         send_change(engine, object, copy, content, there);
     else if (copy->equal && copy->owner == COPY_ORIGIN && !copy->also_used)
@@ -225,6 +228,8 @@ void dependency_compare(struct engine *engine, struct dependency *object, struct
                             ? marked_content(engine, object, copy->cluster)
                             : NULL;
     if (content && copied && copy->owner == COPY_OWN) {
+        if (!dependency_is_held(engine, object))
+            return;
         if (copy->marked != object->mark || copy->unsealed)
             send_change(engine, object, copy, content, there);
     } else if (content) {
@@ -279,6 +284,25 @@ static int64_t unknown_ns(struct engine *engine, const struct copy *copy) {
     return of ? of->unknown_ns : engine->now.mono_ns;
 }
 
+// A copy is made for what a workload refers to that is placed there, or has a proven mirror there. Users of the worker
+// may change a mirror, and would get any Secret of the namespace by that.
+static bool is_certain(const struct engine *engine, const struct use *use, size_t cluster) {
+    const struct entry *entry = use->needs->entry;
+    const struct workload_facts *w = &entry->workload->facts;
+    const struct mirror *m = entry_mirror(entry, cluster);
+    bool placed = w->exists && !w->finished && !w->being_deleted && w->attempt && w->cluster == cluster;
+    bool there = m && m->facts.present && m->facts.proven && m->facts.of_workload && !m->facts.unsure &&
+                 engine->workers[entry->kind][cluster].connected;
+    return use->wanted && (placed || there);
+}
+
+static bool has_certain_user(const struct engine *engine, const struct dependency *object, const struct copy *copy) {
+    for (const struct use *u = object->users; u; u = u->older)
+        if (is_certain(engine, u, copy->cluster))
+            return true;
+    return false;
+}
+
 static struct copy_facts facts_of(struct engine *engine, const struct dependency *object, const struct copy *copy) {
     int64_t unused_ns = clock_later(copy->unused_ns, unknown_ns(engine, copy));
     struct copy_facts facts = {
@@ -286,9 +310,11 @@ static struct copy_facts facts_of(struct engine *engine, const struct dependency
         .source = (enum presence)object->presence,
         .there = (enum presence)copy->presence,
         .owner = (enum copy_owner)copy->owner,
-        .usable = is_usable(engine, copy->cluster) && dependency_is_held(engine, object),
+        .usable = is_usable(engine, copy->cluster),
+        .held = dependency_is_held(engine, object),
+        .consents = tenancy_consents(engine, copy->cluster, object->namespace_),
         .busy = copy->busy,
-        .wanted = copy->users > 0,
+        .wanted = copy->users > 0 && (copy->presence != PRESENCE_ABSENT || has_certain_user(engine, object, copy)),
         .kept = is_kept(object, copy),
         .compares = object->resource->compares,
         .remembered = is_remembered(engine, object, copy),
@@ -302,7 +328,7 @@ static struct copy_facts facts_of(struct engine *engine, const struct dependency
         .not_before_ns = copy->not_before_ns,
         .now_ns = engine->now.mono_ns,
     };
-    bool over = !facts.kept && facts.there == PRESENCE_THERE && facts.usable &&
+    bool over = !facts.kept && facts.there == PRESENCE_THERE && facts.usable && facts.held &&
                 clock_after(unused_ns, DEPENDENCY_LINGER_NS) <= engine->now.mono_ns;
     facts.permitted = over && is_permitted(engine, object, copy->cluster);
     return facts;

@@ -58,7 +58,7 @@ static void the_mirror_follows_its_objects(void **state) {
 }
 
 #define COPIED .use = DEPENDENCY_COPIED, .now_ns = NOW
-#define USABLE .usable = true
+#define USABLE .usable = true, .held = true, .consents = true
 #define WANTED .wanted = true, .kept = true
 #define USED COPIED, USABLE, WANTED
 #define LONG_UNUSED .unused_ns = NOW - 2 * CLOCK_MINUTE
@@ -82,6 +82,16 @@ static void copies(void **state) {
         {"the source is not known", {USED, GONE}, COPY_NOTHING, 0},
         {"the worker is not known", {USED, SOURCE}, COPY_NOTHING, 0},
         {"another host's, or away", {COPIED, WANTED, SOURCE, GONE}, COPY_NOTHING, 0},
+        {"another host's shard", {COPIED, .usable = true, WANTED, SOURCE, GONE}, COPY_NOTHING, 0},
+        {"another host's shard, another writer's", {COPIED, .usable = true, WANTED, SOURCE, THERE}, COPY_COMPARE, 0},
+        {"another host's shard, old",
+         {COPIED, .usable = true, WANTED, SOURCE, THERE, .owner = COPY_OWN},
+         COPY_NOTHING,
+         0},
+        {"the namespace there does not consent",
+         {COPIED, .usable = true, .held = true, WANTED, SOURCE, GONE},
+         COPY_NOTHING,
+         0},
         {"only checked", {.use = DEPENDENCY_CHECKED, .now_ns = NOW, USABLE, WANTED, SOURCE, GONE}, COPY_NOTHING, 0},
         {"only for a workload without a placement", {COPIED, USABLE, .kept = true, SOURCE, GONE}, COPY_NOTHING, 0},
         {"is current", {USED, SOURCE, THERE, .owner = COPY_OWN, .marked = true}, COPY_NOTHING, 0},

@@ -233,6 +233,34 @@ static void test_first_key(void **state) {
     seal_keys_free(keys);
 }
 
+// A user of the worker changes a mirror, or forges one: the host copies nothing for that.
+static void test_forged(void **state) {
+    (void)state;
+    begin();
+    needs_map(stage, 0, "settings", "1");
+    needs_map(stage, 0, "other", "1");
+    job_on("b", "w2", MAP_VOLUME("settings"));
+    stage_run(stage, 2 * CLOCK_SECOND);
+    AUTO_TEXT text = text_format(
+        "{'metadata':{'name':'b','namespace':'default','labels':{'wharf.dev/origin':'here','wharf.dev/"
+        "kind':'jobs.batch',"
+        "'wharf.dev/uid':'%s'},'annotations':{'wharf.dev/attempt':'7'}},'spec':{'parallelism':1,'completions':1,"
+        "'template':{'spec':{'restartPolicy':'Never','containers':[{'name':'c','image':'i'}]," MAP_VOLUME(
+            "other") "}}}}",
+        object_uid(stage_job(stage, 0, "b")));
+    AUTO_JSON forged = harness_json(text);
+    stage->user = true;
+    assert_int_equal(world_apply(stage->clusters[1], "batch", "jobs", forged, stage->now.wall_ns), 201);
+    stage->user = false;
+    stage_run(stage, 10 * CLOCK_SECOND);
+    assert_non_null(stage_job(stage, 1, "b"));
+    assert_null(needs_object(stage, 1, "configmaps", "other"));
+    stage_restart(stage);
+    stage_run(stage, 10 * CLOCK_SECOND);
+    assert_null(needs_object(stage, 1, "configmaps", "other"));
+    needs_end(&play);
+}
+
 static size_t rejecting;
 
 static int reject_copies(struct stage *s, const struct command *command) {
@@ -323,19 +351,13 @@ static void test_unheard(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equal),
-        cmocka_unit_test(test_conflict),
-        cmocka_unit_test(test_conflict_ends),
-        cmocka_unit_test(test_deleted_there),
-        cmocka_unit_test(test_origins),
-        cmocka_unit_test(test_hands_over),
-        cmocka_unit_test(test_no_longer_used),
-        cmocka_unit_test(test_seal),
-        cmocka_unit_test(test_first_key),
-        cmocka_unit_test(test_rejected),
-        cmocka_unit_test(test_rejected_for_a_while),
-        cmocka_unit_test(test_unreadable),
-        cmocka_unit_test(test_unheard),
+        cmocka_unit_test(test_equal),          cmocka_unit_test(test_conflict),
+        cmocka_unit_test(test_conflict_ends),  cmocka_unit_test(test_deleted_there),
+        cmocka_unit_test(test_origins),        cmocka_unit_test(test_hands_over),
+        cmocka_unit_test(test_no_longer_used), cmocka_unit_test(test_seal),
+        cmocka_unit_test(test_first_key),      cmocka_unit_test(test_forged),
+        cmocka_unit_test(test_rejected),       cmocka_unit_test(test_rejected_for_a_while),
+        cmocka_unit_test(test_unreadable),     cmocka_unit_test(test_unheard),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
 }
