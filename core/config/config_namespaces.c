@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // namespaces: {allow, deny, selector}, of the host and of each worker, as the text that core/engine/decide/decide.h
 // describes; and {map} of a worker, as that of namespace_map.h.
+#include "core/base/namespace_map.h"
 #include "core/config/config_reader.h"
-#include "core/config/namespace_map.h"
 
 #define RULE_MAX ((size_t)256 << 10)
 #define PATTERN_MAX 63 // of a namespace (RFC 1123 label)

@@ -22,7 +22,7 @@ struct worker_settings { // begins with WORKER_SETTINGS_TEXTS texts
     const char *max_kinds;     // most workloads of a kind, "jobs.batch=5,JobSet=2"
     const char *uid;           // of the cluster, from the worker's Secret
     const char *recorded;      // of the cluster that a host has used under this name, see sources.h
-    const char *namespace_map; // see core/config/namespace_map.h; NULL: the namespaces have the same names there
+    const char *namespace_map; // see core/base/namespace_map.h; NULL: the namespaces have the same names there
     enum worker_policy policy; // set by the host, from the cordon, the drain and the removal
     bool quiet;                // the policy is not worth a line in the log; no part of a comparison
     double qps, burst;         // rate limit; qps 0: the limit of all clusters

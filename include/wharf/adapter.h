@@ -327,7 +327,7 @@ typedef struct wharf_reference {
     const char *resource WHARF_0, *kind WHARF_0; // "tasks", "Task"
     // Patterns, in which a "*" is the same item as at this place of `name`; or NULL.
     const char *kind_at WHARF_0;    // of a string: the row counts only where it is `kind`. NULL: always
-    const char *namespace_ WHARF_0; // of a string. NULL, or absent: that of the object, or of the workload
+    const char *namespace_ WHARF_0; // of a string. NULL, or absent: that of the referring object, or of the workload
     const char *optional WHARF_0;   // of a boolean: true where the object may be missing
     uint32_t flags WHARF_0;         // WHARF_REFERENCE_...
 } wharf_reference;
@@ -396,7 +396,8 @@ typedef struct wharf_kind {
 
     // -- Names (required) --
     const char *group WHARF_0; // "batch"; "" for the core group
-    // API versions, best first: the first one that both the management cluster and the workload's worker serve is used.
+    // API versions that the adapter understands, best first: used is the first one that management cluster and worker
+    // both serve.
     const char *const *versions WHARF_0;
     const char *kind WHARF_0;   // "Job"
     const char *plural WHARF_0; // "jobs", the resource's name in URLs
@@ -408,7 +409,7 @@ typedef struct wharf_kind {
         WHARF_0; // the value for the kind's own controller, which the host leaves alone, or NULL
     // The closed set that the API accepts besides the built-in value; NULL: a domain-prefixed path of up to 63 bytes.
     const char *const *managed_by_allowed WHARF_0;
-    // The value that the configuration may replace. NULL: the first of managed_by_allowed, or else controllerName.
+    // Managed unless the configuration says otherwise; NULL: the first of managed_by_allowed, or else controllerName.
     const char *managed_by_default WHARF_0;
 
     // -- Suspending --
@@ -502,11 +503,10 @@ typedef struct wharf_kind {
     // Since 1.2. The objects that a workload needs besides those of its pods. See WHARF_REFERENCES.
     uint32_t reference_size WHARF_0;
     const wharf_reference *references WHARF_0;
-    // Since 1.2. Changes the list of objects that a workload or a mirror itself refers to, where `references` is not
-    // sufficient. Each item of `list` is {"resource": "tasks.tekton.dev", "namespace": "team", "name": "build",
-    // "where":
-    // "/spec/taskRef/name", "optional": true, "made": true}; an added one needs "resource" (one that `of` may be) and
-    // "name". Names only: the function never sees the objects. NULL: nothing to change.
+    // Since 1.2. Changes the list of objects that a workload or a mirror refers to, where `references` does not
+    // suffice. Items: {"resource": "tasks.tekton.dev", "namespace": "team", "name": "build", "where":
+    // "/spec/taskRef/name", "optional": false, "made": false}; an added one needs "resource" (as in `of`) and "name".
+    // The function never sees the objects themselves. At most 64 items. NULL: nothing to change.
     wharf_result (*dependencies)(const wharf_call *call, const wharf_value *workload, wharf_value *list) WHARF_0;
 } wharf_kind;
 

@@ -51,7 +51,7 @@ def the_rights_to_named_objects_suffice_with_watches_by_name(env):
         "secrets": [needs.secret("named", text="first"), needs.secret("other")]})
     env.submit(needs.reading("runs", ["named"], ["named"], only=first.name, hold="all"))
     env.until_counts("runs", ready=1)
-    assert {copy[1:] for copy in env.copies()} == {("configmaps", env.namespace, "named"), ("secrets", env.namespace, "named")}
+    assert {copy[1:] for copy in env.copies(env.namespace)} == {("configmaps", env.namespace, "named"), ("secrets", env.namespace, "named")}
     _is_planned(env, first.name)
     env.management.patch("secrets", env.namespace, "named", {"data": {"text": needs.encoded("second")}})
     until(lambda: first.admin.get("secrets", env.namespace, "named")["data"]["text"] == needs.encoded("second"),

@@ -72,7 +72,7 @@ class AdapterNew(unittest.TestCase):
         for name in ("Fleet", "fleet", "fleets"):
             self.assertIn("kind: Fleet\n", self.run_new("--generic", "--crd", path, "--kind", name)[1])
         self.assertEqual(self.run_new("--generic", "--crd", path, "--kind", "ship")[2],
-                         f"error: {path}: found no CRD of kind ship, expected one of Fleet, Film, Export, Mount\n")
+                         f"error: {path}: found no CRD of kind ship, expected one of Fleet, Film, Export, Report, Mount\n")
 
     def test_nothing_is_overwritten(self):
         path = self.write(crd())

@@ -259,13 +259,7 @@ static void put_secret(struct scene *scene, const char *token, bool exists) {
 }
 
 static void a_token_that_is_rotated_in_a_secret_needs_no_new_connection(void **state) {
-    static const struct world_kind secrets = {
-        .group = "", .versions = {"v1"}, .plural = "secrets", .kind = "Secret", .no_status = true};
     struct scene *scene = *state = stage_open(2, false, "");
-    struct scene_cluster *management = &scene->clusters[SCENE_MANAGEMENT];
-    front_lock(management->front);
-    assert_true(world_register(management->cluster, &secrets));
-    front_unlock(management->front);
     scene->count--; // w2 is not in the configuration
     assert_null(scene_configure(scene, "", "namespace: default\nworkersFrom: {secrets: true}\nmirrorRetention: 0s\n"));
     scene->count++;

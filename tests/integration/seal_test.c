@@ -15,15 +15,6 @@ static const char *seal_of(const struct json *object) {
     return json_string_or(json_path(object, "metadata", "annotations", "wharf.dev/seal", NULL), "");
 }
 
-static void serve_secrets(struct scene *scene) {
-    static const struct world_kind secrets = {
-        .group = "", .versions = {"v1"}, .plural = "secrets", .kind = "Secret", .no_status = true};
-    struct scene_cluster *management = &scene->clusters[SCENE_MANAGEMENT];
-    front_lock(management->front);
-    assert_true(world_register(management->cluster, &secrets));
-    front_unlock(management->front);
-}
-
 static bool has_secret(struct scene *scene) {
     struct scene_cluster *management = &scene->clusters[SCENE_MANAGEMENT];
     front_lock(management->front);
@@ -40,7 +31,6 @@ static bool is_sealed(struct scene *scene, const char *name) {
 
 static void a_secret_is_made_once_and_seals_what_is_made(void **state) {
     struct scene *scene = *state = stage_open(2, true, FROM_SECRET);
-    serve_secrets(scene);
     assert_null(wharf_start(scene));
     UNTIL(scene, 10, wharf_is_ready(scene));
     assert_true(has_secret(scene));
@@ -74,7 +64,6 @@ static void a_secret_is_made_once_and_seals_what_is_made(void **state) {
 
 static void without_the_right_to_the_secret_nothing_begins(void **state) {
     struct scene *scene = *state = stage_open(1, true, FROM_SECRET);
-    serve_secrets(scene);
     struct scene_cluster *management = &scene->clusters[SCENE_MANAGEMENT];
     front_lock(management->front);
     world_deny(management->cluster, "get", "secrets");
@@ -112,7 +101,6 @@ static void a_first_key_does_not_stop_what_runs(void **state) {
     static const char *const sources[] = {FROM_SECRET, "seal: {file: seal.keys}\n"};
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         struct scene *scene = *state = stage_run(1, true, "");
-        serve_secrets(scene);
         stage_submit_held(scene, "early");
         UNTIL(scene, 10, stage_mirrors(scene) == 1);
         assert_true(wharf_end(scene, SIGTERM, STAGE_END_NS));

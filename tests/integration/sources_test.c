@@ -13,18 +13,6 @@
 
 #define OURS "namespace: default\nmirrorRetention: 0s\n"
 
-static void serve_objects(struct scene *scene) {
-    static const struct world_kind kinds[] = {
-        {.group = "", .versions = {"v1"}, .plural = "secrets", .kind = "Secret", .no_status = true},
-        {.group = "", .versions = {"v1"}, .plural = "configmaps", .kind = "ConfigMap", .no_status = true},
-    };
-    struct scene_cluster *management = &scene->clusters[SCENE_MANAGEMENT];
-    front_lock(management->front);
-    for (size_t i = 0; i < 2; i++)
-        assert_true(world_register(management->cluster, &kinds[i]));
-    front_unlock(management->front);
-}
-
 static char *path_in(const struct scene *scene, const char *name) {
     char *path = text_format("%s/%s", scene->directory, name);
     assert_non_null(path);
@@ -51,7 +39,6 @@ static void write_config(const struct scene *scene, const char *workers, const c
 
 static struct scene *begin(size_t workers, const char *configured, const char *settings) {
     struct scene *scene = stage_open(workers, true, "");
-    serve_objects(scene);
     write_config(scene, configured, settings);
     return scene;
 }
@@ -260,7 +247,6 @@ static void add_token_secret(struct scene *scene, const char *worker, const char
 static void a_token_that_cannot_be_renewed_is_told_and_stays_in_use(void **state) {
     (void)state;
     struct scene *scene = stage_open(2, false, "");
-    serve_objects(scene);
     write_config(scene, "", OURS "workersFrom: {secrets: true}\n");
     add_token_secret(scene, "w1", DUE);
     add_token_secret(scene, "w2", LATER);
@@ -440,7 +426,6 @@ static void serve_profiles(struct scene *scene) {
 static void cluster_profiles_are_opened_with_the_plugin_of_the_configuration(void **state) {
     (void)state;
     struct scene *scene = stage_open(2, false, "");
-    serve_objects(scene);
     write_plugin(scene);
     AUTO_TEXT plugin = path_in(scene, "plugin");
     AUTO_TEXT settings = text_format(OURS "credentialPlugins: {allow: [%s]}\nworkersFrom: {clusterProfiles: "

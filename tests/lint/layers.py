@@ -6,7 +6,7 @@ import re
 
 import files
 
-PLAIN = ("config/engine_settings.h", "config/namespace_map.h", "config/dependencies.h", "config/worker_settings.h", "kube/client/types.h", "kube/api/pod_request.h", "kube/object/object.h", "kube/object/objects.h")   # no I/O
+PLAIN = ("config/engine_settings.h", "config/dependencies.h", "config/worker_settings.h", "kube/client/types.h", "kube/api/pod_request.h", "kube/object/object.h", "kube/object/objects.h")   # no I/O
 ROOMS = {   # folder of core/: what of core/ it may include besides itself, folders and single headers
     "base": (),
     "json": ("base",),

@@ -294,7 +294,7 @@ void instance_open(struct trial *trial, size_t c) {
                                     .name = world_name(trial->worlds[c]),
                                     .transport = tap_transport(host->taps[c]),
                                     .origin = TRIAL_ORIGIN,
-                                    .namespace_map = trial->plan.renames && c > 0 ? RENAMES_MAP : NULL,
+                                    .namespace_map = renames_are_wanted() && c > 0 ? RENAMES_MAP : NULL,
                                     .controller_name = TRIAL_MANAGED_BY,
                                     .instance = "sim",
                                     .settings = settings_of(trial),

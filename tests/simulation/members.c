@@ -120,7 +120,7 @@ static void tell(struct trial *trial, size_t cluster, enum worker_policy policy)
                                  .cluster = cluster,
                                  .worker = {.name = world_name(trial->worlds[cluster]),
                                             .policy = policy,
-                                            .namespace_map = trial->plan.renames ? RENAMES_MAP : NULL}};
+                                            .namespace_map = renames_are_wanted() ? RENAMES_MAP : NULL}};
     places_worker(trial, cluster, &event);
     spaces_worker(trial, cluster, &event);
     instance_post(trial, &event);

@@ -42,6 +42,7 @@ struct need_rules {
     char made[MADE][40]; // uids of the host's copies
     size_t n_made;
     int64_t looked_ns;
+    int64_t held_ns[TRIAL_CLUSTERS]; // when deletions were last held up by an orphan: the time begins again then
 };
 
 struct need_rules *need_rules_new(void) {
@@ -387,7 +388,7 @@ static void check_created(struct trial *trial, size_t cluster, size_t index, con
     const struct thing *thing = needs_at(trial, index);
     AUTO_TEXT name = name_of(trial, index);
     bool used = (used_by_mirrors(trial, cluster, false) | used_by_workloads(trial, cluster, true)) >> index & 1;
-    if (!used && is_known(trial, cluster, index) &&
+    if (!used && thing->nature != SECRET_PULL && is_known(trial, cluster, index) &&
         trial->now_ns - state_of(trial, cluster, index)->seen_used_ns > KNOWN_NS)
         trial_fail(trial, "rule D5: %s was created in %s, where nothing needs it", name,
                    world_name(trial->worlds[cluster]));
@@ -477,6 +478,12 @@ static void note_used(struct trial *trial, size_t cluster, size_t kind, const st
             state_of(trial, cluster, i)->used_ns = trial->now_ns;
 }
 
+static bool is_orphan(struct trial *trial, size_t kind, const struct json *object) {
+    const struct json *workload =
+        trial_object(trial, ENGINE_MANAGEMENT, kind, object_namespace(object), object_name(object));
+    return *label(object, MARK_UID) && (!workload || strcmp(object_uid(workload), label(object, MARK_UID)) != 0);
+}
+
 bool need_rules_hook(struct trial *trial, size_t cluster, const struct world_write *write) {
     if (!trial->plan.needs)
         return false;
@@ -484,6 +491,9 @@ bool need_rules_hook(struct trial *trial, size_t cluster, const struct world_wri
     if (cluster != ENGINE_MANAGEMENT && write->status < 300 && write->old && kind < trial->n_kinds &&
         rules_mirror(trial, object_uid(write->old)))
         note_used(trial, cluster, kind, write->old);
+    const struct json *object = write->now ? write->now : write->old;
+    if (cluster != ENGINE_MANAGEMENT && write->status < 300 && kind < trial->n_kinds && is_orphan(trial, kind, object))
+        trial->need_rules->held_ns[cluster] = trial->now_ns;
     if (needs_resource(write->group, write->plural) == NEED_RESOURCES)
         return false;
     size_t i = needs_find(trial, write->group, write->plural, write->namespace_, write->name);
@@ -525,12 +535,9 @@ static bool is_held_up(struct trial *trial, size_t cluster) {
     for (size_t k = 0; k < trial->n_kinds; k++) {
         const wharf_kind *abi = &trial->engine_kinds[k]->abi;
         const void *cursor = NULL;
-        for (const struct json *o; (o = world_next(trial->worlds[cluster], abi->group, abi->plural, &cursor));) {
-            const struct json *workload =
-                trial_object(trial, ENGINE_MANAGEMENT, k, object_namespace(o), object_name(o));
-            if (*label(o, MARK_UID) && (!workload || strcmp(object_uid(workload), label(o, MARK_UID)) != 0))
+        for (const struct json *o; (o = world_next(trial->worlds[cluster], abi->group, abi->plural, &cursor));)
+            if (is_orphan(trial, k, o))
                 return true;
-        }
     }
     return false;
 }
@@ -583,7 +590,7 @@ void need_rules_check(struct trial *trial) {
     rules->looked_ns = trial->now_ns;
     for (size_t c = 1; c < trial->plan.n_clusters; c++) {
         bool calm = is_calm(trial, c);
-        bool held = calm && is_held_up(trial, c);
+        bool held = calm && (is_held_up(trial, c) || trial->now_ns - rules->held_ns[c] < UNUSED_NS);
         struct usage usage = calm ? usage_of(trial, c) : (struct usage){0};
         for (size_t i = 0; i < needs_count(trial); i++) {
             struct need_state *state = state_of(trial, c, i);

@@ -141,6 +141,10 @@ static void free_renames(struct transport *base) {
     free(renames);
 }
 
+bool renames_are_wanted(void) {
+    return getenv("SIM_MAPPED");
+}
+
 struct transport *renames_transport(struct trial *trial, struct transport *inner) {
     static const struct transport_ops ops = {submit, cancel, refresh, free_renames};
     struct renames *renames = calloc(1, sizeof *renames);

@@ -8,6 +8,8 @@
 
 #define RENAMES_MAP "*=x-{namespace}\n"
 
+bool renames_are_wanted(void);
+
 struct trial;
 // Takes the inner transport. A request for a namespace without a changed name fails the trial. NULL: out of memory.
 struct transport *renames_transport(struct trial *trial, struct transport *inner);

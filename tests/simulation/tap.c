@@ -128,7 +128,7 @@ struct tap *tap_new(struct trial *trial, size_t cluster) {
         free(tap);
         return NULL;
     }
-    bool renamed = trial->plan.renames && cluster != ENGINE_MANAGEMENT;
+    bool renamed = renames_are_wanted() && cluster != ENGINE_MANAGEMENT;
     tap->outer = renamed ? renames_transport(trial, &tap->base) : &tap->base;
     if (!tap->outer)
         abort();

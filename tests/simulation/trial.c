@@ -289,7 +289,6 @@ static void make_plan(struct trial *trial) {
     choose_hosts(trial);
     rooms_choose(trial);
     needs_choose(trial);
-    trial->plan.renames = getenv("SIM_MAPPED");
     tenants_choose(trial);
     if (plan->guards)
         plan->lost_timeout_ns += 25 * CLOCK_SECOND;
@@ -541,7 +540,7 @@ static void stay_idle(struct trial *trial) {
     char *missing = outcome_missing(trial);
     // What is tried in turn, or disputed, need not have begun to converge, but may since: it has finished, and its
     // mirror is retained.
-    if (missing && (trial->plan.pending_timeout_ns || rivals_are_there(trial->seed)))
+    if (missing && (trial->plan.pending_timeout_ns || trial->plan.needs || rivals_are_there(trial->seed)))
         settle(trial);
     else if (missing)
         trial_fail(trial, "after it had converged: %s", missing);

@@ -58,7 +58,6 @@ struct trial_plan { // what the seed determines in advance
     bool costs;      // requests take servers time, and wait for each other
     bool breaks;     // in processes that fail
     bool needs;      // workloads refer to objects, which are copied or checked
-    bool renames;    // namespaces have other names in the workers, see renames.h
     bool tenants;    // the host acts as tenants in workers,
     bool removes;    // and removes what runs where the consent is gone
     bool guards;     // fencing is enabled, with a guard in each worker

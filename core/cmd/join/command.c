@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf join`: makes a cluster a worker, by objects on both sides: the Secret with the worker's kubeconfig in the
 // management cluster; the host's namespace, account, rights and token in the worker.
+#include "core/base/namespace_map.h"
 #include "core/base/text.h"
 #include "core/cmd/join/join.h"
-#include "core/config/namespace_map.h"
 #include "core/json/yaml.h"
 
 #include <ctype.h>

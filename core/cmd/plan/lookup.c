@@ -2,8 +2,8 @@
 // The objects that a workload refers to, as they are in the management cluster and in the worker of --cluster.
 #include "core/cmd/plan/references.h"
 
+#include "core/base/namespace_map.h"
 #include "core/config/dependencies.h"
-#include "core/config/namespace_map.h"
 #include "core/engine/dependencies/dependency.h"
 #include "core/kube/client/ask.h"
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "core/base/buffer.h"
+#include "core/base/namespace_map.h"
 #include "core/cmd/setup.h"
-#include "core/config/namespace_map.h"
 #include "core/host/check/rights.h"
 
 #define RBAC_TEXT_MAX ((size_t)1 << 20)

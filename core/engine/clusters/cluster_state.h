@@ -2,7 +2,7 @@
 // The state of the clusters: watches, identities, and the worker facts of decide().
 #pragma once
 
-#include "core/config/namespace_map.h"
+#include "core/base/namespace_map.h"
 #include "core/engine/engine_internal.h"
 
 struct watch_state { // one kind in one cluster

@@ -3,7 +3,7 @@
 // the next step. Times are of the wall clock, 0: none, or not known.
 #pragma once
 
-#include "core/config/namespace_map.h"
+#include "core/base/namespace_map.h"
 #include "core/engine/dependencies/dependencies.h"
 #include "core/engine/engine.h"
 #include "core/engine/placement/placing.h"

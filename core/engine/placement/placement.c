@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/placement/placement.h"
 
+#include "core/base/namespace_map.h"
 #include "core/base/text.h"
-#include "core/config/namespace_map.h"
 #include "core/engine/decide/decide_parts.h"
 
 // Permitted namespaces -------------------------------------------------------------------------------------------

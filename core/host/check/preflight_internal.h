@@ -2,8 +2,8 @@
 // Internal to core/host/check/preflight*.c: the check of one cluster.
 #pragma once
 
+#include "core/base/namespace_map.h"
 #include "core/base/text.h"
-#include "core/config/namespace_map.h"
 #include "core/host/check/preflight.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The names of namespaces in the workers (namespaces.map): which namespaces of the management cluster have none, and
 // which ones there another host uses. After all other checks, since the default origin is the management cluster's uid.
-#include "core/config/namespace_map.h"
+#include "core/base/namespace_map.h"
 #include "core/engine/decide/decide.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/host/check/preflight_internal.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tenancy: which namespaces of the workers consent, and whether the host may act as their tenants.
-#include "core/config/namespace_map.h"
+#include "core/base/namespace_map.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/host/check/preflight_internal.h"
 #include "core/host/check/rights.h"

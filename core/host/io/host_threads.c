@@ -87,8 +87,10 @@ static void handle_opening(struct host *host, struct host_cluster *cluster, stru
     cluster->reopen |= other_map && !error;
     if (other_map && !error)
         cluster->open_at_ns = 0;
-    if (error || other_map)
+    if (error)
         cluster_thread_free(thread);
+    else if (other_map)
+        begin_to_close(host, thread); // its loop runs
     else
         use_opened(host, cluster, thread);
     handle_failure(host, cluster, error, now);

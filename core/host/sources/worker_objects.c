@@ -2,9 +2,9 @@
 #include "core/host/sources/sources.h"
 
 #include "core/base/memory.h"
+#include "core/base/namespace_map.h"
 #include "core/base/selector.h"
 #include "core/base/text.h"
-#include "core/config/namespace_map.h"
 #include "core/json/json.h"
 #include "core/json/yaml.h"
 #include "core/kube/object/object.h"

@@ -5,7 +5,7 @@
 // (wharf_reference) know. Watchers use the worker's names. Without a map nothing is copied.
 #pragma once
 
-#include "core/config/namespace_map.h"
+#include "core/base/namespace_map.h"
 #include "core/host/watchers/watcher.h"
 
 // The name of the workload's namespace in the worker, and the other way round. False: there is none.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/config/namespace_map.h"
+#include "core/base/namespace_map.h"
 
 #include "core/base/text.h"
 

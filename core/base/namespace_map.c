@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/config/namespace_map.h"
+#include "core/base/namespace_map.h"
 
 #include "core/base/memory.h"
 #include "core/base/text.h"
@@ -163,7 +163,7 @@ void namespace_describe_none(const char *map, const char *origin, const char *na
 
 static bool has_only(struct piece text, const char *allowed) {
     for (size_t i = 0; i < text.len; i++)
-        if (!memchr(allowed, text.text[i], strlen(allowed)))
+        if (!strchr(allowed, text.text[i]))
             return false;
     return true;
 }
