@@ -69,6 +69,8 @@ static struct error *check_same(const wharf_kind *kind, const wharf_reference *r
 
 static struct error *check_of(const wharf_kind *kind, const wharf_reference *reference) {
     struct reference_resource known;
+    if (text_equal(reference->of, "secrets")) // names are shown
+        return kind_wrong("references.of", reference->of, "a resource without secret contents");
     if (!reference->of || reference_resource_of(kind, reference->of, &known))
         return NULL;
     return kind_wrong("references.of", reference->of,

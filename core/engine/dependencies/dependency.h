@@ -70,7 +70,7 @@ struct dependency {     // a name in the management cluster
     struct use *users;
     struct copy *copies;
     size_t n_users, unplaced;
-    size_t held; // by requests in flight
+    size_t held; // by requests in flight, and direct references
     // The source.
     uint8_t presence;
     bool due, wished, busy, probed;
@@ -234,6 +234,10 @@ bool needs_hold(const struct engine *engine, const char *namespace_, size_t clus
 void needs_read_object(struct engine *engine, struct dependency *object, const struct json *content);
 
 // News (dependency_news.c) ----------------------------------------------------------------------------------------
+
+#define COPY_ORIGIN_MAX 254
+// The first other origin of MARK_ALSO_USED, which takes the copy over. False: none.
+bool copy_heir(const char *list, const char *origin, char out[COPY_ORIGIN_MAX]);
 
 void dependency_on_event(struct engine *engine, struct engine_event *event);
 void dependency_see_copy(struct engine *engine, struct dependency *object, struct copy *copy,

@@ -207,9 +207,10 @@ static void close_refers(struct closing *c, struct dependency *object, bool opti
     }
 }
 
-// D10: to the depth and the number; a circle ends where it began.
+// D10: to the depth and the number; a circle ends where it began. Direct references all count: a mirror has needs
+// beside those of the workload.
 static void close_over(struct closing *c, struct dependency *object, bool optional, bool wanted, unsigned depth) {
-    if (c->n <= REFERENCES_MAX && add_use(c, object, optional, wanted) && depth < REFERENCES_DEPTH &&
+    if ((c->n <= REFERENCES_MAX || depth == 1) && add_use(c, object, optional, wanted) && depth < REFERENCES_DEPTH &&
         object->resource->refers)
         close_refers(c, object, optional, wanted, depth);
 }
@@ -264,6 +265,19 @@ static void close_needs(struct engine *engine, struct needs *needs) {
 
 // Direct references -----------------------------------------------------------------------------------------------
 
+// The objects stay also while no use has them: without memory for uses.
+static void add_held(struct needs *needs, const struct direct *direct) {
+    needs->direct[needs->n_direct++] = *direct;
+    direct->object->held++;
+}
+
+static void release_direct(struct engine *engine, const struct direct *direct, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        direct[i].object->held--;
+        dependency_touch(engine, direct[i].object);
+    }
+}
+
 static struct direct *find_direct(struct needs *needs, const struct dependency *object) {
     for (size_t i = 0; i < needs->n_direct; i++)
         if (needs->direct[i].object == object)
@@ -291,11 +305,9 @@ static bool add_direct(struct engine *engine, struct needs *needs, const struct 
         direct->wanted |= wanted;
         return true;
     }
-    direct = array_next(&needs->direct, needs->n_direct, sizeof *direct);
-    if (!direct)
+    if (!array_next(&needs->direct, needs->n_direct, sizeof *direct))
         return false;
-    *direct = (struct direct){.object = object, .optional = r->optional, .wanted = wanted};
-    needs->n_direct++;
+    add_held(needs, &(struct direct){.object = object, .optional = r->optional, .wanted = wanted});
     return true;
 }
 
@@ -310,13 +322,9 @@ static wharf_result read_references(struct engine *engine, struct needs *needs, 
 }
 
 static void keep_direct(struct needs *needs, const struct direct *former) {
-    struct direct *direct =
-        find_direct(needs, former->object) ? NULL : array_next(&needs->direct, needs->n_direct, sizeof *needs->direct);
-    if (!direct)
+    if (find_direct(needs, former->object) || !array_next(&needs->direct, needs->n_direct, sizeof *needs->direct))
         return;
-    *direct = *former;
-    direct->wanted = false;
-    needs->n_direct++;
+    add_held(needs, &(struct direct){.object = former->object, .optional = former->optional});
 }
 
 // The former references stay, for the mirrors.
@@ -332,6 +340,7 @@ static void read_workload(struct engine *engine, struct needs *needs) {
     wharf_result result = read_references(engine, needs, &call, doc_tree(&engine->store, &entry->workload->doc), true);
     bool ok = call_succeeded(engine, entry, result, &call, "Place", &needs->refusals, &needs->retry_ns);
     if (!ok) { // the former ones count
+        release_direct(engine, needs->direct, needs->n_direct);
         free(needs->direct);
         needs->direct = former;
         needs->n_direct = n_former;
@@ -341,6 +350,7 @@ static void read_workload(struct engine *engine, struct needs *needs) {
     }
     for (size_t i = 0; i < kept; i++)
         keep_direct(needs, &former[i]);
+    release_direct(engine, former, n_former);
     free(former);
     needs->read = entry->workload->carry_hash;
     needs->epoch = engine->dependencies->epoch;
@@ -390,11 +400,13 @@ static bool is_current(const struct engine *engine, const struct needs *needs) {
 }
 
 // The last mirror is gone, and what it alone needed goes with it.
-static void drop_unwanted(struct needs *needs) {
+static void drop_unwanted(struct engine *engine, struct needs *needs) {
     size_t n = 0;
     for (size_t i = 0; i < needs->n_direct; i++)
         if (needs->direct[i].wanted)
             needs->direct[n++] = needs->direct[i];
+        else
+            release_direct(engine, &needs->direct[i], 1);
     needs->n_direct = n;
     for (size_t i = 0; i < needs->n_uses; i++)
         needs->stale |= !needs->uses[i].wanted;
@@ -430,7 +442,7 @@ void needs_refresh(struct engine *engine, struct entry *entry, bool stands_by) {
     if (callable)
         read_mirrors(engine, needs);
     if (!mirrors)
-        drop_unwanted(needs);
+        drop_unwanted(engine, needs);
     if (needs->stale)
         close_needs(engine, needs);
     refresh_places(engine, needs);
@@ -454,6 +466,7 @@ void needs_free(struct engine *engine, struct entry *entry) {
         return;
     note_unknown(engine, needs);
     count(engine, needs, false);
+    release_direct(engine, needs->direct, needs->n_direct);
     for (size_t i = 0; i < needs->n_uses; i++) {
         unlink_use(&needs->uses[i]);
         dependency_touch(engine, needs->uses[i].object);

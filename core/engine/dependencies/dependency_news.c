@@ -26,6 +26,21 @@ static bool lists(const char *list, const char *name) {
     return false;
 }
 
+bool copy_heir(const char *list, const char *origin, char out[COPY_ORIGIN_MAX]) {
+    size_t len = 0;
+    for (const char *at = list ? list : ""; *at && len == 0; at += *at == ',') {
+        size_t item = strcspn(at, ",");
+        bool own = strlen(origin) == item && memcmp(at, origin, item) == 0;
+        if (!own && item < COPY_ORIGIN_MAX) {
+            memcpy(out, at, item);
+            len = item;
+        }
+        at += item;
+    }
+    out[len] = '\0';
+    return len > 0;
+}
+
 // Rule D1. *unsealed: the seal has to be written, or written anew.
 static enum copy_owner owner_of(const struct engine *engine, const struct dependency *object, const struct copy *copy,
                                 const struct json *metadata, bool *unsealed) {
@@ -77,6 +92,7 @@ void dependency_see_copy(struct engine *engine, struct dependency *object, struc
         copy->recreate = copy->refused = false;
     }
     bool unsealed;
+    char heir[COPY_ORIGIN_MAX];
     copy->owner = (uint8_t)owner_of(engine, object, copy, metadata, &unsealed);
     copy->unsealed = unsealed;
     copy->presence = PRESENCE_THERE;
@@ -84,7 +100,7 @@ void dependency_see_copy(struct engine *engine, struct dependency *object, struc
     text_copy(copy->version, sizeof copy->version, object_version(metadata));
     copy->marked = source ? text_hash(TEXT_HASH, source) : 0;
     copy->also_used = lists(also, engine->origin);
-    copy->shared = copy->owner == COPY_OWN && also && *also;
+    copy->shared = copy->owner == COPY_OWN && copy_heir(also, engine->origin, heir);
     if (object_is_being_deleted(metadata)) // others wait for the end
         copy->presence = PRESENCE_UNKNOWN;
     dependency_touch(engine, object);

@@ -125,6 +125,14 @@ static void failed(struct engine *engine, const struct response *response, int64
     dependency_set_problem(problem, text);
 }
 
+// The watch has shown a newer version since the request, or the end.
+static bool is_outdated(const struct dependency *object, const struct json *source) {
+    bool comparable = true;
+    const char *known = strchr(object->source, '/');
+    return object->presence != PRESENCE_THERE ||
+           (known && object_version_compare(object_version(source), known + 1, &comparable) < 0 && comparable);
+}
+
 static void on_source(struct engine *engine, struct dependency *object, struct response *response) {
     SENSITIVE_WHILE(object->resource->sensitive);
     object->busy = false;
@@ -141,6 +149,8 @@ static void on_source(struct engine *engine, struct dependency *object, struct r
         return;
     }
     const struct json *source = response->object->value;
+    if (is_outdated(object, source))
+        return;
     object->failures = 0;
     dependency_set_problem(&object->problem, NULL);
     dependency_see_source(engine, object, source);

@@ -143,10 +143,9 @@ static char *change_list(const char *list, const char *name, bool add) {
 static void change_origins(struct engine *engine, struct dependency *object, struct copy *copy,
                            const struct json *there, enum dependency_request_type type) {
     const char *list = object_annotation(there, MARK_ALSO_USED);
-    char heir[254];
-    text_copy(heir, sizeof heir, list ? list : "");
-    heir[strcspn(heir, ",")] = '\0';
-    bool hands_over = type == DEPENDENCY_HAND_OVER, add = !hands_over && !copy->also_used;
+    char heir[COPY_ORIGIN_MAX];
+    bool inherited = copy_heir(list, engine->origin, heir), hands_over = type == DEPENDENCY_HAND_OVER,
+         add = !hands_over && !copy->also_used;
     AUTO_TEXT left = change_list(list, hands_over ? heir : engine->origin, add);
     AUTO_JSON patch = json_new_object();
     AUTO_JSON metadata = json_new_object();
@@ -158,7 +157,7 @@ static void change_origins(struct engine *engine, struct dependency *object, str
              json_set(labels, MARK_ORIGIN, json_new_string(heir));
     ok = ok && json_set(metadata, "annotations", TAKE(annotations)) && json_set(metadata, "labels", TAKE(labels)) &&
          json_set(patch, "metadata", TAKE(metadata)) && mirror_set_precondition(patch, there, true);
-    if (ok && (!hands_over || *heir))
+    if (ok && (!hands_over || inherited))
         (void)send_json(engine, object, copy, type, patch);
 }
 
@@ -207,12 +206,16 @@ static void compare_other(struct engine *engine, struct dependency *object, stru
     dependency_queue_users(engine, object);
 }
 
-// Nobody needs the object any more.
+static struct copy_facts facts_of(struct engine *engine, const struct dependency *object, const struct copy *copy);
+
+// Nobody needs the object any more, and did not when the read was sent.
 static void leave_origins(struct engine *engine, struct dependency *object, struct copy *copy,
                           const struct json *there) {
-    if (copy->owner == COPY_ORIGIN && copy->also_used)
+    struct copy_facts facts = facts_of(engine, object, copy);
+    enum copy_action_type type = copy->unused_ns ? copy_decide(&facts).type : COPY_WAIT;
+    if (type == COPY_NO_LONGER_USE)
         change_origins(engine, object, copy, there, DEPENDENCY_ALSO_USE);
-    else if (copy->owner == COPY_OWN && copy->shared)
+    else if (type == COPY_HAND_OVER)
         change_origins(engine, object, copy, there, DEPENDENCY_HAND_OVER);
 }
 
@@ -312,7 +315,8 @@ static struct copy_facts facts_of(struct engine *engine, const struct dependency
         .owner = (enum copy_owner)copy->owner,
         .usable = is_usable(engine, copy->cluster),
         .held = dependency_is_held(engine, object),
-        .consents = tenancy_consents(engine, copy->cluster, object->namespace_),
+        // The host itself makes those of a cluster, without a tenant.
+        .consents = object->resource->cluster_scoped || tenancy_consents(engine, copy->cluster, object->namespace_),
         .busy = copy->busy,
         .wanted = copy->users > 0 && (copy->presence != PRESENCE_ABSENT || has_certain_user(engine, object, copy)),
         .kept = is_kept(object, copy),

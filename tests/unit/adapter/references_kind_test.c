@@ -53,6 +53,7 @@ static void references_that_are_wrong_are_named(void **state) {
          "several flags",
          {.name = "/spec/a", .flags = WHARF_REFERENCE_CONTAINERS | WHARF_REFERENCE_VOLUMES}},
         {"references.of", "things.example.com", {.name = "/spec/a", .of = "things.example.com", TASK}},
+        {"references.of", "secrets", {.name = "/data/a", .of = "secrets", TASK}},
         {"references: /spec/a",
          "found v2 Secret for secrets, expected v1 Secret",
          {.name = "/spec/a", .group = "", .version = "v2", .resource = "secrets", .kind = "Secret"}},

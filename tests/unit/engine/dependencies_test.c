@@ -118,6 +118,31 @@ static void test_rotation(void **state) {
     needs_end(&play);
 }
 
+// D6, D3: the answer of a read may be older than what the watch has shown since.
+static void test_late_answer(void **state) {
+    (void)state;
+    begin();
+    needs_map(stage, 0, "settings", "0");
+    needs_job(stage, "a", MAP_VOLUME("settings"));
+    stage_run(stage, 2 * CLOCK_SECOND);
+    size_t w = worker_of("a");
+    stage->latency_ns = 300 * CLOCK_MS;
+    needs_map(stage, 0, "settings", "1");
+    stage_run(stage, 100 * CLOCK_MS);
+    needs_map(stage, 0, "settings", "2");
+    stage_run(stage, 5 * CLOCK_SECOND);
+    assert_string_equal(needs_value(stage, w, "settings"), "2");
+    needs_map(stage, 0, "settings", "3");
+    stage_run(stage, 100 * CLOCK_MS);
+    needs_delete(stage, 0, "configmaps", "settings");
+    stage_run(stage, 5 * CLOCK_SECOND);
+    needs_job(stage, "b", MAP_VOLUME("settings"));
+    stage_run(stage, 5 * CLOCK_SECOND);
+    assert_null(stage_job(stage, 1, "b"));
+    assert_null(stage_job(stage, 2, "b"));
+    needs_end(&play);
+}
+
 // D6: a source made anew reaches the copy without a deletion; a deleted source deletes nothing in use.
 static void test_anew(void **state) {
     (void)state;
@@ -210,9 +235,10 @@ static void test_off(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_life),     cmocka_unit_test(test_missing), cmocka_unit_test(test_optional),
-        cmocka_unit_test(test_rotation), cmocka_unit_test(test_anew),    cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_restart),  cmocka_unit_test(test_killed),  cmocka_unit_test(test_off),
+        cmocka_unit_test(test_life),     cmocka_unit_test(test_missing),     cmocka_unit_test(test_optional),
+        cmocka_unit_test(test_rotation), cmocka_unit_test(test_late_answer), cmocka_unit_test(test_anew),
+        cmocka_unit_test(test_shared),   cmocka_unit_test(test_restart),     cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_off),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
 }

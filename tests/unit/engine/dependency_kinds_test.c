@@ -258,6 +258,44 @@ static void test_many(void **state) {
     needs_end(&play);
 }
 
+static void count_secret(void *ctx, const struct dependency_view *view) {
+    (void)ctx;
+    told += strcmp(view->resource, "secrets") == 0;
+}
+
+static void claim_of(int number, const char *source) {
+    AUTO_TEXT text = text_format("{'apiVersion':'v1','kind':'PersistentVolumeClaim','metadata':{'name':'%sp%d',"
+                                 "'namespace':'default'},'spec':{'accessModes':['ReadWriteOnce'],'resources':{"
+                                 "'requests':{'storage':'1Gi'}},'dataSource':{'kind':'PersistentVolumeClaim',"
+                                 "'name':'%sp%d'}}}",
+                                 source, number, *source ? "x" : "of-", number);
+    needs_apply(stage, 0, "persistentvolumeclaims", text);
+}
+
+// D10: references of references, which come before, push no direct one out.
+static void test_many_with_others(void **state) {
+    (void)state;
+    begin();
+    AUTO_BUFFER(volumes, 65536);
+    for (int i = 0; i < 4; i++) {
+        claim_of(i, "");
+        buffer_printf(&volumes, "{'name':'p%d','persistentVolumeClaim':{'claimName':'p%d'}},", i, i);
+    }
+    for (int i = 0; i < 60; i++)
+        buffer_printf(&volumes, "%s{'name':'s%d','secret':{'secretName':'s%d'}}", i ? "," : "", i, i);
+    AUTO_TEXT spec = text_format("'volumes':[%s]", volumes.data);
+    needs_job(stage, "a", spec);
+    stage_run(stage, 5 * CLOCK_SECOND);
+    for (int i = 0; i < 4; i++)
+        claim_of(i, "of-");
+    stage_run(stage, 5 * CLOCK_SECOND);
+    told = 0;
+    inspect_dependencies(stage->engine, stage->kind, "default", "a", count_secret, NULL);
+    assert_int_equal(told, 60);
+    assert_int_equal(stage_told(stage, "TooManyDependencies"), 1);
+    needs_end(&play);
+}
+
 // D10: the size is known once the sources are read, which happens before the mirror.
 static void test_large(void **state) {
     (void)state;
@@ -292,6 +330,7 @@ int main(void) {
         cmocka_unit_test(test_checked_nowhere),
         cmocka_unit_test(test_other_priority),
         cmocka_unit_test(test_many),
+        cmocka_unit_test(test_many_with_others),
         cmocka_unit_test(test_large),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);

@@ -153,6 +153,46 @@ static void test_hands_over(void **state) {
     needs_end(&play);
 }
 
+// D5: nor before the 60 s, when the last user ends while the copy is read for a change.
+static void test_hands_over_in_time(void **state) {
+    (void)state;
+    begin();
+    needs_map(stage, 0, "settings", "1");
+    job_on("a", "w1", MAP_VOLUME("settings"));
+    stage_run(stage, 2 * CLOCK_SECOND);
+    needs_patch(stage, 1, "configmaps", "settings", "{'metadata':{'annotations':{'wharf.dev/also-used-by':'there'}}}");
+    stage_run(stage, CLOCK_SECOND);
+    stage->latency_ns = 300 * CLOCK_MS;
+    unsigned reads = play.sent[1][VERB_GET];
+    needs_map(stage, 0, "settings", "2");
+    stage_run(stage, 200 * CLOCK_MS);
+    stage_delete(stage, 0, "a");
+    stage_run(stage, 5 * CLOCK_SECOND);
+    assert_int_equal(play.sent[1][VERB_GET], reads + 1);
+    assert_string_equal(object_label(needs_object(stage, 1, "configmaps", "settings"), MARK_ORIGIN), "here");
+    stage_run(stage, 2 * CLOCK_MINUTE);
+    assert_string_equal(object_label(needs_object(stage, 1, "configmaps", "settings"), MARK_ORIGIN), "there");
+    needs_end(&play);
+}
+
+// Lists without the name of another host.
+static void test_hands_over_to_nobody(void **state) {
+    (void)state;
+    static const char *const lists[] = {",", "here", "here,"};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        begin();
+        needs_map(stage, 0, "settings", "1");
+        job_on("a", "w1", MAP_VOLUME("settings"));
+        stage_run(stage, 2 * CLOCK_SECOND);
+        AUTO_TEXT patch = text_format("{'metadata':{'annotations':{'wharf.dev/also-used-by':'%s'}}}", lists[i]);
+        needs_patch(stage, 1, "configmaps", "settings", patch);
+        stage_delete(stage, 0, "a");
+        stage_run(stage, 2 * CLOCK_MINUTE);
+        assert_null(needs_object(stage, 1, "configmaps", "settings"));
+        needs_end(&play);
+    }
+}
+
 // This host's name leaves the list a minute after the last user.
 static void test_no_longer_used(void **state) {
     (void)state;
@@ -351,13 +391,22 @@ static void test_unheard(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equal),          cmocka_unit_test(test_conflict),
-        cmocka_unit_test(test_conflict_ends),  cmocka_unit_test(test_deleted_there),
-        cmocka_unit_test(test_origins),        cmocka_unit_test(test_hands_over),
-        cmocka_unit_test(test_no_longer_used), cmocka_unit_test(test_seal),
-        cmocka_unit_test(test_first_key),      cmocka_unit_test(test_forged),
-        cmocka_unit_test(test_rejected),       cmocka_unit_test(test_rejected_for_a_while),
-        cmocka_unit_test(test_unreadable),     cmocka_unit_test(test_unheard),
+        cmocka_unit_test(test_equal),
+        cmocka_unit_test(test_conflict),
+        cmocka_unit_test(test_conflict_ends),
+        cmocka_unit_test(test_deleted_there),
+        cmocka_unit_test(test_origins),
+        cmocka_unit_test(test_hands_over),
+        cmocka_unit_test(test_hands_over_in_time),
+        cmocka_unit_test(test_hands_over_to_nobody),
+        cmocka_unit_test(test_no_longer_used),
+        cmocka_unit_test(test_seal),
+        cmocka_unit_test(test_first_key),
+        cmocka_unit_test(test_forged),
+        cmocka_unit_test(test_rejected),
+        cmocka_unit_test(test_rejected_for_a_while),
+        cmocka_unit_test(test_unreadable),
+        cmocka_unit_test(test_unheard),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
 }
