@@ -228,7 +228,10 @@ static void on_delete(struct engine *engine, struct dependency *object, struct c
         dependency_lose_copy(engine, object, copy);
     else if (response->reason == REASON_OK && copy->presence == PRESENCE_THERE)
         copy->presence = PRESENCE_UNKNOWN; // the watch shows the end, or has done so already
-    else if (response->reason != REASON_OK)
+    else if (response->reason == REASON_UNKNOWN_OUTCOME) {
+        dependency_read_copy(engine, object, copy); // nothing is ready meanwhile
+        copy->deleting = copy->busy;
+    } else if (response->reason != REASON_OK)
         refuse(engine, object, copy, response);
 }
 
@@ -260,7 +263,7 @@ static void of_copy(struct engine *engine, struct dependency *object, const stru
     struct copy *copy = dependency_copy(object, request->cluster);
     if (!copy)
         return;
-    copy->busy = false;
+    copy->busy = copy->deleting = false;
     if (response->reason == REASON_OK && response->object && response->object->too_large)
         object_free(TAKE(response->object));
     switch (request->type) {

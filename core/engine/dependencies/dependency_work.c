@@ -41,10 +41,15 @@ static bool is_permitted(struct engine *engine, const struct dependency *object,
     struct dependency_part *all = engine->dependencies;
     if (!is_listed(engine, cluster))
         return false;
-    if (all->hold.at_ns == engine->now.mono_ns && all->hold.cluster == cluster &&
-        strcmp(all->hold.namespace_, object->namespace_) == 0)
+    all->hold.found = all->hold.found || needs_find_holds(engine);
+    const struct dependency_cluster *of = dependency_cluster_of(engine, cluster);
+    if (!all->hold.found || !of)
+        return false;
+    if (!of->holds) // which is usual: no pass for each namespace
+        return true;
+    if (all->hold.known && all->hold.cluster == cluster && strcmp(all->hold.namespace_, object->namespace_) == 0)
         return !all->hold.held;
-    all->hold.at_ns = engine->now.mono_ns;
+    all->hold.known = true;
     all->hold.cluster = cluster;
     text_copy(all->hold.namespace_, sizeof all->hold.namespace_, object->namespace_);
     all->hold.held = needs_hold(engine, object->namespace_, cluster);
@@ -121,6 +126,7 @@ static void send_delete(struct engine *engine, struct dependency *object, struct
                                  copy->uid, copy->version);
     if (body)
         send_text(engine, object, copy, DEPENDENCY_DELETE, body);
+    copy->deleting = copy->busy;
 }
 
 // Origins (D8) -----------------------------------------------------------------------------------------------------
@@ -529,6 +535,7 @@ static void queue_due(struct engine *engine) {
 void dependency_work(struct engine *engine) {
     struct dependency_part *all = engine->dependencies;
     queue_due(engine);
+    all->hold.found = all->hold.known = false; // entries have changed
     if (all->wishes_due)
         wish_copied(engine);
     all->wishes_due = false;
