@@ -169,8 +169,10 @@ static void change_origins(struct engine *engine, struct dependency *object, str
 
 // A read -------------------------------------------------------------------------------------------------------------
 
-static bool is_kept(const struct dependency *object, const struct copy *copy) {
-    return copy->users > 0 || object->unplaced > 0;
+// A workload without a placement may come to the worker, unless that is drained.
+static bool is_kept(const struct engine *engine, const struct dependency *object, const struct copy *copy) {
+    return copy->users > 0 ||
+           (object->unplaced > 0 && engine->clusters[copy->cluster].settings.policy < WORKER_DRAIN_FINISH);
 }
 
 static void send_change(struct engine *engine, struct dependency *object, struct copy *copy, const struct json *content,
@@ -228,7 +230,7 @@ static void leave_origins(struct engine *engine, struct dependency *object, stru
 void dependency_compare(struct engine *engine, struct dependency *object, struct copy *copy, const struct json *there) {
     if (copy->presence != PRESENCE_THERE || copy->busy)
         return;
-    if (!is_kept(object, copy)) {
+    if (!is_kept(engine, object, copy)) {
         leave_origins(engine, object, copy, there);
         return;
     }
@@ -325,7 +327,7 @@ static struct copy_facts facts_of(struct engine *engine, const struct dependency
         .consents = object->resource->cluster_scoped || tenancy_consents(engine, copy->cluster, object->namespace_),
         .busy = copy->busy,
         .wanted = copy->users > 0 && (copy->presence != PRESENCE_ABSENT || has_certain_user(engine, object, copy)),
-        .kept = is_kept(object, copy),
+        .kept = is_kept(engine, object, copy),
         .compares = object->resource->compares,
         .remembered = is_remembered(engine, object, copy),
         .marked = copy->marked == object->mark && !copy->unsealed,
@@ -359,7 +361,7 @@ static void perform(struct engine *engine, struct dependency *object, struct cop
 
 // False: no room. *pending: the content is needed, or soon.
 static bool work_copy(struct engine *engine, struct dependency *object, struct copy *copy, bool *pending) {
-    bool kept = is_kept(object, copy);
+    bool kept = is_kept(engine, object, copy);
     copy->unused_ns = kept ? 0 : copy->unused_ns ? copy->unused_ns : engine->now.mono_ns;
     struct copy_facts facts = facts_of(engine, object, copy);
     struct copy_action action = copy_decide(&facts);
@@ -411,7 +413,7 @@ static void wish_for_copies(struct engine *engine, struct dependency *object) {
     for (size_t c = 1; (checked || probes) && c < engine->n_clusters; c++)
         (void)dependency_copy_make(engine, object, c);
     for (struct copy *copy = object->copies; copy; copy = copy->next)
-        if (!copy->wished && (checked || probes || is_kept(object, copy)) &&
+        if (!copy->wished && (checked || probes || is_kept(engine, object, copy)) &&
             wish_all(engine, object->resource, copy->cluster))
             copy->wished = dependency_wish(engine, object->resource, object, copy->cluster, true);
 }
