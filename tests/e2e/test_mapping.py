@@ -60,10 +60,10 @@ def many_jobs_run_once_each_in_ten_clusters_of_other_names_also_when_the_host_is
             assert counts(done) == (0, 0, 1, 0) and sum(made.values()) == 1, f"many-{number}: {counts(done)}, pods {made}"
             places |= set(made)
         assert places == {worker.name for worker in env.workers}, places
-        for worker in env.workers:   # in no other namespace
+        for worker in env.workers:   # in no other namespace; those of a worker that had no Job for a minute are gone
             found = {each["metadata"]["namespace"] for each in worker.admin.list("configmaps", selector=OF)
                      if env.namespace in each["metadata"]["namespace"]}
-            assert found == {env.there(worker.name)}, f"{worker.name}: {found}"
+            assert found <= {env.there(worker.name)}, f"{worker.name}: {found}"
         env.delete_all()
         env.nothing_is_left_over()
 

@@ -395,6 +395,9 @@ static void check_created(struct trial *trial, size_t cluster, size_t index, con
     if (!needs_copies(trial, thing->resource) || thing->nature >= SECRET_TOKEN)
         trial_fail(trial, "rule D1: %s was created in %s, and is not to be copied", name,
                    world_name(trial->worlds[cluster]));
+    if (!needs_is_copied(trial, index) && is_known(trial, cluster, index))
+        trial_fail(trial, "rule D9: %s was created in %s, whose source has no label that permits it", name,
+                   world_name(trial->worlds[cluster]));
     check_copy(trial, cluster, index, copy);
     if (json_get(copy, "secrets") || pointer_find(copy, "/spec/volumeName") ||
         *note(copy, "pv.kubernetes.io/bind-completed"))

@@ -106,14 +106,17 @@ static struct error *read_labels(const char *labels, struct json **out) {
     return *out ? NULL : error_no_memory();
 }
 
-static struct error *read_annotations(const struct join *join, const char *account, struct json **out) {
-    const char *map = flags_value(join->call, "namespace-map");
+static struct error *check_names(const char *names) {
     AUTO_BUFFER(problem, 4096);
-    AUTO_TEXT read = map ? namespace_map_read(map, &problem) : NULL;
+    AUTO_TEXT map = names ? namespace_map_read(names, &problem) : NULL;
     if (problem.data)
         return error_new(ERROR_USAGE, "--namespace-map: %s", problem.data);
+    return !names || map ? NULL : error_no_memory();
+}
+
+static struct error *make_annotations(const struct join *join, const char *account, struct json **out) {
     *out = document_make("{'" JOIN_UID "':%s,'" JOIN_ACCOUNT "':%s}", join->worker.uid, account);
-    return *out && (!map || read) && set_text(*out, NAMESPACE_MAP_ANNOTATION, map) ? NULL : error_no_memory();
+    return *out && set_text(*out, NAMESPACE_MAP_ANNOTATION, join->names) ? NULL : error_no_memory();
 }
 
 // The Secret with this kubeconfig. `readable`: as stringData, for reading.
@@ -125,7 +128,7 @@ static struct error *make_secret(const struct join *join, const char *token, boo
     AUTO_TEXT account = text_format("%s/%s", join->namespace_, join->rights.account);
     TRY(join_kubeconfig(join, flags_value(join->call, "server"), token, &kubeconfig));
     TRY(read_labels(join->labels, &labels));
-    TRY(account ? read_annotations(join, account, &annotations) : error_no_memory());
+    TRY(account ? make_annotations(join, account, &annotations) : error_no_memory());
     if (json_set(labels, JOIN_LABEL, json_new_string("true")) &&
         text_base64_encode(kubeconfig.data, kubeconfig.len, &encoded))
         *out = document_make("{'apiVersion':'v1','kind':'Secret','metadata':{'name':%s,'namespace':%s,'labels':%j,'"
@@ -198,6 +201,7 @@ static void join_clear(struct join *join) {
     join_needed_clear(&join->needed_with_logs);
     free(join->name);
     free(join->kept_labels);
+    free(join->kept_names);
     free(join->token);
 }
 
@@ -232,7 +236,9 @@ static struct error *read_options(struct join *join) {
         return error_no_memory();
     if (!text_is_dns_label(join->name))
         return error_new(ERROR_USAGE, "--name: found \"%s\", expected %s", join->name, NAME_EXPECTED);
+    join->names = flags_value(call, "namespace-map");
     TRY(read_labels(join->labels, &labels));
+    TRY(check_names(join->names));
     if (namespaces)
         TRY(rbac_read_namespaces(namespaces, &join->rights));
     TRY(setup_enabled(call, &join->setup));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The identity of clusters: the uid of namespace kube-system.
+#include "core/base/namespace_map.h"
 #include "core/cmd/join/join.h"
 #include "core/kube/object/object.h"
 
@@ -45,6 +46,14 @@ static struct error *check_secret(const struct join *join, const struct json *se
     return NULL;
 }
 
+// Without --namespace-map the worker keeps the names.
+static struct error *keep_names(struct join *join, const struct json *secret) {
+    if (!join->names && !text_set(&join->kept_names, object_annotation(secret, NAMESPACE_MAP_ANNOTATION)))
+        return error_no_memory();
+    join->names = join->names ? join->names : join->kept_names;
+    return NULL;
+}
+
 // Without --labels the worker keeps the labels.
 static struct error *keep_labels(struct join *join, const struct json *secret) {
     AUTO_BUFFER(text, 65536);
@@ -58,6 +67,11 @@ static struct error *keep_labels(struct join *join, const struct json *secret) {
     return join->labels ? NULL : error_no_memory();
 }
 
+static struct error *keep_values(struct join *join, const struct json *secret) {
+    TRY(keep_labels(join, secret));
+    return keep_names(join, secret);
+}
+
 // An existing Secret of this name must belong to a worker.
 static struct error *check_name(struct join *join) {
     AUTO_JSON found = NULL;
@@ -65,7 +79,7 @@ static struct error *check_name(struct join *join) {
     if (!found)
         return NULL;
     if (text_equal(object_label(found, JOIN_LABEL), "true"))
-        return keep_labels(join, found);
+        return keep_values(join, found);
     return error_new(ERROR_REFUSED,
                      "Secret %s/%s exists and is not that of a worker (label " JOIN_LABEL "): choose another --name",
                      join->namespace_, join->name);

@@ -28,6 +28,8 @@ struct join {
     const char *namespace_; // of the host, in both clusters
     const char *labels;     // "region=eu,gpu=yes", or NULL
     char *kept_labels;      // the worker's former ones
+    const char *names;      // of namespaces, see namespace_map_read; or NULL
+    char *kept_names;       // the worker's former ones
     struct setup setup;
     struct rbac_options rights; // in the worker
     struct join_needed needed, needed_with_logs;

@@ -335,7 +335,7 @@ bool engine_is_unused(const struct engine *engine, size_t cluster) {
     for (const struct entry *e; (e = store_next(&engine->store, &at));)
         if (uses_cluster(e, cluster))
             return false;
-    return true;
+    return dependencies_may_leave(engine, cluster);
 }
 
 // Watches and connections --------------------------------------------------------------------------------------

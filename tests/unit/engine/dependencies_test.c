@@ -104,10 +104,15 @@ static void test_rotation(void **state) {
     assert_string_equal(needs_value(stage, 2, "settings"), "50");
     assert_in_range(play.sent[0][VERB_GET] - reads, 2, 4);
     assert_in_range(play.sent[1][VERB_MERGE_PATCH], 2, 4);
+    needs_patch(stage, 0, "configmaps", "settings", "{'binaryData':{'b':'eA=='}}");
+    stage_run(stage, 2 * CLOCK_SECOND);
+    assert_non_null(json_get(needs_object(stage, 1, "configmaps", "settings"), "binaryData"));
+    needs_patch(stage, 0, "configmaps", "settings", "{'binaryData':null}");
     // A key that the source no longer has goes.
     needs_patch(stage, 0, "configmaps", "settings", "{'data':{'key':null,'other':'x'}}");
     stage_run(stage, 2 * CLOCK_SECOND);
     assert_null(needs_value(stage, 1, "settings"));
+    assert_null(json_get(needs_object(stage, 1, "configmaps", "settings"), "binaryData"));
     assert_string_equal(json_string(json_path(needs_object(stage, 1, "configmaps", "settings"), "data", "other", NULL)),
                         "x");
     needs_end(&play);
