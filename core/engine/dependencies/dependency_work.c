@@ -17,10 +17,12 @@
 
 // Clusters ---------------------------------------------------------------------------------------------------------
 
+// Rule 9: nothing is written while either cluster is not the expected one.
 static bool is_usable(const struct engine *engine, size_t cluster) {
+    if (!cluster_is_identified(engine, ENGINE_MANAGEMENT) || cluster_is_other(engine, ENGINE_MANAGEMENT))
+        return false;
     if (cluster == ENGINE_MANAGEMENT)
-        return cluster_is_identified(engine, cluster) && !cluster_is_other(engine, cluster) &&
-               cluster_contact(engine, cluster) != CONTACT_LOST;
+        return cluster_contact(engine, cluster) != CONTACT_LOST;
     bool connected = false;
     for (size_t k = 0; k < engine->n_kinds && !connected; k++)
         connected = engine->workers[k][cluster].connected && !engine->workers[k][cluster].frozen;
