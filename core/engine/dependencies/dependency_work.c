@@ -250,8 +250,7 @@ void dependency_compare(struct engine *engine, struct dependency *object, struct
     }
 }
 
-// The source
-// -----------------------------------------------------------------------------------------------------------
+// The source ----------------------------------------------------------------------------------------------------------
 
 // False: a read is in flight, or due later, and the object is woken then; or there is no room.
 static bool read_source(struct engine *engine, struct dependency *object) {
@@ -274,8 +273,7 @@ static bool read_source(struct engine *engine, struct dependency *object) {
     return true;
 }
 
-// Copies
-// -----------------------------------------------------------------------------------------------------------------
+// Copies --------------------------------------------------------------------------------------------------------------
 
 // Another placement of a user may choose any worker.
 static bool is_checked(const struct engine *engine, const struct dependency *object) {
@@ -395,8 +393,7 @@ static bool work_copy(struct engine *engine, struct dependency *object, struct c
     return true;
 }
 
-// Wishes
-// -----------------------------------------------------------------------------------------------------------------
+// Wishes --------------------------------------------------------------------------------------------------------------
 
 // The watch of all objects of the resource comes first, so that the host opens none for the object.
 static bool wish_all(struct engine *engine, struct dependency_resource *resource, size_t cluster) {
@@ -445,8 +442,7 @@ static void wish_copied(struct engine *engine) {
     }
 }
 
-// Objects
-// ----------------------------------------------------------------------------------------------------------------
+// Objects -------------------------------------------------------------------------------------------------------------
 
 // D11: the holder of the shard writes no copy of a Secret with a denied type, which this host learns by a read.
 static bool learn_type(struct engine *engine, struct dependency *object) {
