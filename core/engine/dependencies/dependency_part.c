@@ -104,25 +104,34 @@ bool dependencies_limit(const struct engine *engine, const struct entry *entry) 
     return engine->dependencies && entry->needs && entry->needs->n_uses > 0;
 }
 
+static bool is_lacked(const struct engine *engine, const struct use *use, size_t cluster) {
+    return use->wanted && there_of(engine, use, cluster) == NEEDS_LACKED && source_of(engine, use) == NEEDS_MET;
+}
+
 static const struct use *lacked(const struct engine *engine, const struct entry *entry, size_t cluster) {
-    for (size_t i = 0; dependencies_limit(engine, entry) && i < entry->needs->n_uses; i++) {
-        const struct use *use = &entry->needs->uses[i];
-        if (use->wanted && there_of(engine, use, cluster) == NEEDS_LACKED && source_of(engine, use) == NEEDS_MET)
-            return use;
-    }
+    for (size_t i = 0; dependencies_limit(engine, entry) && i < entry->needs->n_uses; i++)
+        if (is_lacked(engine, &entry->needs->uses[i], cluster))
+            return &entry->needs->uses[i];
     return NULL;
 }
 
 // A copy that this host does not retry by itself is retried by the placement of a workload.
 bool dependencies_exclude(const struct engine *engine, const struct entry *entry, size_t cluster, int64_t *until_ns) {
-    const struct use *use = lacked(engine, entry, cluster);
     *until_ns = CLOCK_NEVER;
-    if (!use)
+    int64_t last_ns = engine->now.mono_ns;
+    for (size_t i = 0; dependencies_limit(engine, entry) && i < entry->needs->n_uses; i++) {
+        const struct use *use = &entry->needs->uses[i];
+        if (!is_lacked(engine, use, cluster))
+            continue;
+        const struct copy *copy = dependency_copy(use->object, cluster);
+        if (!copy || !copy->refused || copy->users > 0)
+            return true;
+        last_ns = copy->not_before_ns > last_ns ? copy->not_before_ns : last_ns;
+    }
+    if (last_ns == engine->now.mono_ns)
         return false;
-    const struct copy *copy = dependency_copy(use->object, cluster);
-    if (copy && copy->refused && copy->users == 0)
-        *until_ns = copy->not_before_ns;
-    return !copy || !copy->refused || copy->users > 0 || copy->not_before_ns > engine->now.mono_ns;
+    *until_ns = last_ns;
+    return true;
 }
 
 // Sentences --------------------------------------------------------------------------------------------------------
