@@ -147,16 +147,20 @@ static const char *sentence(enum dependency_state state) {
                                          : "the worker rejects the copy";
 }
 
-void dependencies_put_lack(const struct engine *engine, const struct entry *entry, size_t cluster, struct buffer *out) {
+const char *dependencies_put_lack(const struct engine *engine, const struct entry *entry, size_t cluster,
+                                  struct buffer *out) {
     const struct use *use = lacked(engine, entry, cluster);
     if (!use)
-        return;
+        return NULL;
     enum dependency_state state = dependency_state_in(engine, use->object, cluster);
     const char *problem = dependency_problem_in(use->object, cluster);
     put_name(use->object, out);
     buffer_printf(out, ": %s", sentence(state));
     if (state == DEPENDENCY_REFUSED && problem)
         buffer_printf(out, ": %s", problem);
+    return state == DEPENDENCY_CONFLICT  ? "NameConflict"
+           : state == DEPENDENCY_MISSING ? "MissingDependency"
+                                         : "DependencyRejected";
 }
 
 // The names of the needs without a source.
@@ -261,16 +265,11 @@ static void report_lack(struct engine *engine, struct entry *entry) {
     if (is_over(engine, entry) || !entry->needs || !cluster || cluster == DECIDE_UNKNOWN_CLUSTER ||
         facts_placed_mirror(entry))
         return;
-    const struct use *use = lacked(engine, entry, cluster);
-    if (!use)
-        return;
     AUTO_BUFFER(text, 4096);
-    enum dependency_state state = dependency_state_in(engine, use->object, cluster);
-    dependencies_put_lack(engine, entry, cluster, &text);
-    const char *reason = state == DEPENDENCY_CONFLICT  ? "NameConflict"
-                         : state == DEPENDENCY_MISSING ? "MissingDependency"
-                                                       : "DependencyRejected";
-    const char *message = text.len > 0 ? text.data : sentence(state);
+    const char *reason = dependencies_put_lack(engine, entry, cluster, &text);
+    if (!reason)
+        return;
+    const char *message = text.len > 0 ? text.data : reason;
     uint64_t hash = text_hash(TEXT_HASH, message) + entry->workload->facts.attempt;
     if (hash == entry->needs->told_lack)
         return;
