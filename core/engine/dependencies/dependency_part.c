@@ -163,9 +163,10 @@ const char *dependencies_put_lack(const struct engine *engine, const struct entr
                                          : "DependencyRejected";
 }
 
-// The names of the needs without a source.
-static size_t put_missing(const struct engine *engine, const struct needs *needs, struct buffer *out) {
+// The names of the needs without a source. *denied: the host may not read one of them, or failed to.
+static size_t put_missing(const struct engine *engine, const struct needs *needs, struct buffer *out, bool *denied) {
     size_t n = 0;
+    *denied = false;
     for (size_t i = 0; i < needs->n_uses; i++) {
         const struct use *use = &needs->uses[i];
         if (!use->wanted || source_of(engine, use) != NEEDS_MISSING || n++ >= NAMED_MAX)
@@ -173,6 +174,7 @@ static size_t put_missing(const struct engine *engine, const struct needs *needs
         const char *problem = dependency_problem_in(use->object, ENGINE_MANAGEMENT);
         buffer_text(out, n > 1 ? ", " : "");
         put_name(use->object, out);
+        *denied |= problem != NULL;
         if (problem)
             buffer_printf(out, " (%s)", problem);
     }
@@ -202,12 +204,13 @@ static void put_coming(const struct engine *engine, const struct entry *entry, s
 void dependencies_put(const struct engine *engine, const struct entry *entry, struct buffer *out) {
     AUTO_BUFFER(missing, 8192);
     const struct needs *needs = entry->needs;
+    bool denied;
     if (!engine->dependencies || !needs)
         return;
     if (needs->many)
         buffer_text(out, needs->problem);
-    else if (put_missing(engine, needs, &missing) > 0)
-        buffer_printf(out, "missing in the management cluster: %s", missing.data);
+    else if (put_missing(engine, needs, &missing, &denied) > 0)
+        buffer_printf(out, "missing%s in the management cluster: %s", denied ? " or not readable" : "", missing.data);
     else
         put_coming(engine, entry, out);
 }
@@ -239,7 +242,8 @@ static void report_many(struct engine *engine, struct entry *entry) {
 static void report_missing(struct engine *engine, struct entry *entry, const struct action *action) {
     struct needs *needs = entry->needs;
     AUTO_BUFFER(names, 8192);
-    if (action->waiting != WAITING_DEPENDENCY || put_missing(engine, needs, &names) == 0) {
+    bool denied;
+    if (action->waiting != WAITING_DEPENDENCY || put_missing(engine, needs, &names, &denied) == 0) {
         needs->missing_ns = action->waiting == WAITING_ANSWER ? needs->missing_ns : 0;
         return;
     }
@@ -247,7 +251,8 @@ static void report_missing(struct engine *engine, struct entry *entry, const str
         needs->missing_ns = engine->now.mono_ns;
     if (names.data && !queue_is_early(engine, entry, needs->missing_ns + REPORT_NS) && is_news(needs, names.data))
         report_event(engine, entry, true, "MissingDependency", "Place",
-                     "waits for objects that do not exist in the management cluster: %s", names.data);
+                     "waits for objects that do not exist%s in the management cluster: %s",
+                     denied ? " or cannot be read" : "", names.data);
 }
 
 static void after(struct engine *engine, struct entry *entry, const struct action *action) {

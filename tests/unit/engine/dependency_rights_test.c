@@ -42,8 +42,10 @@ static void test_no_source_watch(void **state) {
     say(0, DEPENDENCIES_REFUSED, "configmaps", NULL, "forbidden to list configmaps");
     stage_run(stage, 5 * CLOCK_SECOND);
     assert_false(runs("a"));
-    assert_non_null(strstr(explain("a"), "forbidden to list configmaps"));
+    assert_string_equal(explain("a"), "missing or not readable in the management cluster: configmaps default/settings "
+                                      "(forbidden to list configmaps)");
     assert_int_equal(stage_told(stage, "MissingDependency"), 1);
+    assert_int_equal(stage_told(stage, "do not exist or cannot be read in the management cluster"), 1);
     play.blind[0] = false;
     say(0, DEPENDENCIES_LISTED, "configmaps", NULL, NULL);
     needs_repeat(&play, 0);
