@@ -31,8 +31,8 @@ extern const wharf_kind raycluster, rayservice;
 
 // The objects that the RayCluster needs besides those of its pods: the operator copies these values into the head's
 // pod.
-#define RAY_VALUE(value, from, what)                                                                                   \
-    { .name = value "/valueFrom/" from "/name", .optional = value "/valueFrom/" from "/optional", what }
+#define RAY_VALUE(value, from, ...)                                                                                    \
+    { .name = value "/valueFrom/" from "/name", .optional = value "/valueFrom/" from "/optional", __VA_ARGS__ }
 #define RAY_REDIS(value)                                                                                               \
     RAY_VALUE(value, "secretKeyRef", RAY_SECRET), RAY_VALUE(value, "configMapKeyRef", RAY_CONFIG_MAP)
 #define RAY_SECRET .group = "", .version = "v1", .resource = "secrets", .kind = "Secret"

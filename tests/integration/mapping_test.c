@@ -4,6 +4,7 @@
 
 #include "core/kube/object/object.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -176,6 +177,22 @@ static void a_map_that_was_changed_while_no_host_ran_waits_too(void **state) {
     check_changed_map(true);
 }
 
+// Threads of wharf with this name: one for each connection to the worker.
+static size_t count_threads(const struct scene *scene, const char *name) {
+    AUTO_TEXT folder = text_format("/proc/%d/task", (int)scene->child);
+    size_t count = 0;
+    DIR *tasks = opendir(folder);
+    for (const struct dirent *task; tasks && (task = readdir(tasks));) {
+        AUTO_TEXT path = text_format("%s/%s/comm", folder, task->d_name);
+        AUTO_BUFFER(comm, 64);
+        error_free(text_read_file(path, comm.max, &comm));
+        count += comm.len == strlen(name) + 1 && strncmp(comm.data, name, strlen(name)) == 0;
+    }
+    if (tasks)
+        closedir(tasks);
+    return count;
+}
+
 // Also in workers that no host has used with a map before.
 static void an_unused_worker_gets_its_new_names_at_once(void **state) {
     (void)state;
@@ -189,6 +206,7 @@ static void an_unused_worker_gets_its_new_names_at_once(void **state) {
     must(scene_configure(scene, "", SETTINGS));
     stage_start(scene);
     UNTIL(scene, 10, stage_takes_work(scene, "w1") && stage_takes_work(scene, "w2"));
+    UNTIL(scene, 10, count_threads(scene, "w1") == 1 && count_threads(scene, "w2") == 1);
     stage_submit_many_held(scene, "job", 2);
     UNTIL(scene, 10, jobs_in(scene, 1, "first") == 1 && jobs_in(scene, 2, "second") == 1);
     UNTIL(scene, 10,

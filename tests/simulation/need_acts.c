@@ -28,6 +28,8 @@ enum act {
     ACT_TAKE, // somebody deletes a copy, or a checked object
     ACT_TOKEN,
     ACT_UNMARK,
+    ACT_RIVAL, // another host makes a copy, or begins to use one
+    ACT_YIELD, // and needs it no longer
     ACTS
 };
 
@@ -44,7 +46,9 @@ static const char *const act_names[ACTS] = {"creates",
                                             "deletes own",
                                             "takes",
                                             "adds a token to",
-                                            "takes marks off"};
+                                            "takes marks off",
+                                            "as another host, makes or uses",
+                                            "as another host, leaves"};
 
 struct act_due {
     int64_t at_ns;
@@ -199,11 +203,50 @@ static void on_source(struct trial *trial, enum act act, size_t index) {
     }
 }
 
+static bool is_of(const struct json *object, const char *origin) {
+    return object && strcmp(rules_text(object, "metadata", "labels", MARK_ORIGIN), origin) == 0;
+}
+
+#define RIVAL "another"
+#define ALSO_USED "wharf.dev/also-used-by"
+
+// D8: a host of another origin has copies in the same workers.
+static void make_or_use(struct trial *trial, size_t cluster, size_t index) {
+    const struct json *there = needs_object(trial, cluster, index);
+    const struct json *source = needs_object(trial, ENGINE_MANAGEMENT, index);
+    if (!there && source && needs_is_copied(trial, index)) {
+        add_stranger(trial, cluster, index, true);
+        patch(trial, cluster, index,
+              "{\"metadata\":{\"labels\":{\"" MARK_ORIGIN "\":\"" RIVAL
+              "\",\"wharf.dev/copy-of\":\"u\"},\"annotations\":{"
+              "\"wharf.dev/source\":\"u/1\",\"" MARK_SEAL "\":\"" RIVAL "\"}}}");
+    } else if (is_of(there, TRIAL_ORIGIN)) {
+        patch(trial, cluster, index, "{\"metadata\":{\"annotations\":{\"" ALSO_USED "\":\"" RIVAL "\"}}}");
+    }
+}
+
+static void yield_copy(struct trial *trial, size_t cluster, size_t index) {
+    const struct json *there = needs_object(trial, cluster, index);
+    const char *also = there ? rules_text(there, "metadata", "annotations", ALSO_USED) : "";
+    if (is_of(there, RIVAL) && strcmp(also, TRIAL_ORIGIN) == 0)
+        patch(trial, cluster, index,
+              "{\"metadata\":{\"labels\":{\"" MARK_ORIGIN "\":\"" TRIAL_ORIGIN "\"},\"annotations\":{\"" ALSO_USED
+              "\":null,\"" MARK_SEAL "\":null}}}");
+    else if (is_of(there, RIVAL))
+        remove_in(trial, cluster, index);
+    else if (is_of(there, TRIAL_ORIGIN) && strcmp(also, RIVAL) == 0)
+        patch(trial, cluster, index, "{\"metadata\":{\"annotations\":{\"" ALSO_USED "\":null}}}");
+}
+
 static void in_worker(struct trial *trial, const struct act_due *due) {
     const struct json *there = needs_object(trial, due->cluster, due->thing);
     const struct thing *thing = needs_at(trial, due->thing);
     bool own = there && !is_marked(there), even = due->order % 2;
-    if (due->act == ACT_STRANGER && !there)
+    if (due->act == ACT_RIVAL)
+        make_or_use(trial, due->cluster, due->thing);
+    else if (due->act == ACT_YIELD)
+        yield_copy(trial, due->cluster, due->thing);
+    else if (due->act == ACT_STRANGER && !there)
         add_stranger(trial, due->cluster, due->thing, even);
     else if (due->act == ACT_ADJUST && own)
         rotate(trial, due->cluster, due->thing, even ? thing->content : 0);
@@ -309,6 +352,7 @@ void need_acts_run(struct trial *trial, struct need_acts *acts) {
 }
 
 static void repair_worker(struct trial *trial, size_t cluster, size_t index) {
+    yield_copy(trial, cluster, index);
     const struct json *there = needs_object(trial, cluster, index);
     const struct json *source = needs_object(trial, ENGINE_MANAGEMENT, index);
     if (there && !is_marked(there) && needs_is_copied(trial, index) &&

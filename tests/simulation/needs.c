@@ -51,6 +51,7 @@ static void add_some(struct needs *needs, enum need_resource resource, const cha
         AUTO_TEXT name = text_format("%s-%u", letters, i);
         add(needs, resource, namespace_, name, SECRET_PLAIN);
         needs->things[needs->n - 1].pulls = resource == NEED_ACCOUNTS && i == 0;
+        needs->things[needs->n - 1].labelled = resource != NEED_SECRETS || i != 1;
     }
 }
 

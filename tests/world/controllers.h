@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Job controller (with the TTL controller), the CronJob controller and those of claims: called by the store when an object of theirs
-// changes, and by the cluster's clock.
+// The Job controller (with the TTL controller), the CronJob controller and those of claims: called by the store when an
+// object of theirs changes, and by the cluster's clock.
 #pragma once
 
 #include "tests/world/model.h"

@@ -4,6 +4,7 @@
 #include "core/cmd/plan/references.h"
 
 #include "core/config/dependencies.h"
+#include "core/engine/dependencies/dependency.h"
 
 static void needs_clear(struct plan_needs *needs) {
     for (size_t i = 0; i < needs->count; i++) {

@@ -49,6 +49,7 @@ struct copy { // the object in a worker
     bool also_used;      // of another host: its annotation names this one
     bool unsealed;       // own: without a seal of the present key
     bool shared;         // own: another host uses the copy
+    bool deleting;       // a request is in flight, or its outcome is not known yet
     bool refused;        // the worker rejects the last request
     bool recreate;       // the copy cannot be changed as the source was
     bool namespace_made; // tried, for a copy that failed without it
@@ -175,12 +176,14 @@ struct dependency_part {
     struct dependency_cluster {
         size_t in_flight;   // requests
         int64_t unknown_ns; // the last mirror with unknown needs went
+        bool holds;         // has such a mirror, see needs_find_holds
     } * clusters;
     size_t n_clusters;
-    struct { // the last answer of needs_hold
-        int64_t at_ns;
-        size_t cluster;
+    struct {        // in dependency_work
+        bool found; // needs_find_holds has passed
+        bool known; // the last answer of needs_hold:
         bool held;
+        size_t cluster;
         char namespace_[254];
     } hold;
 };
@@ -229,7 +232,9 @@ void needs_refresh(struct engine *engine, struct entry *entry, bool stands_by);
 void needs_free(struct engine *engine, struct entry *entry);
 void needs_free_all(struct dependency_part *all); // with the engine: the entries are gone
 void needs_workload_ends(struct entry *entry);
-bool needs_hold(const struct engine *engine, const char *namespace_, size_t cluster); // D5: unknown mirrors
+// D5: mirrors with unknown needs. Notes the clusters that have one. False: out of memory.
+bool needs_find_holds(struct engine *engine);
+bool needs_hold(const struct engine *engine, const char *namespace_, size_t cluster); // in the namespace
 // The references of an object that was read.
 void needs_read_object(struct engine *engine, struct dependency *object, const struct json *content);
 

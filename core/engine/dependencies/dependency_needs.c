@@ -503,7 +503,26 @@ void needs_workload_ends(struct entry *entry) {
     needs->stale = true;
 }
 
-// D5: the worker has a mirror in the namespace whose needs the host does not know.
+static bool is_unknown(const struct entry *entry, const struct mirror *m) {
+    return is_place(m) && (!entry->needs || entry->needs->open || !is_read(m));
+}
+
+bool needs_find_holds(struct engine *engine) {
+    struct store_cursor at = {0};
+    for (size_t c = 0; c < engine->dependencies->n_clusters; c++)
+        engine->dependencies->clusters[c].holds = false;
+    for (const struct entry *e; (e = store_next(&engine->store, &at));)
+        for (const struct mirror *m = entry_mirrors(e); m; m = mirror_next(m)) {
+            struct dependency_cluster *of = is_unknown(e, m) ? dependency_cluster_of(engine, m->facts.cluster) : NULL;
+            if (of)
+                of->holds = true;
+            else if (is_unknown(e, m))
+                return false;
+        }
+    return true;
+}
+
+// The worker has a mirror in the namespace whose needs the host does not know.
 bool needs_hold(const struct engine *engine, const char *namespace_, size_t cluster) {
     struct store_cursor at = {0};
     size_t len = strlen(namespace_);
@@ -511,7 +530,7 @@ bool needs_hold(const struct engine *engine, const char *namespace_, size_t clus
         if (len > 0 && (e->name_at - 1U != len || memcmp(e->key, namespace_, len) != 0))
             continue;
         const struct mirror *m = entry_mirror(e, cluster);
-        if (m && is_place(m) && (!e->needs || e->needs->open || !is_read(m)))
+        if (m && is_unknown(e, m))
             return true;
     }
     return false;

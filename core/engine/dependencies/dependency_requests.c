@@ -180,16 +180,30 @@ static void refuse(struct engine *engine, struct dependency *object, struct copy
     dependency_queue_users(engine, object);
 }
 
+// The watch has shown a newer version before the answer came.
+static bool is_older(const struct copy *copy, const struct json *there) {
+    bool comparable = true;
+    return copy->presence == PRESENCE_THERE && strcmp(copy->uid, object_uid(there)) == 0 &&
+           object_version_compare(object_version(there), copy->version, &comparable) < 0 && comparable;
+}
+
+// False: the answer is older than what is known.
+static bool see_answer(struct engine *engine, struct dependency *object, struct copy *copy, const struct json *there) {
+    if (is_older(copy, there))
+        return false;
+    copy->answered_ns = 0; // this answer is newer than any watch event before
+    dependency_see_copy(engine, object, copy, there);
+    copy->answered_ns = engine->now.mono_ns;
+    return true;
+}
+
 static void written(struct engine *engine, struct dependency *object, struct copy *copy, struct response *response) {
     copy->failures = 0;
     copy->not_before_ns = 0;
     copy->refused = false;
     dependency_set_problem(&copy->problem, NULL);
-    if (response->object) {
-        copy->answered_ns = 0; // this answer is newer than any watch event before
-        dependency_see_copy(engine, object, copy, response->object->value);
-        copy->answered_ns = engine->now.mono_ns;
-    }
+    if (response->object)
+        (void)see_answer(engine, object, copy, response->object->value);
 }
 
 static void on_create(struct engine *engine, struct dependency *object, struct copy *copy, struct response *response) {
@@ -228,7 +242,10 @@ static void on_delete(struct engine *engine, struct dependency *object, struct c
         dependency_lose_copy(engine, object, copy);
     else if (response->reason == REASON_OK && copy->presence == PRESENCE_THERE)
         copy->presence = PRESENCE_UNKNOWN; // the watch shows the end, or has done so already
-    else if (response->reason != REASON_OK)
+    else if (response->reason == REASON_UNKNOWN_OUTCOME) {
+        dependency_read_copy(engine, object, copy); // nothing is ready meanwhile
+        copy->deleting = copy->busy;
+    } else if (response->reason != REASON_OK)
         refuse(engine, object, copy, response);
 }
 
@@ -249,10 +266,8 @@ static void on_read(struct engine *engine, struct dependency *object, struct cop
         refuse(engine, object, copy, response);
         return;
     }
-    copy->answered_ns = 0;
-    dependency_see_copy(engine, object, copy, response->object->value);
-    copy->answered_ns = engine->now.mono_ns;
-    dependency_compare(engine, object, copy, response->object->value);
+    if (see_answer(engine, object, copy, response->object->value))
+        dependency_compare(engine, object, copy, response->object->value);
 }
 
 static void of_copy(struct engine *engine, struct dependency *object, const struct dependency_request *request,
@@ -260,7 +275,7 @@ static void of_copy(struct engine *engine, struct dependency *object, const stru
     struct copy *copy = dependency_copy(object, request->cluster);
     if (!copy)
         return;
-    copy->busy = false;
+    copy->busy = copy->deleting = false;
     if (response->reason == REASON_OK && response->object && response->object->too_large)
         object_free(TAKE(response->object));
     switch (request->type) {

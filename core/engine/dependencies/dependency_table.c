@@ -317,6 +317,8 @@ static enum dependency_state checked_state(const struct dependency *object, cons
 }
 
 static enum dependency_state copied_state(const struct dependency *object, const struct copy *copy, size_t cluster) {
+    if (copy && copy->deleting)
+        return DEPENDENCY_NEEDED;
     if (!copy || copy->presence == PRESENCE_UNKNOWN)
         return (copy && copy->problem) || watch_problem(object, cluster) ? DEPENDENCY_REFUSED : DEPENDENCY_NEEDED;
     if (copy->presence == PRESENCE_THERE && copy->owner == COPY_OWN && copy->marked == object->mark)

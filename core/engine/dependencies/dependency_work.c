@@ -17,10 +17,12 @@
 
 // Clusters ---------------------------------------------------------------------------------------------------------
 
+// Rule 9: nothing is written while either cluster is not the expected one.
 static bool is_usable(const struct engine *engine, size_t cluster) {
+    if (!cluster_is_identified(engine, ENGINE_MANAGEMENT) || cluster_is_other(engine, ENGINE_MANAGEMENT))
+        return false;
     if (cluster == ENGINE_MANAGEMENT)
-        return cluster_is_identified(engine, cluster) && !cluster_is_other(engine, cluster) &&
-               cluster_contact(engine, cluster) != CONTACT_LOST;
+        return cluster_contact(engine, cluster) != CONTACT_LOST;
     bool connected = false;
     for (size_t k = 0; k < engine->n_kinds && !connected; k++)
         connected = engine->workers[k][cluster].connected && !engine->workers[k][cluster].frozen;
@@ -41,10 +43,15 @@ static bool is_permitted(struct engine *engine, const struct dependency *object,
     struct dependency_part *all = engine->dependencies;
     if (!is_listed(engine, cluster))
         return false;
-    if (all->hold.at_ns == engine->now.mono_ns && all->hold.cluster == cluster &&
-        strcmp(all->hold.namespace_, object->namespace_) == 0)
+    all->hold.found = all->hold.found || needs_find_holds(engine);
+    const struct dependency_cluster *of = dependency_cluster_of(engine, cluster);
+    if (!all->hold.found || !of)
+        return false;
+    if (!of->holds) // which is usual: no pass for each namespace
+        return true;
+    if (all->hold.known && all->hold.cluster == cluster && strcmp(all->hold.namespace_, object->namespace_) == 0)
         return !all->hold.held;
-    all->hold.at_ns = engine->now.mono_ns;
+    all->hold.known = true;
     all->hold.cluster = cluster;
     text_copy(all->hold.namespace_, sizeof all->hold.namespace_, object->namespace_);
     all->hold.held = needs_hold(engine, object->namespace_, cluster);
@@ -121,6 +128,7 @@ static void send_delete(struct engine *engine, struct dependency *object, struct
                                  copy->uid, copy->version);
     if (body)
         send_text(engine, object, copy, DEPENDENCY_DELETE, body);
+    copy->deleting = copy->busy;
 }
 
 // Origins (D8) -----------------------------------------------------------------------------------------------------
@@ -163,8 +171,10 @@ static void change_origins(struct engine *engine, struct dependency *object, str
 
 // A read -------------------------------------------------------------------------------------------------------------
 
-static bool is_kept(const struct dependency *object, const struct copy *copy) {
-    return copy->users > 0 || object->unplaced > 0;
+// A workload without a placement may come to the worker, unless that is drained.
+static bool is_kept(const struct engine *engine, const struct dependency *object, const struct copy *copy) {
+    return copy->users > 0 ||
+           (object->unplaced > 0 && engine->clusters[copy->cluster].settings.policy < WORKER_DRAIN_FINISH);
 }
 
 static void send_change(struct engine *engine, struct dependency *object, struct copy *copy, const struct json *content,
@@ -222,7 +232,7 @@ static void leave_origins(struct engine *engine, struct dependency *object, stru
 void dependency_compare(struct engine *engine, struct dependency *object, struct copy *copy, const struct json *there) {
     if (copy->presence != PRESENCE_THERE || copy->busy)
         return;
-    if (!is_kept(object, copy)) {
+    if (!is_kept(engine, object, copy)) {
         leave_origins(engine, object, copy, there);
         return;
     }
@@ -240,8 +250,7 @@ void dependency_compare(struct engine *engine, struct dependency *object, struct
     }
 }
 
-// The source
-// -----------------------------------------------------------------------------------------------------------
+// The source ----------------------------------------------------------------------------------------------------------
 
 // False: a read is in flight, or due later, and the object is woken then; or there is no room.
 static bool read_source(struct engine *engine, struct dependency *object) {
@@ -264,8 +273,7 @@ static bool read_source(struct engine *engine, struct dependency *object) {
     return true;
 }
 
-// Copies
-// -----------------------------------------------------------------------------------------------------------------
+// Copies --------------------------------------------------------------------------------------------------------------
 
 // Another placement of a user may choose any worker.
 static bool is_checked(const struct engine *engine, const struct dependency *object) {
@@ -319,7 +327,7 @@ static struct copy_facts facts_of(struct engine *engine, const struct dependency
         .consents = object->resource->cluster_scoped || tenancy_consents(engine, copy->cluster, object->namespace_),
         .busy = copy->busy,
         .wanted = copy->users > 0 && (copy->presence != PRESENCE_ABSENT || has_certain_user(engine, object, copy)),
-        .kept = is_kept(object, copy),
+        .kept = is_kept(engine, object, copy),
         .compares = object->resource->compares,
         .remembered = is_remembered(engine, object, copy),
         .marked = copy->marked == object->mark && !copy->unsealed,
@@ -353,7 +361,7 @@ static void perform(struct engine *engine, struct dependency *object, struct cop
 
 // False: no room. *pending: the content is needed, or soon.
 static bool work_copy(struct engine *engine, struct dependency *object, struct copy *copy, bool *pending) {
-    bool kept = is_kept(object, copy);
+    bool kept = is_kept(engine, object, copy);
     copy->unused_ns = kept ? 0 : copy->unused_ns ? copy->unused_ns : engine->now.mono_ns;
     struct copy_facts facts = facts_of(engine, object, copy);
     struct copy_action action = copy_decide(&facts);
@@ -385,8 +393,7 @@ static bool work_copy(struct engine *engine, struct dependency *object, struct c
     return true;
 }
 
-// Wishes
-// -----------------------------------------------------------------------------------------------------------------
+// Wishes --------------------------------------------------------------------------------------------------------------
 
 // The watch of all objects of the resource comes first, so that the host opens none for the object.
 static bool wish_all(struct engine *engine, struct dependency_resource *resource, size_t cluster) {
@@ -405,7 +412,7 @@ static void wish_for_copies(struct engine *engine, struct dependency *object) {
     for (size_t c = 1; (checked || probes) && c < engine->n_clusters; c++)
         (void)dependency_copy_make(engine, object, c);
     for (struct copy *copy = object->copies; copy; copy = copy->next)
-        if (!copy->wished && (checked || probes || is_kept(object, copy)) &&
+        if (!copy->wished && (checked || probes || is_kept(engine, object, copy)) &&
             wish_all(engine, object->resource, copy->cluster))
             copy->wished = dependency_wish(engine, object->resource, object, copy->cluster, true);
 }
@@ -435,8 +442,7 @@ static void wish_copied(struct engine *engine) {
     }
 }
 
-// Objects
-// ----------------------------------------------------------------------------------------------------------------
+// Objects -------------------------------------------------------------------------------------------------------------
 
 // D11: the holder of the shard writes no copy of a Secret with a denied type, which this host learns by a read.
 static bool learn_type(struct engine *engine, struct dependency *object) {
@@ -529,6 +535,7 @@ static void queue_due(struct engine *engine) {
 void dependency_work(struct engine *engine) {
     struct dependency_part *all = engine->dependencies;
     queue_due(engine);
+    all->hold.found = all->hold.known = false; // entries have changed
     if (all->wishes_due)
         wish_copied(engine);
     all->wishes_due = false;

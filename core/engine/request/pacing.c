@@ -63,7 +63,8 @@ bool pacing_has_spare(struct engine *engine, size_t cluster) {
 
 bool pacing_has_place(struct engine *engine, size_t cluster, size_t in_flight) {
     struct pace *pace = pace_of(engine, cluster);
-    if (!pace || (pace->beside && pace->queue.count > 0) || (in_flight > 0 && in_flight >= (size_t)pace->window.limit / 2))
+    if (!pace || (pace->beside && pace->queue.count > 0) ||
+        (in_flight > 0 && in_flight >= (size_t)pace->window.limit / 2))
         return false;
     bool room = has_room(engine, cluster);
     pace->window.full |= !room;

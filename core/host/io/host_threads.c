@@ -83,9 +83,9 @@ static void handle_opening(struct host *host, struct host_cluster *cluster, stru
     if (!cluster->opening || cluster->spec.awaits_records || !cluster_thread_is_open(cluster->opening, &error))
         return;
     struct cluster_thread *thread = TAKE(cluster->opening);
-    bool other_map = !cluster_map_is_of(cluster, thread); // as the record shows
-    cluster->reopen |= other_map && !error;
-    if (other_map && !error)
+    bool other_map = !error && !cluster_map_is_of(cluster, thread); // as the record shows
+    cluster->reopen |= other_map;
+    if (other_map)
         cluster->open_at_ns = 0;
     if (error)
         cluster_thread_free(thread);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/watchers/boundary.h"
 
-#include "core/base/sensitive.h"
 #include "core/base/memory.h"
+#include "core/base/sensitive.h"
 #include "core/base/text.h"
 #include "core/json/pointer.h"
 

@@ -77,8 +77,7 @@ extern "C" {
 // Enumerations are 32-bit integers, whatever the compiler makes of an enum.
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Values
-// ---------------------------------------------------------------------------------------------------------------------
+// Values --------------------------------------------------------------------------------------------------------------
 
 // A JSON value. Opaque: only the services look inside. A `const wharf_value *` must not be changed; the services that
 // change take a non-const one. Faithful: numbers keep their digits, members their order.
@@ -142,8 +141,7 @@ typedef struct wharf_call {
 } wharf_call;
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Services of the host
-// ---------------------------------------------------------------------------------------------------------------------
+// Services of the host ------------------------------------------------------------------------------------------------
 
 // Where the host puts it, see wharf_module.host; valid until the process ends. Services that take a `call` work only
 // during that call, on the thread that was called, with the pointer that the adapter was given. During `start`, and
@@ -241,8 +239,7 @@ typedef struct wharf_host {
 } wharf_host;
 
 // ---------------------------------------------------------------------------------------------------------------------
-// A kind
-// ---------------------------------------------------------------------------------------------------------------------
+// A kind --------------------------------------------------------------------------------------------------------------
 
 // Where a workload stands. Unknown values (a newer adapter on an older host) are taken as WHARF_ACTIVE.
 typedef uint32_t wharf_phase_kind;
@@ -461,8 +458,7 @@ typedef struct wharf_kind {
     .status_change_size = (uint32_t)sizeof(wharf_status_change)
 
 // ---------------------------------------------------------------------------------------------------------------------
-// The module
-// ---------------------------------------------------------------------------------------------------------------------
+// The module ----------------------------------------------------------------------------------------------------------
 
 // All that one shared object brings.
 typedef struct wharf_module {

@@ -64,7 +64,8 @@ static void what_does_not_fit_is_a_problem_with_its_place(void **state) {
         const char *says[4];
     } cases[] = {
         {"dependencies: {copy: configmaps}\n", {"dependencies.copy", "found \"configmaps\"", "a list of resources"}},
-        {"dependencies: {copy: [v1/configmaps]}\n", {"dependencies.copy[0]", "\"v1/configmaps\"", "such as configmaps"}},
+        {"dependencies: {copy: [v1/configmaps]}\n",
+         {"dependencies.copy[0]", "\"v1/configmaps\"", "such as configmaps"}},
         {"dependencies: {copy: [a, b, a]}\n", {"dependencies.copy[2]", "found a twice"}},
         {"dependencies: {check: [a, a]}\n", {"dependencies.check[1]", "found a twice"}},
         {"dependencies: {check: [a, b], copy: [b]}\n", {"dependencies.check[1]", "found b in copy and in check"}},

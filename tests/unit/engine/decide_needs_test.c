@@ -61,7 +61,7 @@ static void the_mirror_follows_its_objects(void **state) {
 #define USABLE .usable = true, .held = true, .consents = true
 #define WANTED .wanted = true, .kept = true
 #define USED COPIED, USABLE, WANTED
-#define LONG_UNUSED .unused_ns = NOW - 2 * CLOCK_MINUTE
+#define LONG_UNUSED .unused_ns = (NOW - 2 * CLOCK_MINUTE)
 #define FREE COPIED, USABLE, .permitted = true, LONG_UNUSED
 #define SOURCE .source = PRESENCE_THERE
 #define THERE .there = PRESENCE_THERE

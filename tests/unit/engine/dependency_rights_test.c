@@ -285,13 +285,41 @@ static void test_may_leave(void **state) {
     needs_end(&play);
 }
 
+// A workload that waits for another object keeps no copy in a worker that is drained.
+static void test_may_leave_others(void **state) {
+    (void)state;
+    begin();
+    needs_map(stage, 0, "settings", "1");
+    needs_job(stage, "a", MAP_VOLUME("settings"));
+    stage_run(stage, CLOCK_SECOND);
+    size_t w = stage_where(stage, "a");
+    needs_job(stage, "b",
+              "'volumes':[{'name':'v','configMap':{'name':'settings'}},{'name':'w','configMap':{'name':'none'}}]");
+    stage_run(stage, CLOCK_SECOND);
+    stage_delete(stage, 0, "a");
+    stage_run(stage, 2 * CLOCK_MINUTE);
+    assert_non_null(needs_object(stage, w, "configmaps", "settings"));
+    stage_step(stage, &(struct engine_event){.type = EVENT_WORKER,
+                                             .cluster = w,
+                                             .worker = {.name = w == 1 ? "w1" : "w2", .policy = WORKER_DRAIN_FINISH}});
+    stage_run(stage, CLOCK_MINUTE + 10 * CLOCK_SECOND);
+    assert_null(needs_object(stage, w, "configmaps", "settings"));
+    assert_true(engine_may_leave(stage->engine, w));
+    needs_end(&play);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_source_watch), cmocka_unit_test(test_no_single_watch),
-        cmocka_unit_test(test_no_worker_watch), cmocka_unit_test(test_rights_go),
-        cmocka_unit_test(test_quota),           cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_no_source_watch),
+        cmocka_unit_test(test_no_single_watch),
+        cmocka_unit_test(test_no_worker_watch),
+        cmocka_unit_test(test_rights_go),
+        cmocka_unit_test(test_quota),
         cmocka_unit_test(test_rejected_everywhere),
-        cmocka_unit_test(test_broken_chain),    cmocka_unit_test(test_may_leave),
+        cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_broken_chain),
+        cmocka_unit_test(test_may_leave),
+        cmocka_unit_test(test_may_leave_others),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
 }

@@ -153,6 +153,52 @@ static void test_hands_over(void **state) {
     needs_end(&play);
 }
 
+// The answer of a create is older than what the watch has shown: the deletion has the newest version.
+static void test_late_answer(void **state) {
+    (void)state;
+    begin();
+    stage->latency_ns = 300 * CLOCK_MS;
+    needs_map(stage, 0, "settings", "1");
+    job_on("a", "w1", MAP_VOLUME("settings"));
+    for (int i = 0; i < 1000 && !needs_object(stage, 1, "configmaps", "settings"); i++)
+        stage_run(stage, 10 * CLOCK_MS);
+    needs_patch(stage, 1, "configmaps", "settings", "{'metadata':{'labels':{'team':'x'}}}");
+    stage_run(stage, 5 * CLOCK_SECOND);
+    assert_non_null(stage_job(stage, 1, "a"));
+    stage_delete(stage, 0, "a");
+    stage_run(stage, 80 * CLOCK_SECOND);
+    assert_null(needs_object(stage, 1, "configmaps", "settings"));
+    assert_int_equal(play.sent[1][VERB_DELETE], 1);
+    needs_end(&play);
+}
+
+static int lose_delete(struct stage *unused, const struct command *command) {
+    (void)unused;
+    return command->request.verb == VERB_DELETE && strcmp(command->request.resource.plural, "configmaps") == 0
+               ? STAGE_UNHEARD
+               : STAGE_PASS;
+}
+
+// D2: a copy whose deletion is in flight, or has an unknown outcome, is not ready for a workload that begins then.
+static void test_not_ready_while_deleted(void **state) {
+    (void)state;
+    begin();
+    needs_map(stage, 0, "settings", "1");
+    job_on("a", "w1", MAP_VOLUME("settings"));
+    stage_run(stage, 2 * CLOCK_SECOND);
+    play.blind[1] = true;
+    play.meddle = lose_delete;
+    stage_delete(stage, 0, "a");
+    for (int i = 0; i < 900 && needs_object(stage, 1, "configmaps", "settings"); i++)
+        stage_run(stage, 100 * CLOCK_MS);
+    job_on("b", "w1", MAP_VOLUME("settings"));
+    for (int i = 0; i < 900 && !stage_job(stage, 1, "b"); i++)
+        stage_run(stage, 100 * CLOCK_MS);
+    assert_non_null(stage_job(stage, 1, "b"));
+    assert_non_null(needs_object(stage, 1, "configmaps", "settings"));
+    needs_end(&play);
+}
+
 // D5: nor before the 60 s, when the last user ends while the copy is read for a change.
 static void test_hands_over_in_time(void **state) {
     (void)state;
@@ -397,6 +443,8 @@ int main(void) {
         cmocka_unit_test(test_deleted_there),
         cmocka_unit_test(test_origins),
         cmocka_unit_test(test_hands_over),
+        cmocka_unit_test(test_late_answer),
+        cmocka_unit_test(test_not_ready_while_deleted),
         cmocka_unit_test(test_hands_over_in_time),
         cmocka_unit_test(test_hands_over_to_nobody),
         cmocka_unit_test(test_no_longer_used),
