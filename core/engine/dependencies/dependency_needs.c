@@ -445,7 +445,7 @@ void needs_refresh(struct engine *engine, struct entry *entry, bool stands_by) {
         read_mirrors(engine, needs);
     if (!mirrors)
         drop_unwanted(engine, needs);
-    if (needs->stale)
+    if (needs->stale || needs->open) // an absent source, or a denied one, may have ended the wait for references
         close_needs(engine, needs);
     refresh_places(engine, needs);
     if (has_unread(needs, false)) // the adapter had no result

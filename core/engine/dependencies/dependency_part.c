@@ -158,9 +158,10 @@ const char *dependencies_put_lack(const struct engine *engine, const struct entr
     buffer_printf(out, ": %s", sentence(state));
     if (state == DEPENDENCY_REFUSED && problem)
         buffer_printf(out, ": %s", problem);
-    return state == DEPENDENCY_CONFLICT  ? "NameConflict"
-           : state == DEPENDENCY_MISSING ? "MissingDependency"
-                                         : "DependencyRejected";
+    const char *reason = state == DEPENDENCY_CONFLICT  ? "NameConflict"
+                         : state == DEPENDENCY_MISSING ? "MissingDependency"
+                                                       : "DependencyRejected";
+    return reason;
 }
 
 // The names of the needs without a source. *denied: the host may not read one of them, or failed to.
@@ -174,9 +175,10 @@ static size_t put_missing(const struct engine *engine, const struct needs *needs
         const char *problem = dependency_problem_in(use->object, ENGINE_MANAGEMENT);
         buffer_text(out, n > 1 ? ", " : "");
         put_name(use->object, out);
-        *denied |= problem != NULL;
-        if (problem)
-            buffer_printf(out, " (%s)", problem);
+        if (!problem)
+            continue;
+        *denied = true;
+        buffer_printf(out, " (%s)", problem);
     }
     if (n > NAMED_MAX)
         buffer_printf(out, " and %zu more", n - NAMED_MAX);
