@@ -310,16 +310,11 @@ static void test_may_leave_others(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_source_watch),
-        cmocka_unit_test(test_no_single_watch),
-        cmocka_unit_test(test_no_worker_watch),
-        cmocka_unit_test(test_rights_go),
-        cmocka_unit_test(test_quota),
-        cmocka_unit_test(test_rejected_everywhere),
-        cmocka_unit_test(test_chain),
-        cmocka_unit_test(test_broken_chain),
-        cmocka_unit_test(test_may_leave),
-        cmocka_unit_test(test_may_leave_others),
+        cmocka_unit_test(test_no_source_watch), cmocka_unit_test(test_no_single_watch),
+        cmocka_unit_test(test_no_worker_watch), cmocka_unit_test(test_rights_go),
+        cmocka_unit_test(test_quota),           cmocka_unit_test(test_rejected_everywhere),
+        cmocka_unit_test(test_chain),           cmocka_unit_test(test_broken_chain),
+        cmocka_unit_test(test_may_leave),       cmocka_unit_test(test_may_leave_others),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
 }
