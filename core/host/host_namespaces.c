@@ -45,8 +45,8 @@ void cluster_map_choose(struct host_cluster *cluster, struct worker_spec *spec) 
     cluster->remaps = known && !is_same(cluster->next_map, spec->settings.namespace_map);
     if (cluster->remaps && !waited)
         log_fields(LOG_WARN,
-                   "namespaces.map of the worker has changed: while it has mirrors under the former names, these names "
-                   "apply and nothing new is placed there; `wharf drain` moves the workloads",
+                   "namespaces.map of the worker has changed: while it has mirrors or copies under the former names, "
+                   "these names apply and nothing new is placed there; `wharf drain` moves the workloads",
                    {"cluster", cluster->name});
 }
 

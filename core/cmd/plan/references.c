@@ -4,6 +4,7 @@
 #include "core/cmd/plan/references.h"
 
 #include "core/config/dependencies.h"
+#include "core/engine/dependencies/dependency.h"
 
 static void needs_clear(struct plan_needs *needs) {
     for (size_t i = 0; i < needs->count; i++) {
@@ -110,7 +111,8 @@ static const char *treatment(const struct plan_object *object, const struct plan
         return "made by the kind's controller in the worker";
     switch (dependency_use_of(options, need->reference->resource)) {
     case DEPENDENCY_COPIED:
-        return strcmp(need->reference->resource, "secrets") == 0 && options->secrets == SECRETS_LABELLED
+        return strcmp(need->reference->resource, "secrets") == 0 && options->secrets == SECRETS_LABELLED &&
+                       !text_equal(object_label(need->source, MARK_COPY), "true")
                    ? "copied if the Secret has the label wharf.dev/copy: \"true\""
                    : "copied";
     case DEPENDENCY_CHECKED:

@@ -229,13 +229,13 @@ static struct error *print_viewer(const struct rbac_options *options, const stru
     return NULL;
 }
 
-static void print_introduction(struct buffer *out, const struct rbac_options *options) {
+static void print_introduction(struct buffer *out, const struct rbac_options *options, bool with_more_namespaces) {
     const char *where = options->management ? "management" : options->guard ? "guard" : "worker";
     buffer_printf(out,
-                  "# Rights of wharf%s in %s cluster, made with `wharf rbac --for %s`; namespace %s must exist.\n"
+                  "# Rights of wharf%s in %s cluster, made with `wharf rbac --for %s`; namespace %s%s must exist.\n"
                   "# kubectl apply -f FILE gives the rights to ServiceAccount %s",
                   options->guard ? " guard" : "", options->management ? "the management" : "a worker", where,
-                  options->namespace_, options->account);
+                  options->namespace_, with_more_namespaces ? " and the others below" : "", options->account);
     if (options->user)
         buffer_printf(out, " and to user %s (a client certificate with CN=%s)", options->user, options->user);
     buffer_text(out, ".\n");
@@ -245,7 +245,7 @@ struct error *rbac_print(const struct rbac_options *options, const struct setup 
     __attribute__((cleanup(rights_free))) struct rights rights = {.count = 0};
     TRY(rbac_rights(options, enabled, &rights));
     bool limited = options->n_namespaces > 0;
-    print_introduction(out, options);
+    print_introduction(out, options, limited || rbac_has_tenants(&rights));
     print_first(out, "ServiceAccount", options->account, options->namespace_);
     print_role(out, options, &rights, RIGHT_CLUSTER, limited ? RIGHT_CLUSTER : RIGHT_WORK, NULL);
     for (size_t i = 0; i < options->n_namespaces; i++)

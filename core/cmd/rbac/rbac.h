@@ -49,6 +49,7 @@ struct rbac_tenant { // zero-initialised before the first one
 };
 // The next tenant of a worker; false: no more.
 bool rbac_next_tenant(const struct rbac_options *options, const struct config *config, struct rbac_tenant *tenant);
+bool rbac_has_tenants(const struct rights *rights);
 // With tenancy, adds the rights to impersonate the tenants. ERROR_USAGE: no tenant has a name.
 struct error *rbac_add_tenants(const struct rbac_options *options, const struct config *config, struct rights *rights);
 

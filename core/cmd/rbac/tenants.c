@@ -5,7 +5,7 @@
 
 #include "core/kube/transport/tenant.h"
 
-static bool has_tenants(const struct rights *rights) {
+bool rbac_has_tenants(const struct rights *rights) {
     for (size_t i = 0; i < rights->count; i++)
         if (rights->list[i].scope == RIGHT_TENANT)
             return true;
@@ -46,7 +46,7 @@ bool rbac_next_tenant(const struct rbac_options *options, const struct config *c
 struct error *rbac_add_tenants(const struct rbac_options *options, const struct config *config, struct rights *rights) {
     AUTO_BUFFER(users, RBAC_TEXT_MAX);
     struct rbac_tenant tenant = {.index = 0};
-    if (!has_tenants(rights))
+    if (!rbac_has_tenants(rights))
         return NULL;
     while (rbac_next_tenant(options, config, &tenant))
         buffer_printf(&users, "%s" TENANT_USER_PREFIX "%s", users.len > 0 ? ", " : "", tenant.name);

@@ -15,8 +15,10 @@
 bool dependencies_exclude(const struct engine *engine, const struct entry *entry, size_t cluster, int64_t *until_ns);
 // The workload has needs that a worker may lack.
 bool dependencies_limit(const struct engine *engine, const struct entry *entry);
-// Why, "configmaps default/settings: another writer's object has other content". `out` stays empty otherwise.
-void dependencies_put_lack(const struct engine *engine, const struct entry *entry, size_t cluster, struct buffer *out);
+// Why, "configmaps default/settings: another writer's object has other content", and as a reason of Events; NULL, and
+// nothing in `out`, otherwise.
+const char *dependencies_put_lack(const struct engine *engine, const struct entry *entry, size_t cluster,
+                                  struct buffer *out);
 // What a workload with WAITING_DEPENDENCY waits for, as a sentence without an end.
 void dependencies_put(const struct engine *engine, const struct entry *entry, struct buffer *out);
 

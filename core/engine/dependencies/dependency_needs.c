@@ -81,6 +81,8 @@ static void count_in(struct engine *engine, struct dependency *object, uint32_t 
     struct copy *copy = add ? dependency_copy_make(engine, object, cluster) : dependency_copy(object, cluster);
     if (!copy || (!add && copy->users == 0))
         return;
+    if (copy->users == 0 && copy->presence != PRESENCE_UNKNOWN && copy->not_before_ns <= engine->now.mono_ns)
+        copy->refused = false; // its first user brings the next try, and waits for the answer
     copy->users += add ? 1 : SIZE_MAX;
 }
 
@@ -443,7 +445,7 @@ void needs_refresh(struct engine *engine, struct entry *entry, bool stands_by) {
         read_mirrors(engine, needs);
     if (!mirrors)
         drop_unwanted(engine, needs);
-    if (needs->stale)
+    if (needs->stale || needs->open) // an absent source, or a denied one, may have ended the wait for references
         close_needs(engine, needs);
     refresh_places(engine, needs);
     if (has_unread(needs, false)) // the adapter had no result

@@ -104,25 +104,34 @@ bool dependencies_limit(const struct engine *engine, const struct entry *entry) 
     return engine->dependencies && entry->needs && entry->needs->n_uses > 0;
 }
 
+static bool is_lacked(const struct engine *engine, const struct use *use, size_t cluster) {
+    return use->wanted && there_of(engine, use, cluster) == NEEDS_LACKED && source_of(engine, use) == NEEDS_MET;
+}
+
 static const struct use *lacked(const struct engine *engine, const struct entry *entry, size_t cluster) {
-    for (size_t i = 0; dependencies_limit(engine, entry) && i < entry->needs->n_uses; i++) {
-        const struct use *use = &entry->needs->uses[i];
-        if (use->wanted && there_of(engine, use, cluster) == NEEDS_LACKED && source_of(engine, use) == NEEDS_MET)
-            return use;
-    }
+    for (size_t i = 0; dependencies_limit(engine, entry) && i < entry->needs->n_uses; i++)
+        if (is_lacked(engine, &entry->needs->uses[i], cluster))
+            return &entry->needs->uses[i];
     return NULL;
 }
 
 // A copy that this host does not retry by itself is retried by the placement of a workload.
 bool dependencies_exclude(const struct engine *engine, const struct entry *entry, size_t cluster, int64_t *until_ns) {
-    const struct use *use = lacked(engine, entry, cluster);
     *until_ns = CLOCK_NEVER;
-    if (!use)
+    int64_t last_ns = engine->now.mono_ns;
+    for (size_t i = 0; dependencies_limit(engine, entry) && i < entry->needs->n_uses; i++) {
+        const struct use *use = &entry->needs->uses[i];
+        if (!is_lacked(engine, use, cluster))
+            continue;
+        const struct copy *copy = dependency_copy(use->object, cluster);
+        if (!copy || !copy->refused || copy->users > 0)
+            return true;
+        last_ns = copy->not_before_ns > last_ns ? copy->not_before_ns : last_ns;
+    }
+    if (last_ns == engine->now.mono_ns)
         return false;
-    const struct copy *copy = dependency_copy(use->object, cluster);
-    if (copy && copy->refused && copy->users == 0)
-        *until_ns = copy->not_before_ns;
-    return !copy || !copy->refused || copy->users > 0 || copy->not_before_ns > engine->now.mono_ns;
+    *until_ns = last_ns;
+    return true;
 }
 
 // Sentences --------------------------------------------------------------------------------------------------------
@@ -138,21 +147,27 @@ static const char *sentence(enum dependency_state state) {
                                          : "the worker rejects the copy";
 }
 
-void dependencies_put_lack(const struct engine *engine, const struct entry *entry, size_t cluster, struct buffer *out) {
+const char *dependencies_put_lack(const struct engine *engine, const struct entry *entry, size_t cluster,
+                                  struct buffer *out) {
     const struct use *use = lacked(engine, entry, cluster);
     if (!use)
-        return;
+        return NULL;
     enum dependency_state state = dependency_state_in(engine, use->object, cluster);
     const char *problem = dependency_problem_in(use->object, cluster);
     put_name(use->object, out);
     buffer_printf(out, ": %s", sentence(state));
     if (state == DEPENDENCY_REFUSED && problem)
         buffer_printf(out, ": %s", problem);
+    const char *reason = state == DEPENDENCY_CONFLICT  ? "NameConflict"
+                         : state == DEPENDENCY_MISSING ? "MissingDependency"
+                                                       : "DependencyRejected";
+    return reason;
 }
 
-// The names of the needs without a source.
-static size_t put_missing(const struct engine *engine, const struct needs *needs, struct buffer *out) {
+// The names of the needs without a source. *denied: the host may not read one of them, or failed to.
+static size_t put_missing(const struct engine *engine, const struct needs *needs, struct buffer *out, bool *denied) {
     size_t n = 0;
+    *denied = false;
     for (size_t i = 0; i < needs->n_uses; i++) {
         const struct use *use = &needs->uses[i];
         if (!use->wanted || source_of(engine, use) != NEEDS_MISSING || n++ >= NAMED_MAX)
@@ -160,8 +175,10 @@ static size_t put_missing(const struct engine *engine, const struct needs *needs
         const char *problem = dependency_problem_in(use->object, ENGINE_MANAGEMENT);
         buffer_text(out, n > 1 ? ", " : "");
         put_name(use->object, out);
-        if (problem)
-            buffer_printf(out, " (%s)", problem);
+        if (!problem)
+            continue;
+        *denied = true;
+        buffer_printf(out, " (%s)", problem);
     }
     if (n > NAMED_MAX)
         buffer_printf(out, " and %zu more", n - NAMED_MAX);
@@ -189,12 +206,13 @@ static void put_coming(const struct engine *engine, const struct entry *entry, s
 void dependencies_put(const struct engine *engine, const struct entry *entry, struct buffer *out) {
     AUTO_BUFFER(missing, 8192);
     const struct needs *needs = entry->needs;
+    bool denied;
     if (!engine->dependencies || !needs)
         return;
     if (needs->many)
         buffer_text(out, needs->problem);
-    else if (put_missing(engine, needs, &missing) > 0)
-        buffer_printf(out, "missing in the management cluster: %s", missing.data);
+    else if (put_missing(engine, needs, &missing, &denied) > 0)
+        buffer_printf(out, "missing%s in the management cluster: %s", denied ? " or not readable" : "", missing.data);
     else
         put_coming(engine, entry, out);
 }
@@ -226,7 +244,8 @@ static void report_many(struct engine *engine, struct entry *entry) {
 static void report_missing(struct engine *engine, struct entry *entry, const struct action *action) {
     struct needs *needs = entry->needs;
     AUTO_BUFFER(names, 8192);
-    if (action->waiting != WAITING_DEPENDENCY || put_missing(engine, needs, &names) == 0) {
+    bool denied;
+    if (action->waiting != WAITING_DEPENDENCY || put_missing(engine, needs, &names, &denied) == 0) {
         needs->missing_ns = action->waiting == WAITING_ANSWER ? needs->missing_ns : 0;
         return;
     }
@@ -234,7 +253,8 @@ static void report_missing(struct engine *engine, struct entry *entry, const str
         needs->missing_ns = engine->now.mono_ns;
     if (names.data && !queue_is_early(engine, entry, needs->missing_ns + REPORT_NS) && is_news(needs, names.data))
         report_event(engine, entry, true, "MissingDependency", "Place",
-                     "waits for objects that do not exist in the management cluster: %s", names.data);
+                     "waits for objects that do not exist%s in the management cluster: %s",
+                     denied ? " or cannot be read" : "", names.data);
 }
 
 static void after(struct engine *engine, struct entry *entry, const struct action *action) {
@@ -252,16 +272,11 @@ static void report_lack(struct engine *engine, struct entry *entry) {
     if (is_over(engine, entry) || !entry->needs || !cluster || cluster == DECIDE_UNKNOWN_CLUSTER ||
         facts_placed_mirror(entry))
         return;
-    const struct use *use = lacked(engine, entry, cluster);
-    if (!use)
-        return;
     AUTO_BUFFER(text, 4096);
-    enum dependency_state state = dependency_state_in(engine, use->object, cluster);
-    dependencies_put_lack(engine, entry, cluster, &text);
-    const char *reason = state == DEPENDENCY_CONFLICT  ? "NameConflict"
-                         : state == DEPENDENCY_MISSING ? "MissingDependency"
-                                                       : "DependencyRejected";
-    const char *message = text.len > 0 ? text.data : sentence(state);
+    const char *reason = dependencies_put_lack(engine, entry, cluster, &text);
+    if (!reason)
+        return;
+    const char *message = text.len > 0 ? text.data : reason;
     uint64_t hash = text_hash(TEXT_HASH, message) + entry->workload->facts.attempt;
     if (hash == entry->needs->told_lack)
         return;

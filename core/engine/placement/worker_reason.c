@@ -176,8 +176,10 @@ static void fill_tenant(const struct engine *engine, const struct entry *entry, 
 static void fill_dependency(const struct engine *engine, const struct entry *entry, size_t cluster,
                             struct worker_reason *out) {
     AUTO_BUFFER(text, 4096);
-    dependencies_put_lack(engine, entry, cluster, &text);
-    fill(out, OBSTACLE_DEPENDENCY, "lacks an object of the workload", "cannot run the workload: %s",
+    const char *reason = dependencies_put_lack(engine, entry, cluster, &text);
+    const char *brief = text_equal(reason, "NameConflict") ? "has an object with other content"
+                                                           : brief_of(reason ? reason : "MissingDependency");
+    fill(out, OBSTACLE_DEPENDENCY, brief, "cannot run the workload: %s",
          text.len > 0 ? text.data : "an object that the workload refers to");
 }
 

@@ -22,6 +22,7 @@ struct explain { // of one object
     char version[64], problem[160]; // of the kind in the management cluster, see inspect.h
     struct writer *out;             // members of the open object
     struct writer workers, help;    // items of these arrays
+    const char *refusal;            // the template for objects that a cluster refuses, once told
 };
 
 // Adds a command to `help`, with the purpose behind a #. In the template: %w the worker; %n, %o, %r and %g the
@@ -63,7 +64,7 @@ static const struct {
     {"QuotaExceeded", "kubectl --context %w -n %N describe resourcequota # the quota and its use"},
     {"NamespaceNotFound", "kubectl --context %w create namespace %N # or createNamespaces: true in the configuration"},
     {"Unauthorized", JOIN},
-    {"Forbidden", "wharf rbac --for worker | kubectl --context %w apply -f - # the host's rights there"},
+    {"Forbidden", "wharf rbac --for worker --config FILE | kubectl --context %w apply -f - # the host's rights there"},
     {"NameConflict", "kubectl --context %w -n %N get %r %o # an object that is not the host's has the name"},
     {"KindNotFound", "kubectl --context %w get crd %r # install it there"},
 };
@@ -167,6 +168,17 @@ static void put_worker(void *ctx, const char *name, const struct worker_reason *
     help_with_worker(explain, name, reason);
 }
 
+// For an object that the cluster refuses: by the reason before the colon.
+static const char *refusal_of(const struct dependency_view *view) {
+    if (!view->cluster)
+        return "wharf rbac --for management --config FILE | kubectl apply -f - # the host's rights";
+    size_t len = view->problem ? strcspn(view->problem, ":") : 0;
+    for (size_t i = 0; i < sizeof rejections / sizeof rejections[0]; i++)
+        if (len > 0 && strlen(rejections[i].reason) == len && memcmp(rejections[i].reason, view->problem, len) == 0)
+            return rejections[i].template;
+    return NULL;
+}
+
 // "-n team-a get configmaps settings", in the worker's names.
 static void help_with_dependency(struct explain *explain, const struct dependency_view *view) {
     static const char *const templates[DEPENDENCY_STATES] = {
@@ -179,8 +191,11 @@ static void help_with_dependency(struct explain *explain, const struct dependenc
     AUTO_TEXT detail =
         text_format("%s%s%s%s get %s %s", view->cluster ? " --context " : "", view->cluster ? view->cluster : "",
                     *space ? " -n " : "", space, view->resource, view->name);
-    if (templates[view->state] && !view->optional && detail)
-        add_help(explain, templates[view->state], NULL, detail);
+    const char *template = view->state == DEPENDENCY_REFUSED ? refusal_of(view) : templates[view->state];
+    if (template && template != explain->refusal && !view->optional && detail)
+        add_help(explain, template, view->cluster, detail);
+    if (view->state == DEPENDENCY_REFUSED)
+        explain->refusal = template;
 }
 
 static void put_dependency(void *ctx, const struct dependency_view *view) {

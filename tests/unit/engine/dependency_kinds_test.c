@@ -173,6 +173,22 @@ static void test_claim(void **state) {
     needs_end(&play);
 }
 
+// A checked claim with data is in the worker alone: its reference to a storage class needs no source.
+static void test_claim_of_the_worker(void **state) {
+    (void)state;
+    begin();
+    struct engine_settings settings = stage->options.settings;
+    settings.dependencies = (struct dependency_options){.check = "persistentvolumeclaims"};
+    assert_null(engine_configure(stage->engine, &settings));
+    needs_apply(stage, 2, "persistentvolumeclaims",
+                "{'apiVersion':'v1','kind':'PersistentVolumeClaim','metadata':{'name':'data','namespace':'default'},"
+                "'spec':{'accessModes':['ReadWriteOnce'],'resources':{'requests':{'storage':'1Gi'}}}}");
+    needs_job(stage, "a", "'volumes':[{'name':'v','persistentVolumeClaim':{'claimName':'data'}}]");
+    stage_run(stage, 3 * CLOCK_SECOND);
+    assert_non_null(stage_job(stage, 2, "a"));
+    needs_end(&play);
+}
+
 static void priority(size_t cluster, int value) {
     AUTO_TEXT text = text_format("{'apiVersion':'scheduling.k8s.io/v1','kind':'PriorityClass','metadata':{'name':"
                                  "'high'},'value':%d}",
@@ -326,6 +342,7 @@ int main(void) {
         cmocka_unit_test(test_account),
         cmocka_unit_test(test_account_after_restart),
         cmocka_unit_test(test_claim),
+        cmocka_unit_test(test_claim_of_the_worker),
         cmocka_unit_test(test_checked),
         cmocka_unit_test(test_checked_nowhere),
         cmocka_unit_test(test_other_priority),

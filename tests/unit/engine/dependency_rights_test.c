@@ -42,8 +42,10 @@ static void test_no_source_watch(void **state) {
     say(0, DEPENDENCIES_REFUSED, "configmaps", NULL, "forbidden to list configmaps");
     stage_run(stage, 5 * CLOCK_SECOND);
     assert_false(runs("a"));
-    assert_non_null(strstr(explain("a"), "forbidden to list configmaps"));
+    assert_string_equal(explain("a"), "missing or not readable in the management cluster: configmaps default/settings "
+                                      "(forbidden to list configmaps)");
     assert_int_equal(stage_told(stage, "MissingDependency"), 1);
+    assert_int_equal(stage_told(stage, "do not exist or cannot be read in the management cluster"), 1);
     play.blind[0] = false;
     say(0, DEPENDENCIES_LISTED, "configmaps", NULL, NULL);
     needs_repeat(&play, 0);
@@ -147,6 +149,41 @@ static void test_quota(void **state) {
     stage_run(stage, 2 * CLOCK_SECOND);
     assert_true(runs("a"));
     assert_int_equal(creates, before + 1);
+    needs_end(&play);
+}
+
+static void say_namespaces(size_t cluster) {
+    stage_step(stage, &(struct engine_event){
+                          .type = EVENT_NAMESPACE, .cluster = cluster, .namespace_ = {.news = NAMESPACE_SEEN}});
+}
+
+// Both workers reject the copies of several objects. News of any namespaces bring one more try in each of them, for all
+// objects together; then the usual delays apply.
+static void test_rejected_everywhere(void **state) {
+    (void)state;
+    begin();
+    play.meddle = quota;
+    denied = true;
+    creates = 0;
+    static const char *const names[] = {"a", "b", "c"};
+    for (size_t i = 0; i < 3; i++)
+        needs_map(stage, 0, names[i], "1");
+    needs_job(stage, "job",
+              "'volumes':[{'name':'a','configMap':{'name':'a'}},{'name':'b','configMap':{'name':'b'}},"
+              "{'name':'c','configMap':{'name':'c'}}]");
+    stage_run(stage, CLOCK_SECOND);
+    assert_int_equal(stage_attempt(stage, "job"), 2);
+    assert_int_equal(creates, 6);
+    say_namespaces(1);
+    say_namespaces(2);
+    stage_run(stage, CLOCK_SECOND);
+    assert_in_range(stage_attempt(stage, "job"), 3, 4);
+    assert_in_range(creates, 9, 12);
+    stage_run(stage, 10 * CLOCK_MINUTE);
+    assert_in_range(stage_attempt(stage, "job"), 5, 30);
+    denied = false;
+    stage_run(stage, 20 * CLOCK_MINUTE);
+    assert_true(runs("job"));
     needs_end(&play);
 }
 
@@ -273,15 +310,11 @@ static void test_may_leave_others(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_source_watch),
-        cmocka_unit_test(test_no_single_watch),
-        cmocka_unit_test(test_no_worker_watch),
-        cmocka_unit_test(test_rights_go),
-        cmocka_unit_test(test_quota),
-        cmocka_unit_test(test_chain),
-        cmocka_unit_test(test_broken_chain),
-        cmocka_unit_test(test_may_leave),
-        cmocka_unit_test(test_may_leave_others),
+        cmocka_unit_test(test_no_source_watch), cmocka_unit_test(test_no_single_watch),
+        cmocka_unit_test(test_no_worker_watch), cmocka_unit_test(test_rights_go),
+        cmocka_unit_test(test_quota),           cmocka_unit_test(test_rejected_everywhere),
+        cmocka_unit_test(test_chain),           cmocka_unit_test(test_broken_chain),
+        cmocka_unit_test(test_may_leave),       cmocka_unit_test(test_may_leave_others),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
 }

@@ -27,7 +27,7 @@ static void an_explanation_says_where_why_and_what_would_help(void **state) {
     assert_at(&desk, "/workers/0/reason", "\"rejected the mirror: meddled\"");
     assert_at(&desk, "/mirror", "null");
     assert_at(&desk, "/help/0",
-              "\"wharf rbac --for worker | kubectl --context w1 apply -f - # the host's rights there\"");
+              "\"wharf rbac --for worker --config FILE | kubectl --context w1 apply -f - # the host's rights there\"");
     assert_at(&desk, "/help/2", "\"wharf retry jobs.batch/a -n default # tries again at once\"");
     desk.stage.meddle = NULL;
     stage_run(&desk.stage, 20 * CLOCK_MINUTE);
@@ -258,12 +258,45 @@ static void a_missing_object_is_told_with_how_to_look_for_it(void **state) {
     end(&desk);
 }
 
+static void say_refused(struct desk *desk, size_t cluster, const char *name) {
+    stage_step(&desk->stage, &(struct engine_event){.type = EVENT_DEPENDENCY,
+                                                    .cluster = cluster,
+                                                    .dependency = {.news = DEPENDENCIES_REFUSED,
+                                                                   .resource = "configmaps",
+                                                                   .namespace_ = "default",
+                                                                   .name = name,
+                                                                   .problem = "Forbidden: no right"}});
+}
+
+// Several objects, one command.
+static void objects_that_a_cluster_refuses_are_told_with_the_rights(void **state) {
+    (void)state;
+    struct desk desk;
+    begin(&desk);
+    struct engine_settings settings = desk.stage.options.settings;
+    settings.dependencies = (struct dependency_options){.copy = "configmaps"};
+    assert_null(engine_configure(desk.stage.engine, &settings));
+    needs_job(&desk.stage, "a",
+              "'volumes':[{'name':'a','configMap':{'name':'a'}},{'name':'b','configMap':{'name':'b'}}]");
+    stage_run(&desk.stage, CLOCK_SECOND);
+    say_refused(&desk, ENGINE_MANAGEMENT, "a");
+    say_refused(&desk, ENGINE_MANAGEMENT, "b");
+    stage_run(&desk.stage, CLOCK_SECOND);
+    assert_int_equal(get(&desk, "/api/v1/workloads/job/default/a"), 200);
+    assert_at(&desk, "/dependencies/0/state", "\"refused\"");
+    assert_at(&desk, "/dependencies/1/state", "\"refused\"");
+    assert_at(&desk, "/help",
+              "[\"wharf rbac --for management --config FILE | kubectl apply -f - # the host's rights\"]");
+    end(&desk);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_explanation_says_where_why_and_what_would_help),
         cmocka_unit_test(a_list_has_the_reason_of_each_worker_where_none_accepts_a_workload),
         cmocka_unit_test(a_mirror_that_is_gone_after_the_end_is_told_with_the_setting),
         cmocka_unit_test(a_missing_object_is_told_with_how_to_look_for_it),
+        cmocka_unit_test(objects_that_a_cluster_refuses_are_told_with_the_rights),
         cmocka_unit_test(a_suspended_one_is_told_how_it_is_resumed),
         cmocka_unit_test(each_field_that_suspends_has_its_own_command),
         cmocka_unit_test(an_object_of_somebody_else_says_whose_it_is),
