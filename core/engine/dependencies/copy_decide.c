@@ -41,9 +41,10 @@ struct copy_action copy_decide(const struct copy_facts *f) {
         return (struct copy_action){.type = f->remembered ? COPY_NOTHING : COPY_FORGET};
     bool compares = f->wanted && f->there == PRESENCE_THERE && f->owner != COPY_OWN && !f->compared &&
                     f->source == PRESENCE_THERE && (f->use == DEPENDENCY_COPIED || f->compares);
-    if (!f->usable || (!f->held && !compares))
+    bool creates = f->wanted && f->there == PRESENCE_ABSENT && f->creates;
+    if (!f->usable || (!f->held && !compares && !creates))
         return nothing();
-    if (!f->held) // D11: to know, without a write
+    if (!f->held && compares) // D11: to know, without a write
         return when_due(f, COPY_COMPARE);
     if (!f->kept)
         return unused(f);

@@ -79,7 +79,7 @@ struct dependency {     // a name in the management cluster
     bool denied;   // by its type: never copied
     uint16_t failures;
     int64_t read_ns, not_before_ns; // of the last read; of the next one
-    int64_t waits_ns;               // for the holder of the shard, since then
+    int64_t waits_ns;               // for a copy by the holder of the shard, since then; 0: not
     uint64_t mark;                  // hash of "<uid>/<version>"
     char source[DEPENDENCY_MARK_MAX];
     char *problem;
@@ -258,7 +258,8 @@ struct copy_facts {
     enum copy_owner owner;
     bool usable;     // the worker is connected and identified
     bool consents;   // the worker takes new objects of the namespace
-    bool held;       // this host holds the shard of the object
+    bool held;       // this host holds the shard of the object,
+    bool creates;    // or the holder of that has not made the copy for a workload of this host
     bool busy;       // a request about the copy is in flight
     bool wanted;     // has users in this worker
     bool kept;       // has users there, or workloads without a placement

@@ -307,11 +307,18 @@ static bool is_certain(const struct engine *engine, const struct use *use, size_
     return use->wanted && (placed || there);
 }
 
-static bool has_certain_user(const struct engine *engine, const struct dependency *object, const struct copy *copy) {
+// `own`: a workload of a shard of this host.
+static bool has_certain_user(const struct engine *engine, const struct dependency *object, const struct copy *copy,
+                             bool own) {
     for (const struct use *u = object->users; u; u = u->older)
-        if (is_certain(engine, u, copy->cluster))
+        if (is_certain(engine, u, copy->cluster) && (!own || shard_is_held(engine, u->needs->entry)))
             return true;
     return false;
+}
+
+static bool must_create(const struct engine *engine, const struct dependency *object, const struct copy *copy) {
+    return object->waits_ns && object->waits_ns + LEARN_NS <= engine->now.mono_ns &&
+           has_certain_user(engine, object, copy, true);
 }
 
 static struct copy_facts facts_of(struct engine *engine, const struct dependency *object, const struct copy *copy) {
@@ -323,10 +330,12 @@ static struct copy_facts facts_of(struct engine *engine, const struct dependency
         .owner = (enum copy_owner)copy->owner,
         .usable = is_usable(engine, copy->cluster),
         .held = dependency_is_held(engine, object),
+        .creates = must_create(engine, object, copy),
         // The host itself makes those of a cluster, without a tenant.
         .consents = object->resource->cluster_scoped || tenancy_consents(engine, copy->cluster, object->namespace_),
         .busy = copy->busy,
-        .wanted = copy->users > 0 && (copy->presence != PRESENCE_ABSENT || has_certain_user(engine, object, copy)),
+        .wanted =
+            copy->users > 0 && (copy->presence != PRESENCE_ABSENT || has_certain_user(engine, object, copy, false)),
         .kept = is_kept(engine, object, copy),
         .compares = object->resource->compares,
         .remembered = is_remembered(engine, object, copy),
@@ -444,21 +453,18 @@ static void wish_copied(struct engine *engine) {
 
 // Objects -------------------------------------------------------------------------------------------------------------
 
-// D11: the holder of the shard writes no copy of a Secret with a denied type, which this host learns by a read.
-static bool learn_type(struct engine *engine, struct dependency *object) {
+// D11: the holder of the object's shard makes the copy. If the copy does not come, this host makes it for its own
+// workloads, and so learns of a denied type or a rejection.
+static void note_wait(struct engine *engine, struct dependency *object) {
     bool waits = false;
     for (const struct copy *c = object->copies; c; c = c->next)
         waits |= c->users > 0 && c->presence == PRESENCE_ABSENT;
-    if (!waits || !object->resource->sensitive || object->read_mark == object->mark ||
-        dependency_use(engine, object) != DEPENDENCY_COPIED || dependency_is_held(engine, object)) {
+    if (!waits || dependency_use(engine, object) != DEPENDENCY_COPIED || dependency_is_held(engine, object))
         object->waits_ns = 0;
-        return true;
-    }
-    object->waits_ns = object->waits_ns ? object->waits_ns : engine->now.mono_ns;
-    if (engine->now.mono_ns >= object->waits_ns + LEARN_NS)
-        return read_source(engine, object);
-    dependency_wake(engine, object, object->waits_ns + LEARN_NS);
-    return true;
+    else if (object->waits_ns == 0)
+        object->waits_ns = engine->now.mono_ns;
+    if (object->waits_ns && object->waits_ns + LEARN_NS > engine->now.mono_ns)
+        dependency_wake(engine, object, object->waits_ns + LEARN_NS);
 }
 
 // False: no room, the next step goes on.
@@ -467,7 +473,7 @@ static bool work(struct engine *engine, struct dependency *object) {
     wish(engine, object);
     if (object->resource->refers && object->n_users > 0 && object->read_mark != object->mark)
         room = read_source(engine, object);
-    room &= learn_type(engine, object);
+    note_wait(engine, object);
     for (struct copy *c = object->copies, *next; c; c = next) {
         next = c->next;
         room &= work_copy(engine, object, c, &pending);

@@ -270,13 +270,36 @@ static void test_shards(void **state) {
     needs_end(&play);
 }
 
+// D11: with the lease of the workload's shard alone, the host waits for the other one, and then makes the copy.
+static void test_other_shard(void **state) {
+    (void)state;
+    needs_init(&play);
+    stage->options.shards = 8;
+    stage_start(stage);
+    needs_map(stage, 0, "settings", "1");
+    needs_job(stage, "a", MAP_VOLUME("settings"));
+    stage_run(stage, CLOCK_SECOND);
+    bool copied = false;
+    for (uint32_t s = 0; s < 8 && !copied; s++) {
+        lease(s, true, 1);
+        stage_run(stage, CLOCK_SECOND);
+        assert_false(has_copy(1) || has_copy(2));
+        stage_run(stage, 4 * CLOCK_SECOND);
+        copied = has_copy(1) || has_copy(2);
+        lease(s, false, 1);
+    }
+    assert_true(copied);
+    needs_end(&play);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lost),      cmocka_unit_test(test_rotation_meanwhile),
-        cmocka_unit_test(test_wiped),     cmocka_unit_test(test_restored),
-        cmocka_unit_test(test_orphan),    cmocka_unit_test(test_incomplete_lists),
-        cmocka_unit_test(test_namespace), cmocka_unit_test(test_reload),
-        cmocka_unit_test(test_leaves),    cmocka_unit_test(test_shards),
+        cmocka_unit_test(test_lost),        cmocka_unit_test(test_rotation_meanwhile),
+        cmocka_unit_test(test_wiped),       cmocka_unit_test(test_restored),
+        cmocka_unit_test(test_orphan),      cmocka_unit_test(test_incomplete_lists),
+        cmocka_unit_test(test_namespace),   cmocka_unit_test(test_reload),
+        cmocka_unit_test(test_leaves),      cmocka_unit_test(test_shards),
+        cmocka_unit_test(test_other_shard),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
 }
