@@ -22,8 +22,8 @@ struct need {
     enum need_effect effect;
 };
 
-// Calls `each` for every object that a PodSpec names; some may come twice. `spec` NULL: none.
-void pod_needs_each(const struct json *spec, void (*each)(void *ctx, const struct need *need), void *ctx);
+// Makes the call for every object that a PodSpec names; some may come twice. `spec` NULL: none.
+void pod_needs_each(const struct json *spec, void (*call)(void *ctx, const struct need *need), void *ctx);
 
 // The greatest effect of what is missing for a pod in that namespace; NEED_NONE: it starts.
 enum need_effect pod_needs_missing(struct world_cluster *cluster, const char *namespace_, const struct json *spec);

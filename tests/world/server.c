@@ -313,6 +313,13 @@ static bool as_json(const struct world_request *request, struct world_request *o
     return true;
 }
 
+static bool is_answered(struct world_cluster *cluster, const struct world_request *request, const struct route *route,
+                        struct world_response *response) {
+    return !world_impersonates(cluster, request, response) ||
+           (method_is(request, "GET") &&
+            (world_discover(cluster, route, response) || world_openapi(cluster, route, response)));
+}
+
 static void answer(struct world_cluster *cluster, const struct world_request *request,
                    struct world_response *response) {
     struct route route;
@@ -320,13 +327,10 @@ static void answer(struct world_cluster *cluster, const struct world_request *re
     bool readable = route_read(&route, request->path), core_event = readable && view_redirect(&route);
     if (!readable)
         answer_bad_request(response, "the path cannot be read");
-    else if (!world_impersonates(cluster, request, response))
+    else if (is_answered(cluster, request, &route, response))
         ;
     else if (is_review(request, &route))
         world_review(cluster, request, response);
-    else if (method_is(request, "GET") &&
-             (world_discover(cluster, &route, response) || world_openapi(cluster, &route, response)))
-        ;
     else if (route_flag(&route, "watch") && method_is(request, "GET"))
         answer_bad_request(response, "a watch is not a single request");
     else if (find_target(&op, &route)) {
