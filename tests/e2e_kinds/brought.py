@@ -56,6 +56,8 @@ class _Extending:
 class Brought(Life):
     """Everything that it names is in the management cluster only, and its namespace too."""
 
+    own = ("needed", "needed-pull")
+
     def prepare(self):
         self.management.create("namespaces", None, {"metadata": {"name": self.namespace}})
         needs.create(self.management, self.namespace, {

@@ -12,6 +12,7 @@ from wait import until
 
 
 class Life:
+    own = ()   # names of objects that the test makes beside the workload
     name = "subject"   # of each workload, in a namespace of its own
 
     def __init__(self, scene, kind, case, namespace):
@@ -211,7 +212,8 @@ class Life:
     def _nothing_is_left(self):
         for worker in self.scene.clusters.workers:
             for plural in (self.kind.plural, *self.kind.children, "pods"):
-                left = [found["metadata"]["name"] for found in worker.admin.list(plural, self.namespace)]
+                left = [found["metadata"]["name"] for found in worker.admin.list(plural, self.namespace)
+                        if found["metadata"]["name"] not in self.own]
                 self.left = len(left)
                 assert not left, f"{worker.name}: {plural} {', '.join(left)}"
         return True
@@ -240,7 +242,8 @@ class Life:
     def check_left_alone(self):
         """The kind's controller in the management cluster writes nothing of a delegated object, and makes nothing for it."""
         made = {f"{event['kind']} {event['object']['metadata']['name']}" for plural in self.kind.children
-                for event in self.scene.recorder.of(self.namespace, "management", plural)}
+                for event in self.scene.recorder.of(self.namespace, "management", plural)
+                if event["object"]["metadata"]["name"] not in self.own}
         made |= {f"pods {pod['metadata']['name']}" for pod in self.management.list("pods", self.namespace)}
         assert not made, f"the controller in the management cluster made {', '.join(sorted(made))}"
         if self.kind.project:
