@@ -197,6 +197,11 @@ static void test_reload(void **state) {
     configure("configmaps");
     stage_run(stage, 2 * CLOCK_SECOND);
     assert_string_equal(needs_value(stage, w, "settings"), "2");
+    configure("secrets");
+    stage_delete(stage, 0, "a");
+    stage_run(stage, 5 * CLOCK_MINUTE);
+    assert_null(stage_job(stage, w, "a"));
+    assert_false(has_copy(w)); // without a user it goes
     needs_end(&play);
 }
 
