@@ -22,11 +22,9 @@ struct json *scores_worker(const char *name, const char *labels) {
     AUTO_JSON worker = json_new_object();
     struct json *list = json_new_object();
     bool named = json_set(worker, "name", json_new_string(name)), made = json_set(worker, "labels", list) && named;
-    for (const char *at = labels; made && at && *at; at += *at == ',') {
-        size_t len = strcspn(at, ",");
-        made = add_label(list, at, len);
-        at += len;
-    }
+    const char *label;
+    for (size_t len = 0; made && text_next_word(&labels, ',', &label, &len);)
+        made = add_label(list, label, len);
     return made ? TAKE(worker) : NULL;
 }
 

@@ -156,6 +156,14 @@ void text_hex(const unsigned char *bytes, size_t len, char *out) {
     *out = '\0';
 }
 
+bool text_next_word(const char **rest, char separator, const char **word, size_t *len) {
+    *word = *rest ? *rest : "";
+    const char *end = strchrnul(*word, separator);
+    *len = (size_t)(end - *word);
+    *rest = *end ? end + 1 + strspn(end + 1, " ") : end;
+    return end > *word || *end;
+}
+
 bool text_list_has(const char *list, const char *word) {
     size_t len = strlen(word);
     for (const char *at = list; *at; at += strcspn(at, ", "), at += strspn(at, ", "))

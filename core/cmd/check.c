@@ -136,7 +136,7 @@ static void print_seal(const struct config *config) {
 static void print_list(const char *list) {
     const char *at;
     size_t len = 0;
-    for (bool first = true; dependency_next(&list, &at, &len); first = false)
+    for (bool first = true; text_next_word(&list, ',', &at, &len); first = false)
         printf("%s%.*s", first ? " " : ", ", (int)len, at);
 }
 

@@ -50,11 +50,3 @@ struct error *document_print(const struct json *document, bool yaml) {
     fputs(text.data, stdout);
     return NULL;
 }
-
-bool document_next_word(const char **rest, char separator, const char **word, size_t *len) {
-    const char *end = strchrnul(*rest, separator);
-    *word = *rest;
-    *len = (size_t)(end - *rest);
-    *rest = *end ? end + 1 + strspn(end + 1, " ") : end;
-    return end > *word || *end;
-}

@@ -143,8 +143,6 @@ char *document_text(const char *template_, ...);
 struct json *document_make(const char *template_, ...);
 // Prints the document to stdout: as YAML, or as JSON on several lines.
 struct error *document_print(const struct json *document, bool yaml);
-// The next word of a list like "a, b": start and length, which may be 0 for "a,,b". False at the end.
-bool document_next_word(const char **rest, char separator, const char **word, size_t *len);
 
 // exec/session.c. Reads the server's last word on a session of `wharf exec`, a metav1.Status. NULL: *code is the exit
 // code of the command; else why there is none.

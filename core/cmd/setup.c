@@ -191,7 +191,7 @@ static struct error *setup_without_file(const char *from, const char *adapter_di
 
 static struct error *enable_names(struct config *config, const char *names) {
     size_t len = 0;
-    for (const char *rest = names, *at; document_next_word(&rest, ',', &at, &len);) {
+    for (const char *rest = names, *at; text_next_word(&rest, ',', &at, &len);) {
         AUTO_TEXT name = strndup(at, len);
         if (!name)
             return error_no_memory();

@@ -6,24 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEPARATOR ","
 #define KUBERNETES_GROUPS ".k8s.io" // API groups of Kubernetes itself, none of which has two more parts
 
-bool dependency_next(const char **rest, const char **resource, size_t *len) {
-    const char *at = *rest ? *rest + strspn(*rest, SEPARATOR) : "";
-    *resource = at;
-    *len = strcspn(at, SEPARATOR);
-    *rest = at + *len;
-    return *len > 0;
-}
-
 static bool has(const char *list, const char *resource) {
-    const char *at;
-    size_t len = 0, wanted = strlen(resource);
-    while (dependency_next(&list, &at, &len))
-        if (len == wanted && memcmp(at, resource, len) == 0)
-            return true;
-    return false;
+    return list && text_list_has(list, resource);
 }
 
 enum dependency_use dependency_use_of(const struct dependency_options *options, const char *resource) {

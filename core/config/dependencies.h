@@ -10,9 +10,6 @@ enum dependency_use { DEPENDENCY_IGNORED, DEPENDENCY_CHECKED, DEPENDENCY_COPIED 
 enum dependency_use dependency_use_of(const struct dependency_options *options, const char *resource);
 bool dependency_options_any(const struct dependency_options *options); // false: the feature is off
 
-// The resource at *rest of a list like options->copy, and its length; false at the end. `*rest` NULL: an empty list.
-bool dependency_next(const char **rest, const char **resource, size_t *len);
-
 // Objects in namespaces, and cluster-scoped ones of a CRD. Those of Kubernetes itself (PriorityClass, RuntimeClass,
 // StorageClass, DeviceClass) belong to a cluster's administrators and are checked only.
 bool dependency_may_copy(const char *resource, bool cluster_scoped);

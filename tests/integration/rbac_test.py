@@ -160,6 +160,10 @@ class Rights(unittest.TestCase):
         self.assertEqual(found, expect(
             *(f"in n get,list,watch,patch,delete secrets {name}" for name in ("a", "42")), "in n create secrets",
             "in n get,list,watch serviceaccounts runner", "in n get,list,watch,create,patch,delete configmaps"))
+        for role in ("management", "worker"):   # "a, b" is the same list
+            spaced = [named[0], named[1].replace(",", ", "), *named[2:]]
+            self.assertEqual(wharf("rbac", "--for", role, "--adapters", ADAPTERS, *spaced),
+                             wharf("rbac", "--for", role, "--adapters", ADAPTERS, *named))
         for text, objects, told in (
                 ("copy: [secrets]", "secrets/a", "--objects: found without dependencies.watch: names"),
                 ("copy: [secrets], watch: names", "configmaps/a", "found configmaps/a, expected a resource of dependencies"),

@@ -43,7 +43,7 @@ static char *absolute(const char *paths) {
     AUTO_TEXT here = getcwd(NULL, 0);
     AUTO_BUFFER(out, 65536);
     size_t len = 0;
-    for (const char *rest = paths, *at; here && document_next_word(&rest, ':', &at, &len);) {
+    for (const char *rest = paths, *at; here && text_next_word(&rest, ':', &at, &len);) {
         AUTO_TEXT path = strndup(at, len);
         AUTO_TEXT full = path && len > 0 ? text_resolve_path(here, path) : NULL;
         if (full)

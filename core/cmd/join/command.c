@@ -90,7 +90,7 @@ static struct json *make_namespace(const char *namespace_) {
 static struct error *read_labels(const char *labels, struct json **out) {
     AUTO_JSON made = json_new_object();
     size_t len = 0;
-    for (const char *rest = labels ? labels : "", *at; document_next_word(&rest, ',', &at, &len);) {
+    for (const char *rest = labels, *at; text_next_word(&rest, ',', &at, &len);) {
         size_t key_len = strcspn(at, "=,");
         AUTO_TEXT key = text_format(JOIN_LABELS "%.*s", (int)key_len, at);
         AUTO_TEXT value = key_len < len ? strndup(at + key_len + 1, len - key_len - 1) : strdup("");

@@ -108,7 +108,7 @@ struct error *join_read_needed(struct join *join) {
 
 static bool has_word(const char *list, const char *word) {
     size_t len = 0;
-    for (const char *rest = list, *at; document_next_word(&rest, ',', &at, &len);)
+    for (const char *rest = list, *at; text_next_word(&rest, ',', &at, &len);)
         if (strlen(word) == len && memcmp(at, word, len) == 0)
             return true;
     return false;

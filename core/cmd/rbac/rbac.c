@@ -19,7 +19,7 @@ void rbac_options_clear(struct rbac_options *options) {
 
 struct error *rbac_read_namespaces(const char *text, struct rbac_options *options) {
     size_t len = 0;
-    for (const char *rest = text, *at; document_next_word(&rest, ',', &at, &len);) {
+    for (const char *rest = text, *at; text_next_word(&rest, ',', &at, &len);) {
         if (options->n_namespaces == RBAC_NAMESPACES_MAX)
             return error_new(ERROR_USAGE, "--namespaced: found more than %d namespaces", RBAC_NAMESPACES_MAX);
         const char *equals = memchr(at, '=', len);
@@ -55,7 +55,7 @@ struct error *rbac_read_objects(const struct call *call, const struct setup *ena
     if (options->objects && !dependencies->by_name)
         return error_new(ERROR_USAGE, "--objects: found without dependencies.watch: names in the configuration, "
                                       "expected both: the watch of all objects needs the right to all");
-    for (const char *rest = options->objects ? options->objects : "", *at; document_next_word(&rest, ',', &at, &len);) {
+    for (const char *rest = options->objects, *at; text_next_word(&rest, ',', &at, &len);) {
         AUTO_TEXT object = strndup(at, len);
         TRY(object ? check_object(dependencies, object) : error_no_memory());
     }
@@ -134,7 +134,7 @@ static void print_head(struct buffer *out, const char *kind, const char *name, c
 static void print_names(struct buffer *out, const char *names) {
     size_t len = 0;
     bool first = true;
-    for (const char *rest = names ? names : "", *at; document_next_word(&rest, ',', &at, &len); first = false) {
+    for (const char *rest = names, *at; text_next_word(&rest, ',', &at, &len); first = false) {
         AUTO_TEXT name = strndup(at, len);
         out->failed |= !name;
         if (name)

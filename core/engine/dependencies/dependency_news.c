@@ -15,30 +15,19 @@ uint64_t copy_versions(const struct dependency *object, const struct copy *copy)
     return hash ? hash : 1;
 }
 
-static bool lists(const char *list, const char *name) {
-    size_t len = strlen(name);
-    for (const char *at = list; at && *at; at += *at == ',') {
-        size_t item = strcspn(at, ",");
-        if (item == len && strncmp(at, name, len) == 0)
-            return true;
-        at += item;
-    }
-    return false;
-}
-
 bool copy_heir(const char *list, const char *origin, char out[COPY_ORIGIN_MAX]) {
+    const char *name;
     size_t len = 0;
-    for (const char *at = list ? list : ""; *at && len == 0; at += *at == ',') {
-        size_t item = strcspn(at, ",");
-        bool own = strlen(origin) == item && memcmp(at, origin, item) == 0;
-        if (!own && item < COPY_ORIGIN_MAX) {
-            memcpy(out, at, item);
-            len = item;
-        }
-        at += item;
+    while (text_next_word(&list, ',', &name, &len)) {
+        bool own = strlen(origin) == len && memcmp(name, origin, len) == 0;
+        if (own || len == 0 || len >= COPY_ORIGIN_MAX)
+            continue;
+        memcpy(out, name, len);
+        out[len] = '\0';
+        return true;
     }
-    out[len] = '\0';
-    return len > 0;
+    *out = '\0';
+    return false;
 }
 
 // Rule D1. *unsealed: the seal has to be written, or written anew.
@@ -99,7 +88,7 @@ void dependency_see_copy(struct engine *engine, struct dependency *object, struc
     text_copy(copy->uid, sizeof copy->uid, object_uid(metadata));
     text_copy(copy->version, sizeof copy->version, object_version(metadata));
     copy->marked = source ? text_hash(TEXT_HASH, source) : 0;
-    copy->also_used = lists(also, engine->origin);
+    copy->also_used = also && text_list_has(also, engine->origin);
     copy->shared = copy->owner == COPY_OWN && copy_heir(also, engine->origin, heir);
     if (object_is_being_deleted(metadata)) // others wait for the end
         copy->presence = PRESENCE_UNKNOWN;

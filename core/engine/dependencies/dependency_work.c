@@ -136,12 +136,11 @@ static void send_delete(struct engine *engine, struct dependency *object, struct
 // The list with the name added, or without the name. Free the result.
 static char *change_list(const char *list, const char *name, bool add) {
     AUTO_BUFFER(out, 4096);
-    for (const char *at = list ? list : ""; *at;) {
-        size_t len = strcspn(at, ",");
-        if (len > 0 && (strlen(name) != len || strncmp(at, name, len) != 0))
+    const char *at;
+    size_t len = 0;
+    while (text_next_word(&list, ',', &at, &len))
+        if (len > 0 && (strlen(name) != len || memcmp(at, name, len) != 0))
             buffer_printf(&out, "%s%.*s", out.len > 0 ? "," : "", (int)len, at);
-        at += len + (at[len] == ',');
-    }
     if (add)
         buffer_printf(&out, "%s%s", out.len > 0 ? "," : "", name);
     return buffer_take(&out, NULL);
@@ -438,7 +437,7 @@ static void wish(struct engine *engine, struct dependency *object) {
 static void wish_copied(struct engine *engine) {
     const char *rest = engine->settings.dependencies.copy, *name;
     size_t len;
-    while (dependency_next(&rest, &name, &len)) {
+    while (text_next_word(&rest, ',', &name, &len)) {
         AUTO_TEXT text = strndup(name, len);
         struct reference_resource of;
         struct dependency_resource *resource =

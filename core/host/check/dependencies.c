@@ -71,7 +71,7 @@ static void check_resource(const struct dependency_check *check, const char *lis
 static void check_list(const struct dependency_check *check, const char *list, const char *resources) {
     const char *at;
     size_t len = 0;
-    while (dependency_next(&resources, &at, &len)) {
+    while (text_next_word(&resources, ',', &at, &len)) {
         AUTO_TEXT resource = strndup(at, len);
         if (resource)
             check_resource(check, list, resource, strcmp(list, "copy") == 0);

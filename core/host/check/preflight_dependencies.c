@@ -38,7 +38,7 @@ void visit_check_dependencies(struct visit *visit) {
     const char *lists[] = {options->copy, options->check}, *at;
     size_t len = 0;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        while (dependency_next(&lists[i], &at, &len)) {
+        while (text_next_word(&lists[i], ',', &at, &len)) {
             AUTO_TEXT resource = strndup(at, len);
             if (resource)
                 check_resource(visit, resource);

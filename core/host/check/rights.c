@@ -392,14 +392,11 @@ struct error *rights_make(unsigned roles, const struct rights_wanted *wanted, st
 
 // The next of "a, b" from *at on; false at the end.
 static bool next_word(const char **at, char **word) {
-    *word = NULL;
-    if (**at == '\0')
-        return false;
-    size_t len = strcspn(*at, ",");
-    *word = strndup(*at, len);
-    *at += len;
-    *at += strspn(*at, ", ");
-    return true;
+    const char *start;
+    size_t len = 0;
+    bool found = text_next_word(at, ',', &start, &len);
+    *word = found ? strndup(start, len) : NULL;
+    return found;
 }
 
 static struct error *each_name(const struct right *right, struct access_review question, right_visit visit, void *ctx) {

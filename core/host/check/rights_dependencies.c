@@ -35,7 +35,7 @@ static char *objects_of(const char *objects, const char *resource) {
     AUTO_BUFFER(names, TEXT_MAX);
     const char *at;
     size_t len = 0, prefix = strlen(resource);
-    while (dependency_next(&objects, &at, &len))
+    while (text_next_word(&objects, ',', &at, &len))
         if (len > prefix + 1 && memcmp(at, resource, prefix) == 0 && at[prefix] == '/')
             buffer_printf(&names, "%s%.*s", names.len > 0 ? ", " : "", (int)(len - prefix - 1), at + prefix + 1);
     if (names.failed)
@@ -67,7 +67,7 @@ static bool add(struct referred_list *resources, const struct rights_wanted *wan
 static bool add_list(struct referred_list *resources, const struct rights_wanted *wanted, const char *list) {
     const char *at;
     size_t len = 0;
-    while (dependency_next(&list, &at, &len))
+    while (text_next_word(&list, ',', &at, &len))
         if (!add(resources, wanted, at, len))
             return false;
     return true;

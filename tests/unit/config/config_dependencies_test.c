@@ -51,7 +51,7 @@ static void a_resource_is_copied_checked_or_ignored(void **state) {
     assert_true(options->by_name);
     const char *rest = options->copy, *resource;
     size_t len = 0, count = 0;
-    while (dependency_next(&rest, &resource, &len))
+    while (text_next_word(&rest, ',', &resource, &len))
         count++;
     assert_int_equal(count, 3);
     config_free(config);
