@@ -9,6 +9,7 @@
 
 #define DEPENDENCY_LINGER_NS (62 * CLOCK_SECOND) // a copy outlives the last user by a minute; watches may lag
 #define DEPENDENCY_READ_NS CLOCK_SECOND          // between two reads of a source
+#define DEPENDENCY_UNREAD_NS (10 * CLOCK_SECOND) // between two tries to read a mirror: its phase, or its needs
 #define PRIORITIES "priorityclasses.scheduling.k8s.io"
 #define DEPENDENCY_MARK_MAX (STORE_UID_MAX + STORE_VERSION_MAX)
 
@@ -193,6 +194,7 @@ struct dependency_cluster *dependency_cluster_of(struct engine *engine, size_t c
 // Objects (dependency_table.c) ------------------------------------------------------------------------------------
 
 struct dependency_resource *dependency_resource_make(struct engine *engine, const struct reference_resource *from);
+struct dependency_resource *dependency_resource_of(struct engine *engine, const struct reference *reference);
 void dependency_resources_configure(struct engine *engine); // after a change of the configuration, or of kinds
 struct dependency_watch *dependency_watch_of(struct engine *engine, struct dependency_resource *resource,
                                              size_t cluster); // NULL: out of memory
@@ -218,7 +220,7 @@ bool dependency_wish(struct engine *engine, const struct dependency_resource *re
 // What the host may do with the object: copied only if the source permits that.
 enum dependency_use dependency_use(const struct engine *engine, const struct dependency *object);
 // The state of the source of a copied object alone: UNKNOWN, MISSING, REFUSED, or NEEDED.
-enum dependency_state dependency_source_state(const struct engine *engine, const struct dependency *object);
+enum dependency_state dependency_source_state(const struct dependency *object);
 // A hash of the versions of a copy and of the source, for copy.compared; never 0.
 uint64_t copy_versions(const struct dependency *object, const struct copy *copy);
 enum dependency_state dependency_state_in(const struct engine *engine, const struct dependency *object, size_t cluster);
@@ -228,6 +230,8 @@ uint32_t dependency_shard(const struct engine *engine, const struct dependency *
 
 // Needs (dependency_needs.c) --------------------------------------------------------------------------------------
 
+// The namespace of a reference: "" for a cluster-scoped object, the named one, or that of the workload, into `space`.
+const char *needs_namespace(const struct entry *entry, bool cluster_scoped, const char *named, char space[254]);
 void needs_refresh(struct engine *engine, struct entry *entry, bool stands_by);
 void needs_free(struct engine *engine, struct entry *entry);
 void needs_free_all(struct dependency_part *all); // with the engine: the entries are gone

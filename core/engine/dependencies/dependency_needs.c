@@ -7,8 +7,6 @@
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
 
-#define UNREAD_NS (10 * CLOCK_SECOND) // between two tries to read the needs of a mirror
-
 // Places ----------------------------------------------------------------------------------------------------------
 
 // The mirror is there, or may be.
@@ -191,17 +189,23 @@ static bool add_use(struct closing *c, struct dependency *object, bool optional,
     return true;
 }
 
+const char *needs_namespace(const struct entry *entry, bool cluster_scoped, const char *named, char space[254]) {
+    if (cluster_scoped || *named)
+        return cluster_scoped ? "" : named;
+    entry_namespace(entry, space);
+    return space;
+}
+
 static void close_over(struct closing *c, struct dependency *object, bool optional, bool wanted, unsigned depth);
 
 static void close_refers(struct closing *c, struct dependency *object, bool optional, bool wanted, unsigned depth) {
     char space[254];
-    entry_namespace(c->needs->entry, space);
-    bool denied = object->problem || dependency_source_state(c->engine, object) == DEPENDENCY_REFUSED;
+    bool denied = object->problem || dependency_source_state(object) == DEPENDENCY_REFUSED;
     bool needless = object->resource->use == DEPENDENCY_CHECKED && (denied || object->presence == PRESENCE_ABSENT);
     c->open |= !object->refers_known && !needless;
     for (size_t i = 0; i < object->n_refers; i++) {
         const struct reference_to *to = &object->refers[i];
-        const char *in = to->resource->cluster_scoped ? "" : *to->namespace_ ? to->namespace_ : space;
+        const char *in = needs_namespace(c->needs->entry, to->resource->cluster_scoped, to->namespace_, space);
         struct dependency *next =
             to->resource->use == DEPENDENCY_IGNORED ? NULL : dependency_make(c->engine, to->resource, in, to->name);
         if (next)
@@ -288,16 +292,13 @@ static struct direct *find_direct(struct needs *needs, const struct dependency *
 }
 
 static bool add_direct(struct engine *engine, struct needs *needs, const struct reference *r, bool wanted) {
-    struct reference_resource of = {.version = r->version, .kind = r->kind, .cluster_scoped = r->cluster_scoped};
-    text_copy(of.resource, sizeof of.resource, r->resource);
-    struct dependency_resource *resource = dependency_resource_make(engine, &of);
+    struct dependency_resource *resource = dependency_resource_of(engine, r);
     if (!resource)
         return false;
     if (resource->use == DEPENDENCY_IGNORED || r->is_made)
         return true;
     char space[254];
-    entry_namespace(needs->entry, space);
-    const char *in = resource->cluster_scoped ? "" : *r->namespace_ ? r->namespace_ : space;
+    const char *in = needs_namespace(needs->entry, resource->cluster_scoped, r->namespace_, space);
     struct dependency *object = dependency_make(engine, resource, in, r->name);
     if (!object)
         return false;
@@ -449,7 +450,7 @@ void needs_refresh(struct engine *engine, struct entry *entry, bool stands_by) {
         close_needs(engine, needs);
     refresh_places(engine, needs);
     if (has_unread(needs, false)) // the adapter had no result
-        queue_wake(engine, entry, engine->now.mono_ns + UNREAD_NS);
+        queue_wake(engine, entry, engine->now.mono_ns + DEPENDENCY_UNREAD_NS);
     if (w->exists && unfinished && !needs->known)
         queue_wake(engine, entry, clock_later(needs->retry_ns, engine->now.mono_ns + CLOCK_SECOND));
 }

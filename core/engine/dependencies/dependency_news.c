@@ -64,10 +64,10 @@ static enum copy_owner owner_of(const struct engine *engine, const struct depend
 
 static bool is_stale(const struct engine *engine, const struct dependency_resource *resource, const struct copy *copy,
                      const struct json *metadata) {
-    bool known = true, listing = copy->cluster < resource->n_watches && resource->watches[copy->cluster].listing;
+    bool listing = copy->cluster < resource->n_watches && resource->watches[copy->cluster].listing;
     return copy->presence == PRESENCE_THERE && !listing && engine->now.mono_ns - copy->answered_ns < STALE_NS &&
            copy->answered_ns && strcmp(copy->uid, object_uid(metadata)) == 0 &&
-           object_version_compare(object_version(metadata), copy->version, &known) < 0 && known;
+           object_version_is_older(object_version(metadata), copy->version);
 }
 
 void dependency_see_copy(struct engine *engine, struct dependency *object, struct copy *copy,
@@ -158,7 +158,13 @@ static void lose_source(struct engine *engine, struct dependency *object) {
 
 // Events ---------------------------------------------------------------------------------------------------------
 
-static void seen(struct engine *engine, const struct engine_event *event, struct dependency_resource *resource) {
+static struct dependency *find(const struct engine *engine, const struct dependency_resource *resource,
+                               const char *namespace_, const char *name) {
+    return dependency_find(engine, resource->name, resource->cluster_scoped || !namespace_ ? "" : namespace_, name);
+}
+
+static void seen(struct engine *engine, const struct engine_event *event, struct dependency_resource *resource,
+                 const struct dependency_watch *watch) {
     const struct json *metadata = event->dependency.metadata ? event->dependency.metadata->value : NULL;
     if (!metadata)
         return;
@@ -175,8 +181,7 @@ static void seen(struct engine *engine, const struct engine_event *event, struct
     struct copy *copy = !object ? NULL
                         : ours  ? dependency_copy_make(engine, object, event->cluster)
                                 : dependency_copy(object, event->cluster);
-    struct dependency_watch *watch = dependency_watch_of(engine, resource, event->cluster);
-    if (!copy || !watch)
+    if (!copy)
         return;
     copy->epoch = watch->epoch;
     dependency_see_copy(engine, object, copy, metadata);
@@ -189,8 +194,7 @@ static void gone(struct engine *engine, const struct engine_event *event, const 
         space = object_namespace(metadata);
         name = object_name(metadata);
     }
-    struct dependency *object =
-        name ? dependency_find(engine, resource->name, resource->cluster_scoped || !space ? "" : space, name) : NULL;
+    struct dependency *object = name ? find(engine, resource, space, name) : NULL;
     if (object && event->cluster == ENGINE_MANAGEMENT) {
         char mark[DEPENDENCY_MARK_MAX];
         snprintf(mark, sizeof mark, "%s/", metadata ? object_uid(metadata) : "");
@@ -214,27 +218,28 @@ static void drop_unseen(struct engine *engine, const struct dependency_resource 
     }
 }
 
-static void set_watch_problem(struct engine *engine, const struct engine_event *event,
-                              struct dependency_resource *resource, const char *problem) {
-    struct dependency_watch *watch = dependency_watch_of(engine, resource, event->cluster);
-    struct dependency *object =
-        event->dependency.name
-            ? dependency_find(engine, resource->name,
-                              resource->cluster_scoped || !event->dependency.namespace_ ? ""
-                                                                                        : event->dependency.namespace_,
-                              event->dependency.name)
-            : NULL;
+// Of one object.
+static void set_object_problem(struct engine *engine, const struct engine_event *event,
+                               const struct dependency_resource *resource, const char *problem) {
+    struct dependency *object = find(engine, resource, event->dependency.namespace_, event->dependency.name);
+    if (!object)
+        return;
+    struct copy *copy = event->cluster ? dependency_copy(object, event->cluster) : NULL;
+    if (copy && (problem || copy->presence == PRESENCE_UNKNOWN))
+        dependency_set_problem(&copy->problem, problem);
+    else if (!event->cluster)
+        dependency_set_problem(&object->problem, problem);
+    source_changed(engine, object);
+}
+
+static void set_problem(struct engine *engine, const struct engine_event *event,
+                        const struct dependency_resource *resource, struct dependency_watch *watch,
+                        const char *problem) {
     if (event->dependency.name) {
-        struct copy *copy = object && event->cluster ? dependency_copy(object, event->cluster) : NULL;
-        if (copy && (problem || copy->presence == PRESENCE_UNKNOWN))
-            dependency_set_problem(&copy->problem, problem);
-        else if (object && !event->cluster)
-            dependency_set_problem(&object->problem, problem);
-        if (object)
-            source_changed(engine, object);
+        set_object_problem(engine, event, resource, problem);
         return;
     }
-    if (!watch || text_equal(watch->problem, problem))
+    if (text_equal(watch->problem, problem))
         return;
     dependency_set_problem(&watch->problem, problem);
     size_t cursor = 0;
@@ -284,17 +289,17 @@ void dependency_on_event(struct engine *engine, struct engine_event *event) {
             drop_unseen(engine, resource, event->cluster, watch->epoch);
         watch->listing = false;
         watch->seen |= all;
-        set_watch_problem(engine, event, resource, NULL);
+        set_problem(engine, event, resource, watch, NULL);
         break;
     case DEPENDENCY_SEEN:
-        seen(engine, event, resource);
+        seen(engine, event, resource, watch);
         break;
     case DEPENDENCY_GONE:
         gone(engine, event, resource);
         break;
     case DEPENDENCIES_REFUSED:
-        set_watch_problem(engine, event, resource,
-                          event->dependency.problem ? event->dependency.problem : "access is denied");
+        set_problem(engine, event, resource, watch,
+                    event->dependency.problem ? event->dependency.problem : "access is denied");
         break;
     default: // lost: the state is that of before
         break;

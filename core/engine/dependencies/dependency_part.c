@@ -9,10 +9,9 @@
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
 
-#define GRACE_NS CLOCK_SECOND         // for the state of checked objects in all workers
-#define REPORT_NS CLOCK_SECOND        // objects are often created together with the workload
-#define UNREAD_NS (10 * CLOCK_SECOND) // between two tries to read a phase
-#define NAMED_MAX 8                   // objects in one sentence
+#define GRACE_NS CLOCK_SECOND  // for the state of checked objects in all workers
+#define REPORT_NS CLOCK_SECOND // objects are often created together with the workload
+#define NAMED_MAX 8            // objects in one sentence
 
 // Facts ------------------------------------------------------------------------------------------------------------
 
@@ -22,10 +21,10 @@ static bool is_over(const struct engine *engine, const struct entry *entry) {
 }
 
 // The state before any worker: sources of copied objects.
-static enum needs_state source_of(const struct engine *engine, const struct use *use) {
+static enum needs_state source_of(const struct use *use) {
     if (use->object->resource->use != DEPENDENCY_COPIED)
         return NEEDS_MET;
-    switch (dependency_source_state(engine, use->object)) {
+    switch (dependency_source_state(use->object)) {
     case DEPENDENCY_UNKNOWN:
         return NEEDS_COMING;
     case DEPENDENCY_MISSING:
@@ -55,9 +54,7 @@ static enum needs_state worst(const struct engine *engine, const struct needs *n
     enum needs_state state = NEEDS_MET;
     for (size_t i = 0; i < needs->n_uses; i++) {
         const struct use *use = &needs->uses[i];
-        enum needs_state one = !use->wanted ? NEEDS_MET
-                               : cluster    ? there_of(engine, use, cluster)
-                                            : source_of(engine, use);
+        enum needs_state one = !use->wanted ? NEEDS_MET : cluster ? there_of(engine, use, cluster) : source_of(use);
         state = one > state ? one : state;
     }
     return state;
@@ -105,7 +102,7 @@ bool dependencies_limit(const struct engine *engine, const struct entry *entry) 
 }
 
 static bool is_lacked(const struct engine *engine, const struct use *use, size_t cluster) {
-    return use->wanted && there_of(engine, use, cluster) == NEEDS_LACKED && source_of(engine, use) == NEEDS_MET;
+    return use->wanted && there_of(engine, use, cluster) == NEEDS_LACKED && source_of(use) == NEEDS_MET;
 }
 
 static const struct use *lacked(const struct engine *engine, const struct entry *entry, size_t cluster) {
@@ -165,12 +162,12 @@ const char *dependencies_put_lack(const struct engine *engine, const struct entr
 }
 
 // The names of the needs without a source. *denied: the host may not read one of them, or failed to.
-static size_t put_missing(const struct engine *engine, const struct needs *needs, struct buffer *out, bool *denied) {
+static size_t put_missing(const struct needs *needs, struct buffer *out, bool *denied) {
     size_t n = 0;
     *denied = false;
     for (size_t i = 0; i < needs->n_uses; i++) {
         const struct use *use = &needs->uses[i];
-        if (!use->wanted || source_of(engine, use) != NEEDS_MISSING || n++ >= NAMED_MAX)
+        if (!use->wanted || source_of(use) != NEEDS_MISSING || n++ >= NAMED_MAX)
             continue;
         const char *problem = dependency_problem_in(use->object, ENGINE_MANAGEMENT);
         buffer_text(out, n > 1 ? ", " : "");
@@ -191,7 +188,7 @@ static void put_coming(const struct engine *engine, const struct entry *entry, s
     size_t n = 0;
     for (size_t i = 0; i < entry->needs->n_uses; i++) {
         const struct use *use = &entry->needs->uses[i];
-        enum needs_state state = cluster ? there_of(engine, use, cluster) : source_of(engine, use);
+        enum needs_state state = cluster ? there_of(engine, use, cluster) : source_of(use);
         if (!use->wanted || state != NEEDS_COMING || n++ >= NAMED_MAX)
             continue;
         buffer_text(out, n > 1 ? ", " : "waits for ");
@@ -211,7 +208,7 @@ void dependencies_put(const struct engine *engine, const struct entry *entry, st
         return;
     if (needs->many)
         buffer_text(out, needs->problem);
-    else if (put_missing(engine, needs, &missing, &denied) > 0)
+    else if (put_missing(needs, &missing, &denied) > 0)
         buffer_printf(out, "missing%s in the management cluster: %s", denied ? " or not readable" : "", missing.data);
     else
         put_coming(engine, entry, out);
@@ -245,7 +242,7 @@ static void report_missing(struct engine *engine, struct entry *entry, const str
     struct needs *needs = entry->needs;
     AUTO_BUFFER(names, 8192);
     bool denied;
-    if (action->waiting != WAITING_DEPENDENCY || put_missing(engine, needs, &names, &denied) == 0) {
+    if (action->waiting != WAITING_DEPENDENCY || put_missing(needs, &names, &denied) == 0) {
         needs->missing_ns = action->waiting == WAITING_ANSWER ? needs->missing_ns : 0;
         return;
     }
@@ -341,7 +338,7 @@ static void stand_by(struct engine *engine, struct entry *entry) {
     if (observe_is_unread(entry) && !aside_is_closed(engine, entry))
         observe_again(engine, entry);
     if (observe_is_unread(entry))
-        queue_wake(engine, entry, engine->now.mono_ns + UNREAD_NS);
+        queue_wake(engine, entry, engine->now.mono_ns + DEPENDENCY_UNREAD_NS);
     needs_refresh(engine, entry, true);
 }
 

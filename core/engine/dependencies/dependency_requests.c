@@ -127,10 +127,8 @@ static void failed(struct engine *engine, const struct response *response, int64
 
 // The watch has shown a newer version since the request, or the end.
 static bool is_outdated(const struct dependency *object, const struct json *source) {
-    bool comparable = true;
     const char *known = strchr(object->source, '/');
-    return object->presence != PRESENCE_THERE ||
-           (known && object_version_compare(object_version(source), known + 1, &comparable) < 0 && comparable);
+    return object->presence != PRESENCE_THERE || (known && object_version_is_older(object_version(source), known + 1));
 }
 
 static void on_source(struct engine *engine, struct dependency *object, struct response *response) {
@@ -182,9 +180,8 @@ static void refuse(struct engine *engine, struct dependency *object, struct copy
 
 // The watch has shown a newer version before the answer came.
 static bool is_older(const struct copy *copy, const struct json *there) {
-    bool comparable = true;
     return copy->presence == PRESENCE_THERE && strcmp(copy->uid, object_uid(there)) == 0 &&
-           object_version_compare(object_version(there), copy->version, &comparable) < 0 && comparable;
+           object_version_is_older(object_version(there), copy->version);
 }
 
 // False: the answer is older than what is known.

@@ -24,6 +24,16 @@ static void set_use(struct engine *engine, struct dependency_resource *resource)
     resource->refers = reference_resource_refers(engine->kinds, engine->n_kinds, resource->name);
 }
 
+static void free_resource(struct dependency_resource *resource) {
+    for (size_t c = 0; c < resource->n_watches; c++)
+        free(resource->watches[c].problem);
+    free(resource->watches);
+    free(resource->name);
+    free(resource->version);
+    free(resource->kind);
+    free(resource);
+}
+
 struct dependency_resource *dependency_resource_make(struct engine *engine, const struct reference_resource *from) {
     struct dependency_part *all = engine->dependencies;
     struct dependency_resource *made = map_get(&all->resources, from->resource);
@@ -38,29 +48,22 @@ struct dependency_resource *dependency_resource_make(struct engine *engine, cons
         set_use(engine, made);
         return made;
     }
-    if (made) {
-        free(made->name);
-        free(made->version);
-        free(made->kind);
-    }
-    free(made);
+    if (made)
+        free_resource(made);
     return NULL;
+}
+
+struct dependency_resource *dependency_resource_of(struct engine *engine, const struct reference *reference) {
+    struct reference_resource of = {
+        .version = reference->version, .kind = reference->kind, .cluster_scoped = reference->cluster_scoped};
+    text_copy(of.resource, sizeof of.resource, reference->resource);
+    return dependency_resource_make(engine, &of);
 }
 
 void dependency_resources_configure(struct engine *engine) {
     size_t cursor = 0;
     for (struct dependency_resource *r; (r = map_next(&engine->dependencies->resources, &cursor));)
         set_use(engine, r);
-}
-
-static void free_resource(struct dependency_resource *resource) {
-    for (size_t c = 0; c < resource->n_watches; c++)
-        free(resource->watches[c].problem);
-    free(resource->watches);
-    free(resource->name);
-    free(resource->version);
-    free(resource->kind);
-    free(resource);
 }
 
 struct dependency_watch *dependency_watch_of(struct engine *engine, struct dependency_resource *resource,
@@ -170,10 +173,7 @@ void needs_read_object(struct engine *engine, struct dependency *object, const s
             object->refers_known = false;
         for (size_t i = 0; i < found.count; i++) {
             const struct reference *r = found.list[i];
-            struct reference_resource of = {
-                .version = r->version, .kind = r->kind, .cluster_scoped = r->cluster_scoped};
-            text_copy(of.resource, sizeof of.resource, r->resource);
-            struct dependency_resource *resource = r->is_made ? NULL : dependency_resource_make(engine, &of);
+            struct dependency_resource *resource = r->is_made ? NULL : dependency_resource_of(engine, r);
             struct reference_to *to = resource ? array_next(&object->refers, object->n_refers, sizeof *to) : NULL;
             if (!to)
                 continue;
@@ -290,10 +290,9 @@ bool dependency_is_held(const struct engine *engine, const struct dependency *ob
 
 enum dependency_use dependency_use(const struct engine *engine, const struct dependency *object) {
     const struct dependency_resource *r = object->resource;
-    bool secret = strcmp(r->name, "secrets") == 0;
     bool root = strcmp(r->name, "configmaps") == 0 && strcmp(object->name, "kube-root-ca.crt") == 0;
     bool may = !root && !object->denied &&
-               (!secret || object->labelled || engine->settings.dependencies.secrets == SECRETS_ALL);
+               (!r->sensitive || object->labelled || engine->settings.dependencies.secrets == SECRETS_ALL);
     return r->use == DEPENDENCY_COPIED && !may ? DEPENDENCY_CHECKED : r->use;
 }
 
@@ -301,8 +300,7 @@ static const char *watch_problem(const struct dependency *object, size_t cluster
     return cluster < object->resource->n_watches ? object->resource->watches[cluster].problem : NULL;
 }
 
-enum dependency_state dependency_source_state(const struct engine *engine, const struct dependency *object) {
-    (void)engine;
+enum dependency_state dependency_source_state(const struct dependency *object) {
     if (object->presence == PRESENCE_UNKNOWN)
         return object->problem || watch_problem(object, ENGINE_MANAGEMENT) ? DEPENDENCY_REFUSED : DEPENDENCY_UNKNOWN;
     if (object->presence == PRESENCE_ABSENT)
@@ -333,7 +331,7 @@ enum dependency_state dependency_state_in(const struct engine *engine, const str
                                           size_t cluster) {
     const struct copy *copy = dependency_copy(object, cluster);
     if (object->resource->use == DEPENDENCY_COPIED) {
-        enum dependency_state source = dependency_source_state(engine, object);
+        enum dependency_state source = dependency_source_state(object);
         if (source != DEPENDENCY_NEEDED || cluster == ENGINE_MANAGEMENT)
             return source;
         if (dependency_use(engine, object) == DEPENDENCY_COPIED)

@@ -26,7 +26,7 @@ const char *copy_result_name(enum copy_result result) {
 // The worker's side alone.
 static enum dependency_state count_as(const struct engine *engine, const struct dependency *object,
                                       const struct copy *copy) {
-    if (object->resource->use != DEPENDENCY_COPIED || dependency_source_state(engine, object) == DEPENDENCY_NEEDED)
+    if (object->resource->use != DEPENDENCY_COPIED || dependency_source_state(object) == DEPENDENCY_NEEDED)
         return dependency_state_in(engine, object, copy->cluster);
     if (copy->presence == PRESENCE_THERE)
         return copy->owner == COPY_OWN ? DEPENDENCY_CURRENT : DEPENDENCY_FOUND;
@@ -65,12 +65,10 @@ static void show(const struct engine *engine, const struct use *use, const char 
 static const char *place_of(const struct references *found, const struct entry *entry,
                             const struct dependency *object) {
     char space[254];
-    entry_namespace(entry, space);
     for (size_t i = 0; i < found->count; i++) {
         const struct reference *r = found->list[i];
-        const char *in = r->cluster_scoped ? "" : *r->namespace_ ? r->namespace_ : space;
         if (strcmp(r->resource, object->resource->name) == 0 && strcmp(r->name, object->name) == 0 &&
-            strcmp(in, object->namespace_) == 0)
+            strcmp(needs_namespace(entry, r->cluster_scoped, r->namespace_, space), object->namespace_) == 0)
             return r->where;
     }
     return NULL;

@@ -87,39 +87,39 @@ static struct json *marked_content(const struct engine *engine, const struct dep
     return kind && copy_set_marks(content, &marks) ? TAKE(content) : NULL;
 }
 
-static bool send_json(struct engine *engine, struct dependency *object, struct copy *copy,
+static void send_text(struct engine *engine, struct dependency *object, struct copy *copy,
+                      enum dependency_request_type type, const char *body, size_t len) {
+    struct dependency_request request = {.type = type, .cluster = copy->cluster};
+    copy->busy = dependency_send(engine, object, &request, body, len);
+    if (!copy->busy)
+        copy->not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
+}
+
+// `body` NULL: out of memory.
+static void send_json(struct engine *engine, struct dependency *object, struct copy *copy,
                       enum dependency_request_type type, const struct json *body) {
     SENSITIVE_WHILE(object->resource->sensitive);
     AUTO_BUFFER(text, REQUEST_BODY_MAX);
-    struct dependency_request request = {.type = type, .cluster = copy->cluster};
-    copy->busy = body && json_print(body, &text) && dependency_send(engine, object, &request, text.data, text.len);
-    if (!copy->busy)
-        copy->not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
-    return copy->busy;
-}
-
-static void send_text(struct engine *engine, struct dependency *object, struct copy *copy,
-                      enum dependency_request_type type, const char *body) {
-    struct dependency_request request = {.type = type, .cluster = copy->cluster};
-    copy->busy = dependency_send(engine, object, &request, body, body ? strlen(body) : 0);
-    if (!copy->busy)
+    if (body && json_print(body, &text))
+        send_text(engine, object, copy, type, text.data, text.len);
+    else
         copy->not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
 }
 
 void dependency_read_copy(struct engine *engine, struct dependency *object, struct copy *copy) {
-    send_text(engine, object, copy, DEPENDENCY_READ_COPY, NULL);
+    send_text(engine, object, copy, DEPENDENCY_READ_COPY, NULL, 0);
 }
 
 void dependency_make_namespace(struct engine *engine, struct dependency *object, struct copy *copy) {
     AUTO_TEXT body = text_format("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%s\"}}",
                                  object->namespace_);
     if (body)
-        send_text(engine, object, copy, DEPENDENCY_NAMESPACE, body);
+        send_text(engine, object, copy, DEPENDENCY_NAMESPACE, body, strlen(body));
 }
 
 static void send_create(struct engine *engine, struct dependency *object, struct copy *copy) {
     AUTO_JSON body = marked_content(engine, object, copy->cluster);
-    (void)send_json(engine, object, copy, DEPENDENCY_CREATE, body);
+    send_json(engine, object, copy, DEPENDENCY_CREATE, body);
 }
 
 static void send_delete(struct engine *engine, struct dependency *object, struct copy *copy) {
@@ -127,7 +127,7 @@ static void send_delete(struct engine *engine, struct dependency *object, struct
                                  "\"resourceVersion\":\"%s\"}}",
                                  copy->uid, copy->version);
     if (body)
-        send_text(engine, object, copy, DEPENDENCY_DELETE, body);
+        send_text(engine, object, copy, DEPENDENCY_DELETE, body, strlen(body));
     copy->deleting = copy->busy;
 }
 
@@ -165,7 +165,7 @@ static void change_origins(struct engine *engine, struct dependency *object, str
     ok = ok && json_set(metadata, "annotations", TAKE(annotations)) && json_set(metadata, "labels", TAKE(labels)) &&
          json_set(patch, "metadata", TAKE(metadata)) && mirror_set_precondition(patch, there, true);
     if (ok && (!hands_over || inherited))
-        (void)send_json(engine, object, copy, type, patch);
+        send_json(engine, object, copy, type, patch);
 }
 
 // A read -------------------------------------------------------------------------------------------------------------
@@ -183,7 +183,7 @@ static void send_change(struct engine *engine, struct dependency *object, struct
     AUTO_JSON patch = copy_patch(object->resource->name, content, there, &recreate);
     copy->recreate = recreate && copy->owner == COPY_OWN;
     if (!recreate)
-        (void)send_json(engine, object, copy, DEPENDENCY_CHANGE, patch);
+        send_json(engine, object, copy, DEPENDENCY_CHANGE, patch);
 }
 
 static bool has_content(const struct dependency *object) {

@@ -46,10 +46,8 @@ bool answer_is_newest(struct engine *engine, struct doc *doc, uint64_t version) 
 
 // A read of a workload. Watch events that came meanwhile are newer.
 static bool is_older(struct engine *engine, struct entry *entry, const struct object *object) {
-    bool known = true;
     return entry->workload->facts.exists &&
-           object_version_compare(object_version(object->value), doc_version(&engine->store, &entry->workload->doc),
-                                  &known) < 0;
+           object_version_is_older(object_version(object->value), doc_version(&engine->store, &entry->workload->doc));
 }
 
 // The watch has meanwhile shown the deletion or the end of the delegation, and will not do so again.

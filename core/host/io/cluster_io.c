@@ -154,12 +154,11 @@ static void on_notice(void *ctx, const struct cluster_notice *notice) {
 
 // A changed or older namespace kube-system, as a sentence; NULL: unchanged.
 static const char *find_rewound(const struct cluster_io *io, const char *uid, const char *version) {
-    bool comparable = true;
     if (!*io->identity.uid || *uid == '\0')
         return NULL;
     if (strncmp(io->identity.uid, uid, sizeof io->identity.uid - 1) != 0)
         return "the uid of namespace kube-system changed: this is a different cluster, or it was wiped";
-    if (object_version_compare(version, io->identity.version, &comparable) < 0)
+    if (object_version_is_older(version, io->identity.version))
         return "namespace kube-system is older than before: the cluster was restored from a backup";
     return NULL;
 }

@@ -280,6 +280,11 @@ int object_version_compare(const char *a, const char *b, bool *comparable) {
     return order < 0 ? -1 : 1;
 }
 
+bool object_version_is_older(const char *a, const char *b) {
+    bool comparable;
+    return object_version_compare(a, b, &comparable) < 0;
+}
+
 // The shares of all memory of a cluster.
 #define SHARES(all)                                                                                                    \
     .max_answer = (all) / 4, .max_frame = (all) / 8, .max_buffered = (all) / 2, .max_queued = (all) / 8,               \

@@ -119,6 +119,7 @@ const struct json *object_controller(const struct json *value);
 // compare as unbounded decimals (apimachinery util/resourceversion). *comparable is false for versions that are not
 // decimal and differ.
 int object_version_compare(const char *a, const char *b, bool *comparable);
+bool object_version_is_older(const char *a, const char *b); // certainly
 
 // The limit of a copied status. A larger status of a worker is reduced before the engine gets the object: neither the
 // management cluster's etcd nor the engine's thread pays for the size. Fields that describe the state stay: conditions,

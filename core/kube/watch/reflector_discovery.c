@@ -175,8 +175,7 @@ static void report_rewound(struct reflector *reflector, const char *problem) {
 }
 
 bool reflector_check_version(struct reflector *reflector, const char *version) {
-    bool comparable = true;
-    if (reflector->version[0] == '\0' || object_version_compare(version, reflector->version, &comparable) >= 0)
+    if (reflector->version[0] == '\0' || !object_version_is_older(version, reflector->version))
         return true;
     AUTO_TEXT problem = text_format("the resourceVersions of %s went back from %s to %s: the cluster was restored from "
                                     "a backup, or wiped",
