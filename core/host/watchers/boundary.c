@@ -63,15 +63,31 @@ static bool add_pointer(void *ctx, const char *pointer, struct json *value) {
     return !pointers->failed;
 }
 
+struct row_cursor { // zero-initialised
+    size_t kind;
+    const wharf_reference *row; // the last one
+};
+
+// The next reference with a namespace in documents of the subject; NULL at the end.
+static const wharf_reference *next_row(const struct cluster_scope *scope, const struct document_kind *subject,
+                                       struct row_cursor *at) {
+    for (; at->kind < scope->settings.n_kinds; at->kind++, at->row = NULL) {
+        const wharf_kind *kind = &scope->settings.kinds[at->kind]->abi;
+        at->row = at->row ? at->row + 1 : kind->references;
+        while (at->row && at->row->name && !(at->row->namespace_ && applies(kind, at->row, subject)))
+            at->row++;
+        if (at->row && at->row->name)
+            return at->row;
+    }
+    return NULL;
+}
+
 // The pointers of all namespaces that the subject's document has, NUL-terminated, perhaps some twice.
 static void find_namespaces(const struct cluster_scope *scope, const struct document_kind *subject,
                             const struct json *value, struct buffer *pointers) {
-    for (size_t k = 0; k < scope->settings.n_kinds; k++) {
-        const wharf_kind *kind = &scope->settings.kinds[k]->abi;
-        for (const wharf_reference *row = kind->references; row && row->name; row++)
-            if (row->namespace_ && applies(kind, row, subject))
-                (void)pointer_each(value, row->namespace_, add_pointer, pointers);
-    }
+    struct row_cursor at = {0};
+    for (const wharf_reference *row; (row = next_row(scope, subject, &at));)
+        (void)pointer_each(value, row->namespace_, add_pointer, pointers);
 }
 
 static bool is_repeated(const struct buffer *pointers, const char *pointer) {
@@ -112,13 +128,7 @@ static struct error *translate_spec(const struct cluster_scope *scope, const str
 
 // Whether documents of the subject may have such namespaces: only then, they are parsed and printed again.
 static bool has_namespaces(const struct cluster_scope *scope, const struct document_kind *subject) {
-    for (size_t k = 0; k < scope->settings.n_kinds; k++) {
-        const wharf_kind *kind = &scope->settings.kinds[k]->abi;
-        for (const wharf_reference *row = kind->references; row && row->name; row++)
-            if (row->namespace_ && applies(kind, row, subject))
-                return true;
-    }
-    return false;
+    return next_row(scope, subject, &(struct row_cursor){0});
 }
 
 // Events -------------------------------------------------------------------------------------------------------------
@@ -240,12 +250,15 @@ static bool is_of_namespaces(const struct request *request) {
     return *request->resource.group == '\0' && strcmp(request->resource.plural, "namespaces") == 0;
 }
 
+static struct document_kind subject_of(const struct resource *resource) {
+    return (struct document_kind){
+        .group = resource->group, .plural = resource->plural, .group_len = strlen(resource->group)};
+}
+
 // The whole body: of a Namespace, or with namespaces in the spec.
 static struct error *print_body(const struct cluster_scope *scope, const struct request *request,
                                 struct boundary_request *out) {
-    const struct document_kind subject = {.group = request->resource.group,
-                                          .plural = request->resource.plural,
-                                          .group_len = strlen(request->resource.group)};
+    const struct document_kind subject = subject_of(&request->resource);
     struct json *parsed = NULL;
     TRY(json_parse(request->body, request->body_len, &parsed));
     AUTO_JSON value = parsed;
@@ -262,9 +275,7 @@ static struct error *print_body(const struct cluster_scope *scope, const struct 
 
 static struct error *translate_body(const struct cluster_scope *scope, const struct request *request,
                                     struct boundary_request *out) {
-    const struct document_kind subject = {.group = request->resource.group,
-                                          .plural = request->resource.plural,
-                                          .group_len = strlen(request->resource.group)};
+    const struct document_kind subject = subject_of(&request->resource);
     struct error *error = NULL;
     if (is_of_namespaces(request) || has_namespaces(scope, &subject))
         error = print_body(scope, request, out);

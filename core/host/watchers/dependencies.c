@@ -11,21 +11,6 @@
 
 #define KEY_SIZE 400 // of "namespace/name"
 
-// Other members are cut off before parsing: another annotation may have the whole content of a Secret.
-// NOLINTBEGIN(bugprone-suspicious-missing-comma): two prefixes of keys
-const char *const dependency_kept[] = {"/apiVersion",
-                                       "/kind",
-                                       "/metadata/name",
-                                       "/metadata/namespace",
-                                       "/metadata/uid",
-                                       "/metadata/resourceVersion",
-                                       "/metadata/generation",
-                                       "/metadata/deletionTimestamp",
-                                       "/metadata/labels/" OBJECT_OWN_PREFIX,
-                                       "/metadata/annotations/" OBJECT_OWN_PREFIX,
-                                       NULL};
-// NOLINTEND(bugprone-suspicious-missing-comma)
-
 static void post(const struct wishes *all, struct engine_event *event) {
     event->type = EVENT_DEPENDENCY;
     cluster_post(all->base.scope, event);
@@ -71,7 +56,7 @@ struct reflector_options dependency_options_of(const struct followed *followed) 
     options.cluster_scoped = followed->cluster_scoped;
     options.metadata = true;
     options.sensitive = followed->sensitive;
-    options.only = dependency_kept;
+    options.only = object_stub_fields; // another annotation may have the whole content of a Secret
     return options;
 }
 

@@ -53,9 +53,6 @@ struct wished { // the texts first, see struct_copy_with_texts
     char read[DEPENDENCY_VERSION]; // the version of the read, as long as the watch may be behind; "": none
 };
 
-// The relevant parts of an object's metadata.
-extern const char *const dependency_kept[];
-
 // Posts news of one object; `object` NULL: there is none. Takes the object.
 void dependency_tell(struct wished *wished, struct object *object, bool gone);
 void dependency_post(const struct followed *followed, enum dependency_news news, const struct wished *wished,

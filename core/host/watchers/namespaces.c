@@ -34,15 +34,8 @@ static void post_labels(const struct watcher_base *base, const struct json *obje
         post_namespace(base, NAMESPACE_SEEN, object_name(object), text.data);
 }
 
-static void report_problem(struct management_namespaces *namespaces, const char *problem) {
-    uint64_t hash = problem ? text_hash(TEXT_HASH, problem) : 0;
-    if (problem && hash != namespaces->logged)
-        log_fields(LOG_WARN, "namespaces cannot be watched: workloads whose placement depends on their labels wait",
-                   {"cluster", namespaces->base.scope->name}, {"error", problem});
-    namespaces->logged = hash;
-}
-
 static void handle_namespace(void *state, const struct cluster_notice *notice) {
+    struct management_namespaces *namespaces = state;
     if (notice->type == NOTICE_LISTING)
         post_namespace(state, NAMESPACES_LISTING, NULL, NULL);
     else if (notice->type == NOTICE_SEEN)
@@ -52,7 +45,9 @@ static void handle_namespace(void *state, const struct cluster_notice *notice) {
     else if (notice->type == NOTICE_LISTED)
         post_namespace(state, NAMESPACES_LISTED, NULL, NULL);
     else if (notice->type == NOTICE_STATE)
-        report_problem(state, notice->problem);
+        watcher_warn(namespaces->base.scope, &namespaces->logged,
+                     "namespaces cannot be watched: workloads whose placement depends on their labels wait",
+                     notice->problem);
     else if (notice->type == NOTICE_UNWANTED)
         post_namespace(state, NAMESPACES_UNKNOWN, NULL, NULL);
 }

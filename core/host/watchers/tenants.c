@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Namespaces with tenancy: of the management cluster the uids, of a worker the consents (annotation MARK_TENANT).
-#include "core/base/log.h"
-#include "core/base/text.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/host/watchers/watcher.h"
 
@@ -21,14 +19,6 @@ static void post_seen(const struct tenant_watch *watch, const struct json *objec
     bool management = watch->base.scope->cluster == ENGINE_MANAGEMENT;
     const char *uid = management ? object_uid(object) : object_annotation(object, MARK_TENANT);
     post(watch, TENANT_SEEN, object_name(object), uid, NULL);
-}
-
-static void report_problem(struct tenant_watch *watch, const char *problem) {
-    uint64_t hash = problem ? text_hash(TEXT_HASH, problem) : 0;
-    if (problem && hash != watch->logged)
-        log_fields(LOG_WARN, "namespaces cannot be watched: nothing new is created where their consent is unknown",
-                   {"cluster", watch->base.scope->name}, {"error", problem});
-    watch->logged = hash;
 }
 
 static void handle(void *state, const struct cluster_notice *notice) {
@@ -53,7 +43,9 @@ static void handle(void *state, const struct cluster_notice *notice) {
         post(watch, TENANTS_LOST, NULL, NULL, notice->problem);
     else if (notice->state == REFLECTOR_CONNECTED)
         post(watch, TENANTS_OPEN, NULL, NULL, NULL);
-    report_problem(watch, notice->problem);
+    watcher_warn(watch->base.scope, &watch->logged,
+                 "namespaces cannot be watched: nothing new is created where their consent is unknown",
+                 notice->problem);
 }
 
 static bool is_wanted(const struct cluster_io_settings *settings) {

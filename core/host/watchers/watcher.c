@@ -52,6 +52,13 @@ void watcher_stop(const struct watcher *row, void *state) {
     free(state);
 }
 
+void watcher_warn(const struct cluster_scope *scope, uint64_t *logged, const char *message, const char *problem) {
+    uint64_t hash = problem ? text_hash(TEXT_HASH, problem) : 0;
+    if (problem && hash != *logged)
+        log_fields(LOG_WARN, message, {"cluster", scope->name}, {"error", problem});
+    *logged = hash;
+}
+
 struct error *watcher_start(const struct watcher *row, const struct cluster_scope *scope, void **state) {
     struct watcher_base *base = *state = calloc(1, row->size);
     if (!base)

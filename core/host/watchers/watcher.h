@@ -176,6 +176,8 @@ struct watcher_set {        // zero-initialised
     void *states[WATCHERS]; // NULL: does not run
 };
 
+// Logs the problem of a watch, NULL: none, once until it changes. *logged: of the watcher, 0 at first.
+void watcher_warn(const struct cluster_scope *scope, uint64_t *logged, const char *message, const char *problem);
 struct error *watcher_start(const struct watcher *row, const struct cluster_scope *scope, void **state);
 void watcher_stop(const struct watcher *row, void *state);
 int64_t watcher_tick_watches(struct watcher_base *base, bool wanted, struct moment now); // all, see object_watch_tick

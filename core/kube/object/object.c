@@ -104,24 +104,25 @@ struct error *object_parse(const char *text, size_t len, const char *api_version
     return stripped ? parse(&stripped, len, &limits, NULL, out) : error_no_memory();
 }
 
+// NOLINTBEGIN(bugprone-suspicious-missing-comma): two prefixes of keys
+const char *const object_stub_fields[] = {"/apiVersion",
+                                          "/kind",
+                                          "/metadata/name",
+                                          "/metadata/namespace",
+                                          "/metadata/uid",
+                                          "/metadata/resourceVersion",
+                                          "/metadata/generation",
+                                          "/metadata/deletionTimestamp",
+                                          "/metadata/ownerReferences",
+                                          "/metadata/labels/" OBJECT_OWN_PREFIX,
+                                          "/metadata/annotations/" OBJECT_OWN_PREFIX,
+                                          NULL};
+// NOLINTEND(bugprone-suspicious-missing-comma)
+
 static struct error *make_stub(const char *text, size_t len, const struct object_limits *limits, const char *why,
                                struct object **out) {
-    // NOLINTBEGIN(bugprone-suspicious-missing-comma): two prefixes of keys
-    static const char *const always[] = {"/apiVersion",
-                                         "/kind",
-                                         "/metadata/name",
-                                         "/metadata/namespace",
-                                         "/metadata/uid",
-                                         "/metadata/resourceVersion",
-                                         "/metadata/generation",
-                                         "/metadata/deletionTimestamp",
-                                         "/metadata/ownerReferences",
-                                         "/metadata/labels/" OBJECT_OWN_PREFIX,
-                                         "/metadata/annotations/" OBJECT_OWN_PREFIX,
-                                         NULL};
-    // NOLINTEND(bugprone-suspicious-missing-comma)
     AUTO_TEXT reason = why ? strdup(why) : NULL;
-    AUTO_TEXT stub = prune_text(text, len, always, limits->kept, STUB_VALUE_MAX, &len);
+    AUTO_TEXT stub = prune_text(text, len, object_stub_fields, limits->kept, STUB_VALUE_MAX, &len);
     if (!reason || !stub)
         return reason ? error_new(ERROR_INVALID, "invalid JSON") : error_no_memory();
     TRY(parse(&stub, len, limits, NULL, out));

@@ -65,6 +65,8 @@ struct object {
 
 #define OBJECT_OWN_PREFIX "wharf.dev/"
 
+extern const char *const object_stub_fields[]; // patterns of the fields of a stub but for object_limits.kept
+
 // Limits up to which an object is parsed completely.
 struct object_limits {
     const struct budget *budget;    // NULL: the defaults

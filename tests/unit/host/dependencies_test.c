@@ -13,6 +13,8 @@
     "\",\"namespace\":\"n\",\"uid\":\"u-" name "\",\"resourceVersion\":\"" version "\"" more "}}"
 #define MARKED ",\"labels\":{\"wharf.dev/origin\":\"here\",\"app\":\"x\"}"
 #define OTHERS ",\"labels\":{\"wharf.dev/origin\":\"there\"},\"annotations\":{\"kubectl.kubernetes.io/x\":\"secret\"}"
+#define OWNED                                                                                                          \
+    ",\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"p\",\"uid\":\"u\",\"controller\":true}]"
 #define LIST(version, items)                                                                                           \
     "{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/"                                            \
     "v1\",\"metadata\":{\"resourceVersion\":\"" version "\"},\"items\":[" items "]}"
@@ -201,6 +203,18 @@ static void only_the_metadata_that_concerns_the_host_is_told(void **state) {
     assert_int_equal(stand.bytes, 2 * bytes);
     assert_int_equal(bytes,
                      strlen(OBJECT("a", "3", ",\"labels\":{\"wharf.dev/origin\":\"there\"},\"annotations\":{}")));
+    end(&stand);
+}
+
+// A copy with a controller is none of the host's.
+static void the_owners_are_told(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand, 1);
+    wish_for(&stand, "a", true);
+    answer(&stand, ONE "a", 200, LIST("5", OBJECT("a", "3", OWNED)));
+    expect(&stand, "seen n/a@3; ");
+    assert_int_equal(stand.bytes, strlen(OBJECT("a", "3", OWNED)));
     end(&stand);
 }
 
@@ -458,6 +472,7 @@ int main(void) {
         cmocka_unit_test(of_all_objects_the_wished_ones_are_told),
         cmocka_unit_test(a_worker_tells_what_has_the_mark_of_the_host_too),
         cmocka_unit_test(only_the_metadata_that_concerns_the_host_is_told),
+        cmocka_unit_test(the_owners_are_told),
         cmocka_unit_test(a_wish_after_the_list_costs_one_read),
         cmocka_unit_test(the_watch_knows_better_than_a_read_that_began_before),
         cmocka_unit_test(a_failed_read_is_repeated),
