@@ -10,6 +10,7 @@
 
 #define NAME_LONGEST 253 // apimachinery validation.DNS1123SubdomainMaxLength
 #define POINTER_MAX (SIZE_MAX / 4)
+#define OBJECT_MAX (REFERENCES_MAX + 1) // references of an object by one kind: more than a workload may have
 #define PROBLEM_MAX ((size_t)64 << 10)
 
 // What goes wrong while references are collected.
@@ -19,6 +20,7 @@ struct collector {
     struct references *out;
     const char *namespace_; // of references without one
     size_t most;
+    bool of_kinds; // what is added are the references by each of several kinds
     enum trouble trouble;
 };
 
@@ -86,7 +88,10 @@ static bool add(struct collector *collector, const struct reference *reference) 
     size_t at = place_of(out, reference, &found);
     if (found) {
         out->list[at]->optional &= reference->optional;
-        out->list[at]->is_made |= reference->is_made;
+        if (collector->of_kinds) // the workloads of other kinds need it
+            out->list[at]->is_made &= reference->is_made;
+        else
+            out->list[at]->is_made |= reference->is_made;
         return true;
     }
     if (is_everywhere(reference))
@@ -336,7 +341,7 @@ static const char *namespace_of(const struct json *object) {
 
 wharf_result references_of(struct adapter_call *call, const struct json *workload, struct references *out) {
     *out = (struct references){.list = NULL};
-    struct collector collector = {out, namespace_of(workload), REFERENCES_MAX, FINE};
+    struct collector collector = {out, namespace_of(workload), REFERENCES_MAX, .trouble = FINE};
     wharf_result result = WHARF_OK;
     services_prepare(call, workload);
     if (collect_pods(&collector, call->kind, workload) &&
@@ -350,13 +355,52 @@ wharf_result references_of(struct adapter_call *call, const struct json *workloa
     return result;
 }
 
-bool references_of_object(const struct kind *kind, const char *resource, const struct json *object,
+// Without a row for the resource, a kind has nothing to say about its objects.
+static bool has_rows_of(const struct kind *kind, const char *resource) {
+    const wharf_reference *row = kind->abi.references;
+    while (row && row->name && !text_equal(row->of, resource))
+        row++;
+    return row && row->name;
+}
+
+static bool add_all(struct collector *collector, const struct references *from) {
+    bool going = true;
+    for (size_t i = 0; going && i < from->count; i++)
+        going = add(collector, from->list[i]);
+    return going;
+}
+
+// The references of an object by one kind's rows and, already collected, by those of Kubernetes.
+static void add_of_kind(struct collector *all, const struct kind *kind, const char *resource, const struct json *object,
+                        const struct references *built_in) {
+    __attribute__((cleanup(references_clear))) struct references own = {.list = NULL};
+    struct collector one = {&own, all->namespace_, OBJECT_MAX, .trouble = FINE};
+    if (collect(&one, kind->abi.references, resource, object, ""))
+        add_all(&one, built_in);
+    if (one.trouble == NO_MEMORY)
+        fails(all, NO_MEMORY);
+    else
+        add_all(all, &own);
+}
+
+bool references_of_object(struct kind *const *kinds, size_t n_kinds, const char *resource, const struct json *object,
                           struct references *out) {
     *out = (struct references){.list = NULL};
-    struct collector collector = {out, namespace_of(object), REFERENCES_MAX + 1, FINE};
-    if (collect(&collector, kind->abi.references, resource, object, ""))
-        collect(&collector, references_built_in, resource, object, "");
-    if (collector.trouble == NO_MEMORY)
+    __attribute__((cleanup(references_clear))) struct references built_in = {.list = NULL};
+    const char *namespace_ = namespace_of(object);
+    struct collector all = {out, namespace_, n_kinds * OBJECT_MAX, .of_kinds = true, .trouble = FINE};
+    struct collector common = {&built_in, namespace_, OBJECT_MAX, .trouble = FINE};
+    bool silent = false; // a kind has no row
+    if (!collect(&common, references_built_in, resource, object, "") && common.trouble == NO_MEMORY)
+        return false;
+    for (size_t k = 0; k < n_kinds && all.trouble == FINE; k++)
+        if (has_rows_of(kinds[k], resource))
+            add_of_kind(&all, kinds[k], resource, object, &built_in);
+        else
+            silent = true;
+    if (silent && all.trouble == FINE)
+        add_all(&all, &built_in);
+    if (all.trouble == NO_MEMORY)
         references_clear(out);
-    return collector.trouble != NO_MEMORY;
+    return all.trouble != NO_MEMORY;
 }

@@ -88,6 +88,7 @@ static bool is_followed(const struct plan_object *object, const struct plan_need
 }
 
 static struct error *find_all(struct plan_object *object, struct plan_needs *needs) {
+    const struct adapters *adapters = object->plan->adapters;
     for (size_t i = 0; i < needs->count && i < REFERENCES_MAX; i++) {
         struct plan_need *need = &needs->list[i];
         __attribute__((cleanup(references_clear))) struct references found = {.count = 0};
@@ -97,7 +98,7 @@ static struct error *find_all(struct plan_object *object, struct plan_needs *nee
         TRY(plan_look_up(object, need));
         if (!need->source || need->depth >= REFERENCES_DEPTH || !is_followed(object, need))
             continue;
-        if (!references_of_object(object->kind, need->reference->resource, need->source, &found))
+        if (!references_of_object(adapters->kinds, adapters->n_kinds, need->reference->resource, need->source, &found))
             return error_no_memory();
         TRY(add_all(object, needs, &found, need));
     }
