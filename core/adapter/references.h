@@ -55,6 +55,11 @@ struct reference_resource {
     const char *version, *kind;            // "v1", "Task"; they live as long as the kinds
     bool cluster_scoped;
 };
+// "tekton.dev" of "tasks.tekton.dev", "" of "configmaps".
+static inline const char *reference_group(const char *resource) {
+    const char *dot = strchr(resource, '.');
+    return dot ? dot + 1 : "";
+}
 // Of a row; false: it names the pods of an object.
 bool reference_resource(const wharf_reference *row, struct reference_resource *out);
 // False: there is none (or no more) with this number. Duplicates are left out.
