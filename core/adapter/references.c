@@ -196,30 +196,13 @@ static bool collect(struct collector *collector, const wharf_reference *rows, co
 
 // Pods -----------------------------------------------------------------------------------------------------------
 
-struct fallback {
-    struct matched_row row;
-    const char *templates;
-};
-
-static bool add_fallback(void *ctx, const char *found, struct json *value) {
-    const struct fallback *fallback = ctx;
-    const struct json *own = NULL;
-    if (!paired(&fallback->row, fallback->templates, found, &own))
-        return false;
-    return json_is(own, JSON_OBJECT) || add_part(ctx, found, value);
-}
-
 // The pods of the kind's data.
 static bool collect_pods(struct collector *collector, const wharf_kind *kind, const struct json *workload) {
     for (const wharf_pods *pods = kind->pods; pods && pods->templates; pods++) {
         bool specs = (pods->flags & WHARF_PODS_ARE_SPECS) != 0;
-        wharf_reference rows[] = {
-            {.name = pods->templates, .flags = specs ? WHARF_REFERENCE_POD_SPECS : WHARF_REFERENCE_PODS},
-            {.name = NULL}};
-        struct fallback fallback = {{collector, rows, workload, ""}, pods->templates};
-        if (!collect(collector, rows, NULL, workload, ""))
-            return false;
-        if (pods->fallback && !pointer_each(workload, pods->fallback, add_fallback, &fallback))
+        const wharf_reference is = {.flags = specs ? WHARF_REFERENCE_POD_SPECS : WHARF_REFERENCE_PODS};
+        struct matched_row row = {collector, &is, workload, ""};
+        if (!pods_each(pods, workload, add_part, &row))
             return collector->trouble == FINE ? fails(collector, NO_MEMORY) : false;
     }
     return true;
