@@ -62,14 +62,15 @@ static int compare(const struct reference *a, const struct reference *b) {
     return order != 0 ? order : strcmp(a->name, b->name);
 }
 
-// The place of the reference in the list; *found: it has one already.
-static size_t place_of(const struct references *references, const struct reference *reference, bool *found) {
+// The place of the reference in the list; *known: the one that the list has already, or NULL.
+static size_t place_of(const struct references *references, const struct reference *reference,
+                       struct reference **known) {
     size_t low = 0, high = references->count;
-    *found = false;
-    while (low < high && !*found) {
+    *known = NULL;
+    while (low < high && !*known) {
         size_t middle = low + (high - low) / 2;
         int order = compare(references->list[middle], reference);
-        *found = order == 0;
+        *known = order == 0 ? references->list[middle] : NULL;
         low = order < 0 ? middle + 1 : low;
         high = order < 0 ? high : middle;
     }
@@ -84,14 +85,14 @@ static bool fails(struct collector *collector, enum trouble trouble) {
 // Adds a copy, or merges it with the same object's reference of another place.
 static bool add(struct collector *collector, const struct reference *reference) {
     struct references *out = collector->out;
-    bool found = false;
-    size_t at = place_of(out, reference, &found);
-    if (found) {
-        out->list[at]->optional &= reference->optional;
+    struct reference *known;
+    size_t at = place_of(out, reference, &known);
+    if (known) {
+        known->optional &= reference->optional;
         if (collector->of_kinds) // the workloads of other kinds need it
-            out->list[at]->is_made &= reference->is_made;
+            known->is_made &= reference->is_made;
         else
-            out->list[at]->is_made |= reference->is_made;
+            known->is_made |= reference->is_made;
         return true;
     }
     if (is_everywhere(reference))
