@@ -6,6 +6,28 @@
 
 #define POINTER_MAX (SIZE_MAX / 4)
 
+struct pods_walk {
+    const wharf_pods *pods;
+    const struct json *workload;
+    pods_visit visit;
+    void *ctx;
+};
+
+static bool visit_fallback(void *ctx, const char *found, struct json *value) {
+    const struct pods_walk *walk = ctx;
+    AUTO_BUFFER(own, POINTER_MAX);
+    if (!pointer_pair(walk->pods->templates, found, &own))
+        return false;
+    const struct json *template_ = own.data ? pointer_find(walk->workload, own.data) : NULL;
+    return json_is(template_, JSON_OBJECT) || walk->visit(walk->ctx, found, value);
+}
+
+bool pods_each(const wharf_pods *pods, const struct json *workload, pods_visit visit, void *ctx) {
+    struct pods_walk walk = {pods, workload, visit, ctx};
+    return pointer_each(workload, pods->templates, visit, ctx) &&
+           (!pods->fallback || pointer_each(workload, pods->fallback, visit_fallback, &walk));
+}
+
 struct pod_list {
     const wharf_pods *pods;
     const struct json *workload;
@@ -45,15 +67,6 @@ static bool add_set(void *ctx, const char *pointer, struct json *found) {
     return json_append(listing->sets, TAKE(set));
 }
 
-// Adds the fallback of pods without a template of their own.
-static bool add_fallback(void *ctx, const char *pointer, struct json *found) {
-    const struct pod_list *listing = ctx;
-    AUTO_BUFFER(own, POINTER_MAX);
-    if (!pointer_pair(listing->pods->templates, pointer, &own))
-        return false;
-    return json_is(pointer_find(listing->workload, own.data), JSON_OBJECT) || add_set(ctx, pointer, found);
-}
-
 static void drop_invalid_sets(struct json *sets) {
     for (struct json *set = json_first(sets), *next = NULL; set; set = next) {
         next = json_next(set);
@@ -69,8 +82,7 @@ wharf_result pods_of(struct adapter_call *call, const struct json *workload, str
         return WHARF_RETRY;
     for (const wharf_pods *pods = call->kind->pods; pods && pods->templates; pods++) {
         struct pod_list listing = {pods, workload, list};
-        if (!pointer_each(workload, pods->templates, add_set, &listing) ||
-            (pods->fallback && !pointer_each(workload, pods->fallback, add_fallback, &listing)))
+        if (!pods_each(pods, workload, add_set, &listing))
             return WHARF_RETRY;
     }
     wharf_result result = adapter_pod_sets(call, workload, list);

@@ -7,3 +7,8 @@
 // An array of {"template": <PodTemplateSpec>, "count": <integer>}, owned by the caller. `call` was begun. Invalid
 // items of an adapter are skipped. Returns the adapter's result; WHARF_RETRY also when out of memory.
 wharf_result pods_of(struct adapter_call *call, const struct json *workload, struct json **sets);
+
+// Calls `visit`, as pointer_each, for each template of these pods, and for each fallback without a template of its own.
+// False: stopped, or out of memory.
+typedef bool (*pods_visit)(void *ctx, const char *pointer, struct json *value);
+bool pods_each(const wharf_pods *pods, const struct json *workload, pods_visit visit, void *ctx);

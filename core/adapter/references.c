@@ -10,6 +10,7 @@
 
 #define NAME_LONGEST 253 // apimachinery validation.DNS1123SubdomainMaxLength
 #define POINTER_MAX (SIZE_MAX / 4)
+#define OBJECT_MAX (REFERENCES_MAX + 1) // references of an object by one kind: more than a workload may have
 #define PROBLEM_MAX ((size_t)64 << 10)
 
 // What goes wrong while references are collected.
@@ -19,6 +20,7 @@ struct collector {
     struct references *out;
     const char *namespace_; // of references without one
     size_t most;
+    bool of_kinds; // what is added are the references by each of several kinds
     enum trouble trouble;
 };
 
@@ -60,14 +62,15 @@ static int compare(const struct reference *a, const struct reference *b) {
     return order != 0 ? order : strcmp(a->name, b->name);
 }
 
-// The place of the reference in the list; *found: it has one already.
-static size_t place_of(const struct references *references, const struct reference *reference, bool *found) {
+// The place of the reference in the list; *known: the one that the list has already, or NULL.
+static size_t place_of(const struct references *references, const struct reference *reference,
+                       struct reference **known) {
     size_t low = 0, high = references->count;
-    *found = false;
-    while (low < high && !*found) {
+    *known = NULL;
+    while (low < high && !*known) {
         size_t middle = low + (high - low) / 2;
         int order = compare(references->list[middle], reference);
-        *found = order == 0;
+        *known = order == 0 ? references->list[middle] : NULL;
         low = order < 0 ? middle + 1 : low;
         high = order < 0 ? high : middle;
     }
@@ -82,11 +85,14 @@ static bool fails(struct collector *collector, enum trouble trouble) {
 // Adds a copy, or merges it with the same object's reference of another place.
 static bool add(struct collector *collector, const struct reference *reference) {
     struct references *out = collector->out;
-    bool found = false;
-    size_t at = place_of(out, reference, &found);
-    if (found) {
-        out->list[at]->optional &= reference->optional;
-        out->list[at]->is_made |= reference->is_made;
+    struct reference *known;
+    size_t at = place_of(out, reference, &known);
+    if (known) {
+        known->optional &= reference->optional;
+        if (collector->of_kinds) // the workloads of other kinds need it
+            known->is_made &= reference->is_made;
+        else
+            known->is_made |= reference->is_made;
         return true;
     }
     if (is_everywhere(reference))
@@ -191,30 +197,13 @@ static bool collect(struct collector *collector, const wharf_reference *rows, co
 
 // Pods -----------------------------------------------------------------------------------------------------------
 
-struct fallback {
-    struct matched_row row;
-    const char *templates;
-};
-
-static bool add_fallback(void *ctx, const char *found, struct json *value) {
-    const struct fallback *fallback = ctx;
-    const struct json *own = NULL;
-    if (!paired(&fallback->row, fallback->templates, found, &own))
-        return false;
-    return json_is(own, JSON_OBJECT) || add_part(ctx, found, value);
-}
-
 // The pods of the kind's data.
 static bool collect_pods(struct collector *collector, const wharf_kind *kind, const struct json *workload) {
     for (const wharf_pods *pods = kind->pods; pods && pods->templates; pods++) {
         bool specs = (pods->flags & WHARF_PODS_ARE_SPECS) != 0;
-        wharf_reference rows[] = {
-            {.name = pods->templates, .flags = specs ? WHARF_REFERENCE_POD_SPECS : WHARF_REFERENCE_PODS},
-            {.name = NULL}};
-        struct fallback fallback = {{collector, rows, workload, ""}, pods->templates};
-        if (!collect(collector, rows, NULL, workload, ""))
-            return false;
-        if (pods->fallback && !pointer_each(workload, pods->fallback, add_fallback, &fallback))
+        const wharf_reference is = {.flags = specs ? WHARF_REFERENCE_POD_SPECS : WHARF_REFERENCE_PODS};
+        struct matched_row row = {collector, &is, workload, ""};
+        if (!pods_each(pods, workload, add_part, &row))
             return collector->trouble == FINE ? fails(collector, NO_MEMORY) : false;
     }
     return true;
@@ -336,7 +325,7 @@ static const char *namespace_of(const struct json *object) {
 
 wharf_result references_of(struct adapter_call *call, const struct json *workload, struct references *out) {
     *out = (struct references){.list = NULL};
-    struct collector collector = {out, namespace_of(workload), REFERENCES_MAX, FINE};
+    struct collector collector = {out, namespace_of(workload), REFERENCES_MAX, .trouble = FINE};
     wharf_result result = WHARF_OK;
     services_prepare(call, workload);
     if (collect_pods(&collector, call->kind, workload) &&
@@ -350,13 +339,52 @@ wharf_result references_of(struct adapter_call *call, const struct json *workloa
     return result;
 }
 
-bool references_of_object(const struct kind *kind, const char *resource, const struct json *object,
+// Without a row for the resource, a kind has nothing to say about its objects.
+static bool has_rows_of(const struct kind *kind, const char *resource) {
+    const wharf_reference *row = kind->abi.references;
+    while (row && row->name && !text_equal(row->of, resource))
+        row++;
+    return row && row->name;
+}
+
+static bool add_all(struct collector *collector, const struct references *from) {
+    bool going = true;
+    for (size_t i = 0; going && i < from->count; i++)
+        going = add(collector, from->list[i]);
+    return going;
+}
+
+// The references of an object by one kind's rows and, already collected, by those of Kubernetes.
+static void add_of_kind(struct collector *all, const struct kind *kind, const char *resource, const struct json *object,
+                        const struct references *built_in) {
+    __attribute__((cleanup(references_clear))) struct references own = {.list = NULL};
+    struct collector one = {&own, all->namespace_, OBJECT_MAX, .trouble = FINE};
+    if (collect(&one, kind->abi.references, resource, object, ""))
+        add_all(&one, built_in);
+    if (one.trouble == NO_MEMORY)
+        fails(all, NO_MEMORY);
+    else
+        add_all(all, &own);
+}
+
+bool references_of_object(struct kind *const *kinds, size_t n_kinds, const char *resource, const struct json *object,
                           struct references *out) {
     *out = (struct references){.list = NULL};
-    struct collector collector = {out, namespace_of(object), REFERENCES_MAX + 1, FINE};
-    if (collect(&collector, kind->abi.references, resource, object, ""))
-        collect(&collector, references_built_in, resource, object, "");
-    if (collector.trouble == NO_MEMORY)
+    __attribute__((cleanup(references_clear))) struct references built_in = {.list = NULL};
+    const char *namespace_ = namespace_of(object);
+    struct collector all = {out, namespace_, n_kinds * OBJECT_MAX, .of_kinds = true, .trouble = FINE};
+    struct collector common = {&built_in, namespace_, OBJECT_MAX, .trouble = FINE};
+    bool silent = false; // a kind has no row
+    if (!collect(&common, references_built_in, resource, object, "") && common.trouble == NO_MEMORY)
+        return false;
+    for (size_t k = 0; k < n_kinds && all.trouble == FINE; k++)
+        if (has_rows_of(kinds[k], resource))
+            add_of_kind(&all, kinds[k], resource, object, &built_in);
+        else
+            silent = true;
+    if (silent && all.trouble == FINE)
+        add_all(&all, &built_in);
+    if (all.trouble == NO_MEMORY)
         references_clear(out);
-    return collector.trouble != NO_MEMORY;
+    return all.trouble != NO_MEMORY;
 }

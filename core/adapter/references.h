@@ -42,9 +42,10 @@ struct json *references_list(const struct references *references);
 bool reference_item_problem(const wharf_kind *kind, const struct json *item, size_t number, const char *namespace_,
                             struct buffer *out);
 
-// Of an object that a workload of the kind refers to, `resource` as above: the secrets of a ServiceAccount, the Tasks
-// of a Pipeline. Of more than REFERENCES_MAX, that number and one more. False: out of memory, *out is empty.
-bool references_of_object(const struct kind *kind, const char *resource, const struct json *object,
+// Of an object that workloads of these kinds refer to, `resource` as above: the secrets of a ServiceAccount, the Tasks
+// of a Pipeline. is_made only if that holds for all kinds with this reference. Of more than REFERENCES_MAX by a kind,
+// that number and one more. False: out of memory, *out is empty.
+bool references_of_object(struct kind *const *kinds, size_t n_kinds, const char *resource, const struct json *object,
                           struct references *out);
 
 // A resource that workloads can refer to. The built-in ones (of pods), and those of the kinds' data.
@@ -54,6 +55,11 @@ struct reference_resource {
     const char *version, *kind;            // "v1", "Task"; they live as long as the kinds
     bool cluster_scoped;
 };
+// "tekton.dev" of "tasks.tekton.dev", "" of "configmaps".
+static inline const char *reference_group(const char *resource) {
+    const char *dot = strchr(resource, '.');
+    return dot ? dot + 1 : "";
+}
 // Of a row; false: it names the pods of an object.
 bool reference_resource(const wharf_reference *row, struct reference_resource *out);
 // False: there is none (or no more) with this number. Duplicates are left out.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The references that Kubernetes itself has: of a PodSpec, and of the objects that a PodSpec refers to. Internal to
-// references.
+// The references that Kubernetes itself has: of a PodSpec, and of the objects that a PodSpec refers to.
 #pragma once
 
 #include "core/adapter/references.h"

@@ -4,8 +4,7 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 
-#define NAMESPACE_WORD "{namespace}"
-#define ORIGIN_WORD "{origin}"
+static const char namespace_word[] = "{namespace}", origin_word[] = "{origin}";
 
 struct piece { // of a text
     const char *text;
@@ -47,6 +46,17 @@ static bool has_word(const struct piece *piece, const char *word) {
     return piece->len >= len && memcmp(piece->text, word, len) == 0;
 }
 
+// Takes the word at the beginning of the text. NULL: there is none, and one character was taken.
+static const char *take_word(struct piece *text) {
+    const char *word = has_word(text, origin_word)      ? origin_word
+                       : has_word(text, namespace_word) ? namespace_word
+                                                        : NULL;
+    size_t len = word ? strlen(word) : 1;
+    text->text += len;
+    text->len -= len;
+    return word;
+}
+
 static bool add(char out[NAMESPACE_SIZE], size_t *len, const char *text, size_t text_len) {
     if (text_len >= NAMESPACE_SIZE - *len)
         return false;
@@ -63,13 +73,8 @@ static bool expand(struct piece text, const char *origin, const char *name, char
     size_t len = 0;
     *out = '\0';
     while (text.len > 0) {
-        const char *word = has_word(&text, ORIGIN_WORD)      ? ORIGIN_WORD
-                           : has_word(&text, NAMESPACE_WORD) ? NAMESPACE_WORD
-                                                             : NULL;
-        size_t step = word ? strlen(word) : 1;
-        const char *value = !word ? text.text : *(word + 1) == 'o' ? origin : name;
-        text.text += step;
-        text.len -= step;
+        const char *at = text.text, *word = take_word(&text);
+        const char *value = !word ? at : word == origin_word ? origin : name;
         if (!value) {
             *rest = text;
             return true;
@@ -174,13 +179,10 @@ static bool has_only(struct piece text, const char *allowed) {
 static size_t literals(const char *name, struct buffer *out) {
     size_t count = 0;
     for (struct piece text = {name, strlen(name)}; text.len > 0;) {
-        bool namespace_ = has_word(&text, NAMESPACE_WORD), origin = has_word(&text, ORIGIN_WORD);
-        size_t step = namespace_ ? strlen(NAMESPACE_WORD) : origin ? strlen(ORIGIN_WORD) : 1;
-        count += namespace_;
-        if (!namespace_ && !origin)
-            buffer_char(out, *text.text);
-        text.text += step;
-        text.len -= step;
+        const char *at = text.text, *word = take_word(&text);
+        count += word == namespace_word;
+        if (!word)
+            buffer_char(out, *at);
     }
     return count;
 }
@@ -213,7 +215,7 @@ bool namespace_rule_problem(const char *pattern, const char *name, const char *o
     if (count == 0 && !is_fixed(&rule))
         return buffer_printf(out, "found \"%s\" without {namespace}, expected a separate name for each namespace",
                              name);
-    if (origin && !text_is_dns_label(origin) && strstr(name, ORIGIN_WORD))
+    if (origin && !text_is_dns_label(origin) && strstr(name, origin_word))
         return buffer_printf(out, "found origin \"%s\", expected an RFC 1123 label, since the name contains {origin}",
                              origin);
     if (!fits(&rule, origin ? origin : "x", "") && !fits(&rule, origin ? origin : "x", "x"))
@@ -234,7 +236,7 @@ bool namespace_map_problem(const char *map, const char *origin, bool self, struc
         if (namespace_rule_problem(pattern, name, origin, out))
             return true;
         char there[NAMESPACE_SIZE];
-        bool same = strcmp(name, NAMESPACE_WORD) == 0 ||
+        bool same = strcmp(name, namespace_word) == 0 ||
                     (is_fixed(&rule) && name_by(&rule, origin, pattern, there) && strcmp(there, pattern) == 0);
         if (self && same)
             return buffer_printf(out,

@@ -54,7 +54,7 @@ static void try_object(struct kind *kind, const struct json *object) {
     struct reference_resource resource;
     struct references found;
     for (size_t i = 0; reference_resource_at(&kind, 1, i, &resource); i++) {
-        if (!references_of_object(kind, resource.resource, object, &found))
+        if (!references_of_object(&kind, 1, resource.resource, object, &found))
             fuzz_fail("out of memory");
         if (found.count > 0 && !reference_resource_refers(&kind, 1, resource.resource))
             fuzz_fail("%s refers to others", resource.resource);

@@ -363,6 +363,16 @@ class Online(cli_test.Case):
         self.write_mapped("b: a", more="namespaces: {deny: [a]}\n")
         self.assertEqual(self.check()[2], "")
 
+    def test_namespaces_are_listed_once_for_their_names_and_the_consent(self):
+        management = self.serve("mgmt", lists={self.NAMESPACES: self.spaces("a", "c", "d")})
+        self.serve("w1", lists={self.NAMESPACES: self.spaces("other")})
+        self.write_mapped("b: a, d: c", more="tenancy: impersonate\n")
+        code, _, err = self.check()
+        self.assertEqual(code, 0, err)
+        self.assert_says(err, "no workload of 2 namespaces is placed there, for example: ", "no namespace consents")
+        page = self.NAMESPACES + "?limit=500"
+        self.assertEqual(management.listed, [page, page + "&continue=1", page + "&continue=2"])
+
     def test_rights_are_asked_for_in_the_namespaces_of_the_worker(self):
         self.serve("mgmt", uid="k0")
         worker = self.serve("w1", denied=["delete things example.com"])

@@ -53,18 +53,12 @@ enum member {
     N_MEMBERS
 };
 
-// A kind that references name, of version v1.
-struct known_kind {
-    const char *kind, *group, *resource;
-    const char *flag; // without "WHARF_"; NULL: none
-};
-
 // A value of a member, or an item of its list. NULL or 0: unused.
 struct guess_row {
     const char *text;                      // the value; of an item its pointer, of a status change the type
     const char *value;                     // of a phase rule; `key` of a carried field; of a status change the status;
                                            // of a reference `optional`
-    const struct known_kind *refers;       // of a reference; NULL: a part with the fields of containers or volumes
+    const wharf_reference *refers;         // of a reference: the kind; NULL: a part, of containers or volumes
     const char *status, *reason, *message; // of a phase rule; of a status change
     const char *const *counts;             // of pods, ends with NULL
     uint32_t number, flags;                // `when`, the phase, or the bits

@@ -2,19 +2,11 @@
 // Guesses about the objects that an object refers to outside of its pods: by the names of fields.
 #include "core/cmd/adapter_new/description.h"
 
+#include "core/adapter/references_built_in.h"
 #include "core/base/text.h"
 #include "core/cmd/main.h"
 
 #include <strings.h>
-
-static const struct known_kind known[] = {
-    {"Secret", "", "secrets", NULL},
-    {"ConfigMap", "", "configmaps", NULL},
-    {"ServiceAccount", "", "serviceaccounts", NULL},
-    {"PersistentVolumeClaim", "", "persistentvolumeclaims", NULL},
-    {"PriorityClass", "scheduling.k8s.io", "priorityclasses", "REFERENCE_CLUSTER_SCOPED"},
-    {"StorageClass", "storage.k8s.io", "storageclasses", "REFERENCE_CLUSTER_SCOPED"},
-};
 
 // The ends of names of strings that name an object, and of objects with a member `name` that does.
 static const struct {
@@ -44,7 +36,15 @@ static bool ends_with(const char *text, const char *end) {
     return len >= end_len && strcasecmp(text + len - end_len, end) == 0;
 }
 
-static const struct known_kind *kind_of(const struct schema_place *place) {
+// A row of PodSpecs that names objects of the kind.
+static const wharf_reference *row_of(const char *kind) {
+    const wharf_reference *row = references_built_in;
+    while (kind && row->name && !text_equal(row->kind, kind))
+        row++;
+    return kind && row->name ? row : NULL;
+}
+
+static const wharf_reference *kind_of(const struct schema_place *place) {
     const struct schema_place *parent = place->up;
     while (parent && strcmp(parent->name, "*") == 0)
         parent = parent->up;
@@ -54,10 +54,7 @@ static const struct known_kind *kind_of(const struct schema_place *place) {
         if (names[i].is_parent ? by_parent && ends_with(parent->name, names[i].end)
                                : ends_with(place->name, names[i].end))
             kind = names[i].kind;
-    for (size_t i = 0; i < COUNT(known) && kind; i++)
-        if (strcmp(known[i].kind, kind) == 0)
-            return &known[i];
-    return NULL;
+    return row_of(kind);
 }
 
 static struct guess_row *add(struct description *d, const char *pointer, const char *why) {
@@ -90,7 +87,7 @@ static bool is_below(const struct schema_place *place, const struct schema_place
 }
 
 static void guess_name(struct description *d, const struct schema_place *place) {
-    const struct known_kind *kind = kind_of(place);
+    const wharf_reference *kind = kind_of(place);
     if (!kind)
         return;
     const char *why = description_text(d, "By its name a %s: must it be in the worker?", kind->kind);

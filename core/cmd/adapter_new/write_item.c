@@ -222,13 +222,14 @@ static const char *rule_flag(uint32_t flags) {
 }
 
 static struct cells reference_cells(const struct guess_row *row) {
-    const struct known_kind *kind = row->refers;
+    const wharf_reference *kind = row->refers;
     if (!kind)
         return (struct cells){.value = {row->text, [9] = (row->flags & WHARF_REFERENCE_VOLUMES) != 0
                                                              ? "REFERENCE_VOLUMES"
                                                              : "REFERENCE_CONTAINERS"}};
     return (struct cells){
-        .value = {row->text, NULL, kind->group, "v1", kind->resource, kind->kind, NULL, NULL, row->value, kind->flag}};
+        .value = {row->text, NULL, kind->group, kind->version, kind->resource, kind->kind, NULL, NULL, row->value,
+                  (kind->flags & WHARF_REFERENCE_CLUSTER_SCOPED) != 0 ? "REFERENCE_CLUSTER_SCOPED" : NULL}};
 }
 
 static void write_row(const struct code_writer *w, const struct list_item *item, const struct guess_row *row,

@@ -8,22 +8,20 @@
 #include "core/kube/client/ask.h"
 
 #define NOT_IN_WORKER "would be delegated, but not placed in the worker"
-#define SECRETS "secrets"
 
 // *presence and, with an object, *out; a sentence about an answer that is neither goes to `trouble`.
 static struct error *get(const struct cluster *cluster, const struct reference *r, const char *namespace_,
                          enum plan_presence *presence, struct json **out, struct buffer *trouble) {
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
-    const char *dot = strchr(r->resource, '.');
     AUTO_TEXT plural = strndup(r->resource, strcspn(r->resource, "."));
     const struct request request = {.verb = VERB_GET,
-                                    .resource = {.group = dot ? dot + 1 : "",
+                                    .resource = {.group = reference_group(r->resource),
                                                  .version = r->version,
                                                  .plural = plural,
                                                  .cluster_scoped = r->cluster_scoped},
                                     .namespace_ = r->cluster_scoped ? NULL : namespace_,
                                     .name = r->name,
-                                    .sensitive = strcmp(r->resource, SECRETS) == 0};
+                                    .sensitive = strcmp(r->resource, "secrets") == 0};
     TRY(plural ? ask(cluster->client, &request, &response) : error_no_memory());
     bool absent = response.reason == REASON_NOT_FOUND || response.reason == REASON_KIND_NOT_FOUND ||
                   response.reason == REASON_NAMESPACE_NOT_FOUND;
@@ -57,11 +55,9 @@ struct error *plan_look_up(struct plan_object *object, struct plan_need *need) {
 
 // Whether the host copies this source, rule D9. NULL: it does; else the reason why the worker must have it.
 static const char *not_copied(const struct plan_object *object, const struct plan_need *need) {
-    bool secret = strcmp(need->reference->resource, SECRETS) == 0;
     if (copy_is_denied(need->reference->resource, need->source))
         return "Secrets of this type never are";
-    if (secret && object->plan->config->engine.dependencies.secrets == SECRETS_LABELLED &&
-        !text_equal(object_label(need->source, MARK_COPY), "true"))
+    if (plan_lacks_label(object, need))
         return "the Secret has no label " MARK_COPY ": \"true\"";
     return NULL;
 }

@@ -67,10 +67,10 @@ static struct error *find_in_input(const struct plan_object *object, struct plan
     for (size_t i = 0; i < input->count; i++) {
         const struct json *value = input->items[i].value;
         const char *namespace_ = object_namespace(value), *api = json_string_or(json_get(value, "apiVersion"), "");
-        const char *slash = strchr(api, '/'), *dot = strchr(r->resource, '.');
+        const char *slash = strchr(api, '/'), *group = reference_group(r->resource);
         size_t len = slash ? (size_t)(slash - api) : 0;
-        if (strcmp(json_string_or(json_get(value, "kind"), ""), r->kind) != 0 || strlen(dot ? dot + 1 : "") != len ||
-            strncmp(api, dot ? dot + 1 : "", len) != 0 || strcmp(object_name(value), r->name) != 0 ||
+        if (strcmp(json_string_or(json_get(value, "kind"), ""), r->kind) != 0 || strlen(group) != len ||
+            strncmp(api, group, len) != 0 || strcmp(object_name(value), r->name) != 0 ||
             (!r->cluster_scoped && strcmp(*namespace_ ? namespace_ : "default", plan_namespace_of(object, r)) != 0))
             continue;
         need->in_file = input->items[i].where;
@@ -88,6 +88,7 @@ static bool is_followed(const struct plan_object *object, const struct plan_need
 }
 
 static struct error *find_all(struct plan_object *object, struct plan_needs *needs) {
+    const struct adapters *adapters = object->plan->adapters;
     for (size_t i = 0; i < needs->count && i < REFERENCES_MAX; i++) {
         struct plan_need *need = &needs->list[i];
         __attribute__((cleanup(references_clear))) struct references found = {.count = 0};
@@ -97,11 +98,17 @@ static struct error *find_all(struct plan_object *object, struct plan_needs *nee
         TRY(plan_look_up(object, need));
         if (!need->source || need->depth >= REFERENCES_DEPTH || !is_followed(object, need))
             continue;
-        if (!references_of_object(object->kind, need->reference->resource, need->source, &found))
+        if (!references_of_object(adapters->kinds, adapters->n_kinds, need->reference->resource, need->source, &found))
             return error_no_memory();
         TRY(add_all(object, needs, &found, need));
     }
     return NULL;
+}
+
+bool plan_lacks_label(const struct plan_object *object, const struct plan_need *need) {
+    return strcmp(need->reference->resource, "secrets") == 0 &&
+           object->plan->config->engine.dependencies.secrets == SECRETS_LABELLED &&
+           !text_equal(object_label(need->source, MARK_COPY), "true");
 }
 
 // The host's action for the object, by the configuration.
@@ -111,10 +118,7 @@ static const char *treatment(const struct plan_object *object, const struct plan
         return "made by the kind's controller in the worker";
     switch (dependency_use_of(options, need->reference->resource)) {
     case DEPENDENCY_COPIED:
-        return strcmp(need->reference->resource, "secrets") == 0 && options->secrets == SECRETS_LABELLED &&
-                       !text_equal(object_label(need->source, MARK_COPY), "true")
-                   ? "copied if the Secret has the label wharf.dev/copy: \"true\""
-                   : "copied";
+        return plan_lacks_label(object, need) ? "copied if the Secret has the label " MARK_COPY ": \"true\"" : "copied";
     case DEPENDENCY_CHECKED:
         return need->optional ? "checked, and optional" : "must be in the worker";
     default:

@@ -25,6 +25,9 @@ struct plan_needs {
 
 const char *plan_namespace_of(const struct plan_object *object, const struct reference *reference);
 
+// Whether the Secret is not copied, as it has no label (rule D9). Unknown, without `source`: true.
+bool plan_lacks_label(const struct plan_object *object, const struct plan_need *need);
+
 // lookup.c
 // Reads the object from the management cluster, with --look-up or --cluster.
 struct error *plan_look_up(struct plan_object *object, struct plan_need *need);

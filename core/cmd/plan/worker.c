@@ -40,7 +40,6 @@ static struct error *open_spec(struct plan *plan, const struct worker_spec *spec
 struct error *plan_management_open(struct plan *plan) {
     const struct config *config = plan->config;
     struct cluster *management = &plan->management;
-    TRY(curl_transport_setup());
     TRY(connection_load(&management->connection, &config->management, &config->credential_plugins, plan->now.wall_ns));
     return cluster_connect(management, "management", management->connection.endpoint);
 }

@@ -33,12 +33,11 @@ struct rbac_options {
 
 // "a,b" or "a=there,b" into options->namespaces; free with rbac_options_clear.
 struct error *rbac_read_namespaces(const char *text, struct rbac_options *options);
+// --objects of the call, if any, into options->objects.
+struct error *rbac_read_objects(const struct call *call, const struct setup *enabled, struct rbac_options *options);
 void rbac_options_clear(struct rbac_options *options); // also for __attribute__((cleanup))
 
 #define RBAC_NAME_MAX 320
-// --objects of the call, if any, into options->objects.
-struct error *rbac_read_objects(const struct call *call, const struct setup *enabled, struct rbac_options *options);
-
 // The name of the role with the rights of a scope.
 void rbac_role_name(const struct rbac_options *options, enum right_scope scope, char out[RBAC_NAME_MAX]);
 

@@ -135,10 +135,7 @@ struct dependency *dependency_make(struct engine *engine, struct dependency_reso
 }
 
 void dependency_drop_content(struct dependency *object) {
-    if (object->resource->sensitive)
-        sensitive_free(object->content);
-    else
-        free(object->content);
+    (object->resource->sensitive ? sensitive_free : free)(object->content);
     object->content = NULL;
     object->content_mark = 0;
 }
@@ -165,25 +162,22 @@ static void free_object(struct dependency *object) {
 }
 
 void needs_read_object(struct engine *engine, struct dependency *object, const struct json *content) {
+    __attribute__((cleanup(references_clear))) struct references found = {.count = 0};
     drop_refers(object);
-    object->refers_known = true;
-    for (size_t k = 0; k < engine->n_kinds; k++) {
-        __attribute__((cleanup(references_clear))) struct references found = {.count = 0};
-        if (!references_of_object(engine->kinds[k], object->resource->name, content, &found))
-            object->refers_known = false;
-        for (size_t i = 0; i < found.count; i++) {
-            const struct reference *r = found.list[i];
-            struct dependency_resource *resource = r->is_made ? NULL : dependency_resource_of(engine, r);
-            struct reference_to *to = resource ? array_next(&object->refers, object->n_refers, sizeof *to) : NULL;
-            if (!to)
-                continue;
-            to->resource = resource;
-            to->optional = r->optional;
-            if (text_set(&to->namespace_, r->namespace_) && text_set(&to->name, r->name))
-                object->n_refers++;
-            else
-                free(TAKE(to->namespace_));
-        }
+    object->refers_known =
+        references_of_object(engine->kinds, engine->n_kinds, object->resource->name, content, &found);
+    for (size_t i = 0; i < found.count; i++) {
+        const struct reference *r = found.list[i];
+        struct dependency_resource *resource = r->is_made ? NULL : dependency_resource_of(engine, r);
+        struct reference_to *to = resource ? array_next(&object->refers, object->n_refers, sizeof *to) : NULL;
+        if (!to)
+            continue;
+        to->resource = resource;
+        to->optional = r->optional;
+        if (text_set(&to->namespace_, r->namespace_) && text_set(&to->name, r->name))
+            object->n_refers++;
+        else
+            free(TAKE(to->namespace_));
     }
 }
 

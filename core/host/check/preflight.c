@@ -26,6 +26,51 @@ bool visit_error(struct visit *visit, struct error *error) {
     return failed;
 }
 
+bool visit_open(struct visit *visit) {
+    return !visit_error(visit, connection_client(visit->connection, visit->name, &visit->client));
+}
+
+void visit_close(struct visit *visit) {
+    client_free(TAKE(visit->client));
+}
+
+struct error *visit_review(struct visit *visit, const char *tenant, const struct access_review *question,
+                           struct response *response, const struct json **allowed) {
+    AUTO_BUFFER(body, ACCESS_REVIEW_MAX);
+    if (!access_review_write(question, &body))
+        return error_no_memory();
+    struct request request = access_review_request(&body);
+    request.tenant = tenant;
+    TRY(ask(visit->client, &request, response));
+    *allowed = json_path(response->value, "status", "allowed", NULL);
+    if (response->reason != REASON_OK || !json_is(*allowed, JSON_BOOL))
+        *allowed = NULL;
+    return NULL;
+}
+
+static struct error *keep_namespace(void *ctx, const struct json *object) {
+    return json_append(ctx, json_copy(object)) ? NULL : error_no_memory();
+}
+
+static struct error *read_namespaces(struct visit *visit) {
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
+    AUTO_JSON all = json_new_array();
+    if (!all)
+        return error_no_memory();
+    TRY(ask_list(visit->client, "/api/v1/namespaces?limit=500", true, keep_namespace, all, &response));
+    if (response.reason != REASON_OK)
+        return error_new(ERROR_IO, "%s", response.message);
+    visit->namespaces = TAKE(all);
+    return NULL;
+}
+
+struct error *visit_namespaces(struct visit *visit, const struct json **out) {
+    if (!visit->namespaces)
+        TRY(read_namespaces(visit));
+    *out = visit->namespaces;
+    return NULL;
+}
+
 // Whether the management cluster's API of each kind has the field that delegates ------------------------------------
 
 // Kubernetes 1.30 and 1.31 have the field in their API even if the feature gate, off by default, drops the field.
@@ -114,13 +159,9 @@ static void report_denied(struct visit *visit, const struct access_review *permi
 static struct error *check_permission(void *ctx, const struct access_review *permission) {
     struct visit *visit = ctx;
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
-    AUTO_BUFFER(body, ACCESS_REVIEW_MAX);
-    if (!access_review_write(permission, &body))
-        return error_no_memory();
-    const struct request request = access_review_request(&body);
-    TRY(ask(visit->client, &request, &response));
-    const struct json *allowed = json_path(response.value, "status", "allowed", NULL);
-    if (response.reason != REASON_OK || !json_is(allowed, JSON_BOOL))
+    const struct json *allowed = NULL;
+    TRY(visit_review(visit, NULL, permission, &response, &allowed));
+    if (!allowed)
         return error_new(ERROR_IO, "does not answer SelfSubjectAccessReview, so permissions cannot be checked: %s",
                          response.message);
     if (!json_bool(allowed, false))
@@ -279,10 +320,9 @@ static void check_cluster(struct visit *visit) {
 
 static void *run_visit(void *arg) {
     struct visit *visit = arg;
-    if (!visit_error(visit, connection_open(visit->connection, NULL)) &&
-        !visit_error(visit, connection_client(visit->connection, visit->name, &visit->client)))
+    if (!visit_error(visit, connection_open(visit->connection, NULL)) && visit_open(visit))
         check_cluster(visit);
-    client_free(TAKE(visit->client));
+    visit_close(visit);
     return NULL;
 }
 
@@ -298,6 +338,12 @@ static void compare_uids(struct visit *visits, size_t count) {
                           visits[k].management ? "the management cluster" : visits[k].name, visits[i].uid);
             break;
         }
+}
+
+// The default is the management cluster's uid.
+static void set_origin(const struct config *config, struct visit *visits, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        visits[i].origin = config->origin ? config->origin : visits[0].uid;
 }
 
 void visit_init(struct visit *visit, struct preflight *preflight, const struct worker_spec *spec,
@@ -352,6 +398,7 @@ static void end_visits(struct preflight *preflight, struct visit *visits, size_t
         problems_move(&preflight->warnings, &visits[i].warnings);
         free(visits[i].uid);
         free(visits[i].git_version);
+        json_free(visits[i].namespaces);
         connection_close(&visits[i].own);
     }
     free(visits);
@@ -377,7 +424,8 @@ struct error *preflight_check(struct preflight *preflight, struct problems *prob
         memset(visits + first, 0, (count - first) * sizeof *visits);
         check_others(preflight, specs + config->n_workers, count - first, visits + first);
         compare_uids(visits, count);
-        visits_check_namespaces(preflight, visits, count);
+        set_origin(config, visits, count);
+        visits_check_namespaces(visits, count);
         visits_check_tenants(preflight, visits, count);
         preflight->n_workers = n_specs;
     } else if (!error) {

@@ -5,6 +5,8 @@
 #include "core/base/namespace_map.h"
 #include "core/base/text.h"
 #include "core/host/check/preflight.h"
+#include "core/kube/api/requests.h"
+#include "core/kube/client/client.h"
 
 #include <pthread.h>
 
@@ -18,8 +20,9 @@ struct visit {
     const char *server;            // "" without an endpoint
     bool management;
     char *uid;          // of namespace kube-system, or NULL
-    const char *origin; // of the host; NULL: not known yet
+    const char *origin; // of the host; NULL: not known (yet)
     struct client *client;
+    struct json *namespaces; // see visit_namespaces; or NULL
     struct problems problems, warnings;
     char *git_version;    // "v1.36.0"; or NULL
     bool secrets_refused; // the worker refused the list, and the problem was reported
@@ -32,6 +35,15 @@ void visit_init(struct visit *visit, struct preflight *preflight, const struct w
 void visit_problem(struct visit *visit, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool visit_error(struct visit *visit, struct error *error); // takes the error; false: none
 
+bool visit_open(struct visit *visit);  // the client; false: there is a problem
+void visit_close(struct visit *visit); // the client
+// Asks the cluster about a permission, as the tenant unless NULL. *allowed is a JSON bool of the response; NULL: the
+// response has none.
+struct error *visit_review(struct visit *visit, const char *tenant, const struct access_review *question,
+                           struct response *response, const struct json **allowed);
+// The metadata of all namespaces, an array; read once, and kept in the visit.
+struct error *visit_namespaces(struct visit *visit, const struct json **out);
+
 // preflight_sources.c
 // Lists the configured sources of workers into preflight->found.
 void visit_read_sources(struct visit *visit);
@@ -41,14 +53,15 @@ struct error *preflight_merge(struct preflight *preflight, struct problems *prob
                               size_t *count);
 
 // preflight_namespaces.c
-// After all other checks, visits[0] being that of the management cluster; also the rights of the workers with a map.
-void visits_check_namespaces(struct preflight *preflight, struct visit *visits, size_t count);
+// After all other checks, visits[0] being that of the management cluster, with the origin in all; also the rights of
+// the workers with a map.
+void visits_check_namespaces(struct visit *visits, size_t count);
 // The name of a namespace in the cluster. False: it has none there.
 bool visit_namespace(const struct visit *visit, const char *here, char out[NAMESPACE_SIZE]);
 void visit_check_rights(struct visit *visit);
 
 // preflight_tenants.c
-// After all other checks, visits[0] being that of the management cluster; with tenancy only.
+// As visits_check_namespaces; with tenancy only.
 void visits_check_tenants(struct preflight *preflight, struct visit *visits, size_t count);
 
 // preflight_dependencies.c

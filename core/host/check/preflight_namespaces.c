@@ -7,7 +7,7 @@
 #include "core/host/check/preflight_internal.h"
 #include "core/kube/client/ask.h"
 
-#define LOOKED_AT "500" // namespaces, or objects of a kind
+#define LOOKED_AT "500" // objects of a kind
 #define TEXT_MAX ((size_t)4096)
 
 static bool is_mapped(const struct visit *visit) {
@@ -38,7 +38,7 @@ static bool is_wanted(const struct visit *visit, const char *name) {
 static void check_names(struct visit *visit, const struct json *namespaces) {
     AUTO_BUFFER(reason, TEXT_MAX);
     size_t count = 0;
-    for (const struct json *item = json_first(json_get(namespaces, "items")); item; item = json_next(item)) {
+    for (const struct json *item = json_first(namespaces); item; item = json_next(item)) {
         char there[NAMESPACE_SIZE];
         const char *name = object_name(item);
         if (!is_wanted(visit, name) || visit_namespace(visit, name, there))
@@ -78,12 +78,7 @@ static bool check_mirrors(struct visit *visit, const struct kind *kind) {
 
 static bool open_client(struct visit *visit) {
     bool answers = visit->uid || visit->git_version;
-    return answers && !visit_error(visit, connection_client(visit->connection, visit->name, &visit->client));
-}
-
-static void close_client(struct visit *visit) {
-    client_free(visit->client);
-    visit->client = NULL;
+    return answers && visit_open(visit);
 }
 
 static void check_worker(struct visit *visit, const struct json *namespaces) {
@@ -94,22 +89,28 @@ static void check_worker(struct visit *visit, const struct json *namespaces) {
     visit_check_rights(visit);
     for (size_t i = 0; i < adapters->n_kinds && !check_mirrors(visit, adapters->kinds[i]); i++)
         continue;
-    close_client(visit);
+    visit_close(visit);
 }
 
-void visits_check_namespaces(struct preflight *preflight, struct visit *visits, size_t count) {
-    const char *origin = preflight->config->origin ? preflight->config->origin : visits->uid;
-    AUTO_JSON namespaces = NULL;
+// NULL: the host may not list namespaces, and none is checked.
+static const struct json *list_namespaces(struct visit *management) {
+    const struct json *namespaces = NULL;
+    if (!open_client(management))
+        return NULL;
+    error_free(visit_namespaces(management, &namespaces));
+    visit_close(management);
+    return namespaces;
+}
+
+void visits_check_namespaces(struct visit *visits, size_t count) {
+    const struct json *namespaces = NULL;
     bool listed = false;
-    for (size_t i = 1; origin && i < count; i++) {
-        if (!is_mapped(&visits[i]))
+    for (size_t i = 1; i < count; i++) {
+        if (!is_mapped(&visits[i]) || !visits[i].origin)
             continue;
-        if (!listed && open_client(visits)) {
-            namespaces = list_metadata(visits, "/api/v1/namespaces?limit=" LOOKED_AT);
-            close_client(visits);
-        }
+        if (!listed)
+            namespaces = list_namespaces(visits);
         listed = true;
-        visits[i].origin = origin;
         check_worker(&visits[i], namespaces);
     }
 }

@@ -11,14 +11,15 @@
 
 // Objects of one kind of the management cluster.
 struct source_listing {
+    struct visit *visit;
     enum worker_source source;
     const struct worker_source_kind *kind;
     const char *namespace_;
 };
 
-static struct error *read_spec(const struct visit *visit, const struct source_listing *listing,
-                               const struct json *object, struct worker_spec *spec) {
-    const struct config *config = visit->preflight->config;
+static struct error *read_spec(const struct source_listing *listing, const struct json *object,
+                               struct worker_spec *spec) {
+    const struct config *config = listing->visit->preflight->config;
     struct token_life life;
     bool usable = false;
     TRY(worker_source_read(listing->source, object, &config->workers_from, spec));
@@ -27,12 +28,14 @@ static struct error *read_spec(const struct visit *visit, const struct source_li
 }
 
 // A ClusterProfile for others is no item.
-static void read_object(struct visit *visit, const struct source_listing *listing, const struct json *object) {
+static struct error *read_object(void *ctx, const struct json *object) {
+    const struct source_listing *listing = ctx;
+    struct visit *visit = listing->visit;
     struct source_items *items = &visit->preflight->found[listing->source];
     AUTO_TEXT origin = worker_object_text(listing->kind->name, object);
     AUTO_TEXT key = text_format("%s/%s", object_namespace(object), object_name(object));
     struct worker_spec spec = {.source = SOURCE_CONFIG};
-    struct error *error = origin && key ? read_spec(visit, listing, object, &spec) : error_no_memory();
+    struct error *error = origin && key ? read_spec(listing, object, &spec) : error_no_memory();
     bool others = error && error->code == ERROR_NOT_FOUND && listing->kind->is_for_others;
     struct source_item *item = !error ? source_items_at(items, key, origin) : NULL;
     if (item)
@@ -42,10 +45,12 @@ static void read_object(struct visit *visit, const struct source_listing *listin
                      error ? error_text(error) : "out of memory");
     error_free(error);
     worker_spec_clear(&spec);
+    return NULL;
 }
 
 // The reason for a missing list. A kind that is not installed is no problem: the host keeps searching for the kind.
-static void report_unread(struct visit *visit, const struct source_listing *listing, const struct response *response) {
+static void report_unread(const struct source_listing *listing, const struct response *response) {
+    struct visit *visit = listing->visit;
     bool absent = response->reason == REASON_NOT_FOUND || response->reason == REASON_KIND_NOT_FOUND;
     if (absent && listing->kind->is_for_others)
         return;
@@ -54,8 +59,7 @@ static void report_unread(struct visit *visit, const struct source_listing *list
                   listing->kind->name, listing->namespace_, listing->kind->name, response->message);
 }
 
-// False: there is no further page.
-static bool read_page(struct visit *visit, const struct source_listing *listing, char **next) {
+static void read_list(struct source_listing *listing) {
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
     AUTO_BUFFER(path, PATH_MAX_LEN);
     const struct worker_source_kind *kind = listing->kind;
@@ -63,24 +67,15 @@ static bool read_page(struct visit *visit, const struct source_listing *listing,
                   listing->namespace_, kind->plural);
     if (kind->label)
         buffer_printf(&path, "labelSelector=%s%%3Dtrue&", kind->label);
-    buffer_printf(&path, PAGE "%s%s", *next ? "&continue=" : "", *next ? *next : "");
-    struct error *error = path.failed ? error_no_memory() : ask_raw(visit->client, path.data, &response);
-    free(*next);
-    *next = NULL;
-    if (error || response.reason != REASON_OK) {
-        if (error)
-            visit_problem(visit, "cannot list %ss in namespace %s: %s", listing->kind->name, listing->namespace_,
-                          error_text(error));
-        else
-            report_unread(visit, listing, &response);
-        error_free(error);
-        return false;
-    }
-    for (const struct json *item = json_first(json_get(response.value, "items")); item; item = json_next(item))
-        read_object(visit, listing, item);
-    const char *more = json_string_or(json_path(response.value, "metadata", "continue", NULL), "");
-    *next = *more ? strdup(more) : NULL;
-    return *next;
+    buffer_text(&path, PAGE);
+    AUTO_ERROR error = path.failed
+                           ? error_no_memory()
+                           : ask_list(listing->visit->client, path.data, false, read_object, listing, &response);
+    if (error)
+        visit_problem(listing->visit, "cannot list %ss in namespace %s: %s", kind->name, listing->namespace_,
+                      error_text(error));
+    else if (response.reason != REASON_OK)
+        report_unread(listing, &response);
 }
 
 void visit_read_sources(struct visit *visit) {
@@ -91,11 +86,9 @@ void visit_read_sources(struct visit *visit) {
             continue;
         const char *within = kind->namespace_of ? kind->namespace_of(from)
                                                 : host_own_namespace(visit->preflight->config, visit->connection);
-        const struct source_listing listing = {(enum worker_source)s, kind, within};
+        struct source_listing listing = {visit, (enum worker_source)s, kind, within};
         visit->preflight->found[s].source = listing.source;
-        char *next = NULL;
-        while (read_page(visit, &listing, &next))
-            ;
+        read_list(&listing);
     }
 }
 

@@ -7,11 +7,9 @@
 #include "core/kube/client/ask.h"
 
 #define NAMES_MAX ((size_t)64 << 10)
-#define PAGE "limit=500"
 
 struct tenancy_check {
-    struct visit *visit; // of the worker
-    const char *origin;
+    struct visit *visit;     // of the worker
     const struct json *here; // namespaces of the management cluster
     const struct rights *rights;
     const char *tenant; // the present one
@@ -19,32 +17,13 @@ struct tenancy_check {
     struct buffer consenting;
 };
 
-// False: there is no further page, or a problem was added.
-static bool read_page(struct visit *visit, char **next, struct json *all, bool *good) {
-    __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
-    AUTO_TEXT path = text_format("/api/v1/namespaces?" PAGE "%s%s", *next ? "&continue=" : "", *next ? *next : "");
-    const struct request request = {.verb = VERB_RAW_GET, .namespace_ = "", .name = path, .metadata = true};
-    free(TAKE(*next));
-    *good = !visit_error(visit, path ? ask(visit->client, &request, &response) : error_no_memory());
-    if (*good && response.reason != REASON_OK) {
-        visit_problem(visit, "cannot list namespaces, so their consent is not checked: %s", response.message);
-        *good = false;
-    }
-    for (const struct json *item = json_first(json_get(response.value, "items")); item && *good; item = json_next(item))
-        *good = json_append(all, json_copy(item));
-    const char *more = json_string_or(json_path(response.value, "metadata", "continue", NULL), "");
-    *next = *good && *more ? strdup(more) : NULL;
-    return *next;
-}
-
-// Metadata of all namespaces, an array; NULL: a problem was added.
-static struct json *list_namespaces(struct visit *visit) {
-    AUTO_JSON all = json_new_array();
-    char *next = NULL;
-    bool good = false;
-    while (all && read_page(visit, &next, all, &good))
-        ;
-    return good ? TAKE(all) : NULL;
+// NULL: a problem was added.
+static const struct json *list_namespaces(struct visit *visit) {
+    const struct json *namespaces = NULL;
+    AUTO_ERROR error = visit_namespaces(visit, &namespaces);
+    if (error)
+        visit_problem(visit, "cannot list namespaces, so their consent is not checked: %s", error_text(error));
+    return namespaces;
 }
 
 static const struct json *find_namespace(const struct json *list, const char *name) {
@@ -58,16 +37,11 @@ static const struct json *find_namespace(const struct json *list, const char *na
 static struct error *check_permission(void *ctx, const struct access_review *question) {
     struct tenancy_check *check = ctx;
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
-    AUTO_BUFFER(body, ACCESS_REVIEW_MAX);
+    const struct json *allowed = NULL;
     if (check->refused)
         return NULL;
-    if (!access_review_write(question, &body))
-        return error_no_memory();
-    struct request request = access_review_request(&body);
-    request.tenant = check->tenant;
-    TRY(ask(check->visit->client, &request, &response));
-    const struct json *allowed = json_path(response.value, "status", "allowed", NULL);
-    check->refused = response.reason != REASON_OK || !json_is(allowed, JSON_BOOL);
+    TRY(visit_review(check->visit, check->tenant, question, &response, &allowed));
+    check->refused = !allowed;
     if (check->refused)
         visit_problem(check->visit,
                       "may not act as user " TENANT_USER_PREFIX
@@ -96,7 +70,8 @@ static struct error *check_rights(struct tenancy_check *check, const char *tenan
 static struct error *check_consent(struct tenancy_check *check, const char *there, const char *consent) {
     char tenant[NAMESPACE_SIZE];
     struct visit *visit = check->visit;
-    bool mapped = namespace_here(visit->spec->settings.namespace_map, check->origin, there, tenant);
+    const char *origin = visit->origin ? visit->origin : "";
+    bool mapped = namespace_here(visit->spec->settings.namespace_map, origin, there, tenant);
     const struct json *here = mapped ? find_namespace(check->here, tenant) : NULL;
     if (!here || !text_list_has(consent, object_uid(here))) {
         problems_add(&visit->warnings,
@@ -119,7 +94,7 @@ static bool is_checked(const struct preflight *preflight, const char *there) {
 
 static void check_worker(struct tenancy_check *check) {
     struct visit *visit = check->visit;
-    AUTO_JSON list = list_namespaces(visit);
+    const struct json *list = list_namespaces(visit);
     check->consenting = (struct buffer){.max = NAMES_MAX};
     for (const struct json *item = json_first(list); item; item = json_next(item)) {
         const char *consent = object_annotation(item, MARK_TENANT);
@@ -134,16 +109,11 @@ static void check_worker(struct tenancy_check *check) {
                      "%s (%s): no namespace consents (annotation " MARK_TENANT "): nothing is placed there",
                      visit->name, visit->server);
     buffer_free(&check->consenting);
+    json_free(TAKE(visit->namespaces)); // no other check needs a worker's
 }
 
 static bool open_client(struct visit *visit) {
-    return visit->started && visit->problems.count == 0 &&
-           !visit_error(visit, connection_client(visit->connection, visit->name, &visit->client));
-}
-
-static void close_client(struct visit *visit) {
-    client_free(visit->client);
-    visit->client = NULL;
+    return visit->started && visit->problems.count == 0 && visit_open(visit);
 }
 
 // An API server takes one user from a request.
@@ -166,18 +136,13 @@ void visits_check_tenants(struct preflight *preflight, struct visit *visits, siz
         check_kubeconfig(&visits[i]);
     if (visit_error(visits, rights_make(RIGHTS_OF_WORKER, &wanted, &rights)) || !open_client(visits))
         return;
-    AUTO_JSON here = list_namespaces(visits);
-    close_client(visits);
+    const struct json *here = list_namespaces(visits);
+    visit_close(visits);
     for (size_t i = 1; here && i < count; i++) {
-        struct tenancy_check check = {.visit = &visits[i],
-                                      .origin = config->origin ? config->origin
-                                                : visits->uid  ? visits->uid
-                                                               : "",
-                                      .here = here,
-                                      .rights = &rights};
+        struct tenancy_check check = {.visit = &visits[i], .here = here, .rights = &rights};
         if (!open_client(&visits[i]))
             continue;
         check_worker(&check);
-        close_client(&visits[i]);
+        visit_close(&visits[i]);
     }
 }

@@ -317,9 +317,6 @@ struct error *boundary_request(const struct cluster_scope *scope, const struct r
 
 void boundary_request_clear(struct boundary_request *request) {
     free(request->path);
-    if (request->sensitive)
-        sensitive_free(request->body);
-    else
-        free(request->body);
+    (request->sensitive ? sensitive_free : free)(request->body);
     *request = (struct boundary_request){.path = NULL};
 }

@@ -49,6 +49,29 @@ struct error *ask_raw(struct client *client, const char *path, struct response *
     return ask(client, &(const struct request){.verb = VERB_RAW_GET, .name = path}, response);
 }
 
+static struct error *visit_page(const struct json *list, ask_visit visit, void *ctx) {
+    for (const struct json *object = json_first(json_get(list, "items")); object; object = json_next(object))
+        TRY(visit(ctx, object));
+    return NULL;
+}
+
+struct error *ask_list(struct client *client, const char *path, bool metadata, ask_visit visit, void *ctx,
+                       struct response *response) {
+    AUTO_TEXT next = strdup(path);
+    *response = (struct response){.retry_after_ns = -1};
+    for (bool more = true; more;) {
+        const struct request request = {.verb = VERB_RAW_GET, .name = next, .metadata = metadata};
+        response_clear(response);
+        TRY(next ? ask(client, &request, response) : error_no_memory());
+        TRY(visit_page(response->value, visit, ctx));
+        const char *token = json_string_or(json_path(response->value, "metadata", "continue", NULL), "");
+        more = *token;
+        free(next);
+        next = more ? text_format("%s&continue=%s", path, token) : NULL;
+    }
+    return NULL;
+}
+
 void ask_cleanup(struct response *response) {
     response_clear(response);
 }

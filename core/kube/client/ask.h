@@ -16,5 +16,11 @@ struct error *ask_within(struct client *client, const struct request *request, i
 // GET of a whole path; the document is response->value.
 struct error *ask_raw(struct client *client, const char *path, struct response *response);
 
+// The objects of a list, page by page; `path` has a query with a limit. `metadata` as in struct request. Calls `visit`
+// for each, until the first error. `response` is that of the last page: reason OK if the list was read to its end.
+typedef struct error *(*ask_visit)(void *ctx, const struct json *object);
+struct error *ask_list(struct client *client, const char *path, bool metadata, ask_visit visit, void *ctx,
+                       struct response *response);
+
 // For __attribute__((cleanup)); an empty response (zeroed) is fine.
 void ask_cleanup(struct response *response);

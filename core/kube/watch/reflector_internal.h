@@ -166,10 +166,11 @@ void reflector_list_consistently(struct reflector *reflector);
 // Checks a list just read: false if it is older than the last version, which is then reported.
 bool reflector_check_version(struct reflector *reflector, const char *version);
 
-// The exchange of each phase. `prepare` appends the path, and sets the fields of `request` that differ from a GET of a
-// JSON document. `ended` decides what follows.
 // The objects' kind and API version, where they do not say themselves; kind "": that of the list. False: out of memory.
 bool discovery_set(struct reflector *reflector, const char *kind);
+
+// The exchange of each phase. `prepare` appends the path, and sets the fields of `request` that differ from a GET of a
+// JSON document. `ended` decides what follows.
 struct error *discovery_prepare(struct reflector *reflector, struct buffer *path, struct http_request *request);
 void discovery_done(void *ctx, const struct http_result *result);
 void discovery_ended(struct reflector *reflector);

@@ -31,14 +31,20 @@ static inline void assert_references(const wharf_kind *kind, const char *text, c
         fail_msg("of %s\nfound:\n%sexpected:\n%s", text, shown.data ? shown.data : "", expected);
 }
 
-static inline void assert_references_of_object(const wharf_kind *abi, const char *resource, const char *text,
-                                               const char *expected) {
+static inline void assert_references_by_kinds(struct kind *const *kinds, size_t n_kinds, const char *resource,
+                                              const char *text, const char *expected) {
     __attribute__((cleanup(references_clear))) struct references found = {.list = NULL};
-    const struct kind kind = {.abi = *abi};
     AUTO_JSON object = parsed(text);
     AUTO_BUFFER(shown, SIZE_MAX / 2);
-    assert_true(references_of_object(&kind, resource, object, &found));
+    assert_true(references_of_object(kinds, n_kinds, resource, object, &found));
     show_references(&found, &shown);
     if (strcmp(shown.data ? shown.data : "", expected) != 0)
         fail_msg("of %s %s\nfound:\n%sexpected:\n%s", resource, text, shown.data ? shown.data : "", expected);
+}
+
+static inline void assert_references_of_object(const wharf_kind *abi, const char *resource, const char *text,
+                                               const char *expected) {
+    struct kind kind = {.abi = *abi};
+    struct kind *const kinds[] = {&kind};
+    assert_references_by_kinds(kinds, 1, resource, text, expected);
 }

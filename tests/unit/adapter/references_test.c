@@ -126,6 +126,32 @@ static void references_of_references_are_in_the_data_of_the_kind(void **state) {
                                 "tasks.tekton.dev team/t at /task\n");
 }
 
+#define MADE .flags = WHARF_REFERENCE_MADE
+static void references_of_an_object_are_those_of_all_kinds_each_once(void **state) {
+    (void)state;
+    struct kind first = {.abi.references = REFERENCES({.of = "serviceaccounts", .name = "/task", TASK},
+                                                      {.of = "serviceaccounts", .name = "/made", TASK, MADE},
+                                                      {.of = "serviceaccounts", .name = "/both", TASK},
+                                                      {.of = "serviceaccounts", .name = "/both", TASK, MADE})};
+    struct kind none = {.plural_group = NULL};
+    struct kind second = {.abi.references = REFERENCES({.of = "serviceaccounts", .name = "/other", TASK},
+                                                       {.of = "serviceaccounts", .name = "/both", TASK})};
+    struct kind *const kinds[] = {&first, &none, &second};
+    static const char account[] = "{'metadata':{'namespace':'team'},'task':'t','other':'t','made':'m','both':'b',"
+                                  "'imagePullSecrets':[{'name':'s'}]}";
+    assert_references_by_kinds(kinds, 3, "serviceaccounts", account,
+                               "secrets team/s optional at /imagePullSecrets/0/name\n"
+                               "tasks.tekton.dev team/b at /both\n" // not made for the second kind
+                               "tasks.tekton.dev team/m made at /made\n"
+                               "tasks.tekton.dev team/t at /task\n");
+    assert_references_by_kinds(kinds, 2, "serviceaccounts", account,
+                               "secrets team/s optional at /imagePullSecrets/0/name\n"
+                               "tasks.tekton.dev team/b made at /both\n"
+                               "tasks.tekton.dev team/m made at /made\n"
+                               "tasks.tekton.dev team/t at /task\n");
+    assert_references_by_kinds(kinds, 0, "serviceaccounts", account, "");
+}
+
 static void pods_without_a_template_have_the_references_of_the_fallback(void **state) {
     (void)state;
     static const wharf_pods pods[] = {{.templates = "/spec/groups/*/leader", .fallback = "/spec/groups/*/worker"},
@@ -283,9 +309,10 @@ static void more_than_the_limit_is_refused(void **state) {
         buffer_printf(&text, ",{'name':'s%zu'}", i);
     buffer_text(&text, "]}");
     struct kind of = {.plural_group = NULL};
+    struct kind *const kinds[] = {&of, &of};
     struct references found;
     AUTO_JSON account = parsed(text.data);
-    assert_true(references_of_object(&of, "serviceaccounts", account, &found));
+    assert_true(references_of_object(kinds, 2, "serviceaccounts", account, &found));
     assert_int_equal(found.count, REFERENCES_MAX + 1);
     references_clear(&found);
 }
@@ -357,6 +384,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_kind_names_its_references),
         cmocka_unit_test(references_of_references_are_in_the_data_of_the_kind),
+        cmocka_unit_test(references_of_an_object_are_those_of_all_kinds_each_once),
         cmocka_unit_test(pods_without_a_template_have_the_references_of_the_fallback),
         cmocka_unit_test(pods_of_the_function_count_as_well),
         cmocka_unit_test(the_function_changes_the_list),

@@ -23,6 +23,12 @@ static const wharf_reference rows[] = {{.name = "/spec/plans/*/name",
                                         .kind = "Plan",
                                         .namespace_ = "/spec/plans/*/in",
                                         .optional = "/spec/plans/*/maybe"},
+                                       {.of = "serviceaccounts",
+                                        .name = "/spec/plans/*/name",
+                                        .group = "example.com",
+                                        .version = "v1",
+                                        .resource = "plans",
+                                        .kind = "Plan"},
                                        {.name = NULL}};
 static const wharf_pods pods[] = {{.templates = "/spec/*", .fallback = "/spec/template"}, {.templates = NULL}};
 
@@ -36,7 +42,7 @@ static wharf_result add_secret(const wharf_call *call, const wharf_value *worklo
     return WHARF_OK;
 }
 
-static const struct kind kind = {.abi = {.pods = pods, .references = rows, .dependencies = add_secret}};
+static struct kind kind = {.abi = {.pods = pods, .references = rows, .dependencies = add_secret}};
 
 static struct error *show(const struct references *found, void **out) {
     static char text[256];
@@ -63,9 +69,11 @@ static struct error *of_workload(void **out) {
 
 static struct error *of_object(void **out) {
     __attribute__((cleanup(references_clear))) struct references found = {.list = NULL};
+    struct kind none = {.plural_group = NULL};
+    struct kind *const kinds[] = {&kind, &none};
     AUTO_JSON account = NULL;
     TRY(json_parse(object, sizeof object - 1, &account));
-    return references_of_object(&kind, "serviceaccounts", account, &found) ? show(&found, out) : error_no_memory();
+    return references_of_object(kinds, 2, "serviceaccounts", account, &found) ? show(&found, out) : error_no_memory();
 }
 
 static bool is_of_workload(const void *out) {
@@ -73,7 +81,7 @@ static bool is_of_workload(const void *out) {
 }
 
 static bool is_of_object(const void *out) {
-    return strcmp(out, "secrets/a ") == 0;
+    return strcmp(out, "plans.example.com/p secrets/a ") == 0;
 }
 
 static void references_are_complete_or_there_are_none(void **state) {
