@@ -45,10 +45,9 @@ bool dependency_has_room(struct engine *engine, size_t cluster) {
 static bool fill(const struct engine *engine, struct command *command, const struct dependency *object, enum verb verb,
                  bool namespace_, const char *body, size_t body_len) {
     const struct dependency_resource *r = object->resource;
-    const char *dot = strchr(r->name, '.');
-    const char *group = namespace_ || !dot ? "" : dot + 1, *version = namespace_ ? "v1" : r->version;
-    const char *plural = namespace_ ? "namespaces" : r->name, *name = namespace_ ? object->namespace_ : object->name;
-    size_t plural_len = namespace_ || !dot ? strlen(plural) : (size_t)(dot - r->name);
+    const char *resource = namespace_ ? "namespaces" : r->name, *version = namespace_ ? "v1" : r->version;
+    const char *group = reference_group(resource), *name = namespace_ ? object->namespace_ : object->name;
+    size_t plural_len = strcspn(resource, ".");
     const char *in = namespace_ ? "" : object->namespace_;
     char *at = command->memory =
         malloc(strlen(group) + strlen(version) + plural_len + strlen(name) + strlen(in) + body_len + 6);
@@ -58,7 +57,7 @@ static bool fill(const struct engine *engine, struct command *command, const str
     command->request = (struct request){.verb = verb,
                                         .resource = {.group = update_string(&at, group, strlen(group)),
                                                      .version = update_string(&at, version, strlen(version)),
-                                                     .plural = update_string(&at, plural, plural_len),
+                                                     .plural = update_string(&at, resource, plural_len),
                                                      .cluster_scoped = *in == '\0'},
                                         .namespace_ = space,
                                         .tenant = tenancy_of(engine, command->cluster, space, verb),

@@ -5,6 +5,7 @@
 // after the list of all is read once.
 #include "core/host/watchers/dependencies.h"
 
+#include "core/adapter/references.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/engine/mirror/mirror.h"
@@ -174,14 +175,12 @@ static void free_followed(struct followed *followed) {
 }
 
 static bool fill_followed(struct followed *followed, const struct dependency_wish *wish) {
-    const char *dot = strchr(wish->resource, '.');
-    size_t plural = dot ? (size_t)(dot - wish->resource) : strlen(wish->resource);
     followed->resource = strdup(wish->resource);
     followed->version = strdup(wish->version);
-    followed->plural = strndup(wish->resource, plural);
+    followed->plural = strndup(wish->resource, strcspn(wish->resource, "."));
     if (!followed->resource || !followed->version || !followed->plural)
         return false;
-    followed->group = dot ? followed->resource + plural + 1 : "";
+    followed->group = reference_group(followed->resource);
     followed->versions[0] = followed->version;
     followed->cluster_scoped = wish->cluster_scoped;
     followed->sensitive = strcmp(wish->resource, "secrets") == 0;
