@@ -136,6 +136,7 @@ struct mirror_facts {
     bool finalizer : 1;      // has the host's finalizer
     bool marks_stripped : 1; // must be deleted: a webhook strips the marks, or the worker drops fields
     bool tried : 1;          // withdrawn, since the mirror did not start
+    bool changed : 1;        // was tried, and the namespace or a quota there changed since
     bool queued : 1;         // not admitted by the worker's Kueue
     bool fenced : 1;         // suspended by the worker's guard
     bool suspended : 1;      // field `suspend` is set, by any writer

@@ -237,7 +237,7 @@ static void end_workload(struct engine *engine, struct entry *entry) {
     store_end_workload(&engine->store, entry);
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m)) {
         retry_mirror(m);
-        m->facts.of_workload = m->facts.tried = false;
+        m->facts.of_workload = m->facts.tried = m->facts.changed = false;
     }
     queue_entry(engine, entry);
 }

@@ -159,6 +159,7 @@ static void retry(struct engine *engine, struct entry *entry, struct mirror *mir
     if (later && mirror->facts.excluded_until_ns <= at_ns && !mirror->facts.tried)
         return; // soon enough
     mirror->namespace_retry_s = (uint32_t)(at_ns / CLOCK_SECOND);
+    mirror->facts.changed |= mirror->facts.tried;
     mirror->facts.tried = false;
     mirror->facts.excluded_until_ns = later ? at_ns : 0;
     queue_entry(engine, entry);

@@ -66,7 +66,7 @@ void unstarted_pod_report(struct entry *entry, const char *text) {
 
 static void forget_tried(struct entry *entry) {
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
-        m->facts.tried = false;
+        m->facts.tried = m->facts.changed = false;
 }
 
 void unstarted_drop(struct entry *entry) {
@@ -190,7 +190,7 @@ void unstarted_kept(struct entry *entry, struct mirror *mirror, enum reason reas
 
 void unstarted_placed(struct engine *engine, struct entry *entry, size_t cluster) {
     struct unstarted_facts *facts = entry->workload->unstarted;
-    const struct mirror *chosen = entry_mirror(entry, cluster);
+    struct mirror *chosen = entry_mirror(entry, cluster);
     if (!facts)
         return;
     if (facts->gave_up) { // a worker that has joined
@@ -199,7 +199,10 @@ void unstarted_placed(struct engine *engine, struct entry *entry, size_t cluster
         facts->since_ns = engine->now.mono_ns;
     }
     free(TAKE(facts->pod_report));
-    if (!chosen || !chosen->facts.tried)
+    if (!chosen)
+        return;
+    chosen->facts.changed = false;
+    if (!chosen->facts.tried)
         return;
     if (facts->rounds < UINT16_MAX)
         facts->rounds++;

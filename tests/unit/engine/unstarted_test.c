@@ -260,6 +260,21 @@ static void a_changed_namespace_or_quota_tries_again_at_once_but_not_always(stru
     assert_in_range(all_sent(stage) - before, 0, 8);
 }
 
+// A placement that the management cluster does not take yet.
+static int refuse_second_placements(struct stage *stage, const struct command *command) {
+    bool places = command->cluster == 0 && command->request.body && strstr(command->request.body, MARK_CLUSTER "\":\"w2");
+    return places && !stage->ctx ? 503 : STAGE_PASS;
+}
+
+static void a_changed_namespace_is_no_reason_to_prefer_a_worker_already_tried(struct stage *stage) {
+    expect(stage, 0, 1, 1);
+    assert_null(stage_job(stage, 1, "a"));
+    change(stage, 0, NULL, "{'metadata':{'annotations':{'wharf.dev/cluster-names':'w1,w2'}}}");
+    stage->ctx = stage;
+    space_changes(stage, 1, NULL);
+    expect(stage, 30 * CLOCK_SECOND, 2, 2);
+}
+
 static int lose_deletes(struct stage *stage, const struct command *command) {
     (void)stage;
     return command->request.verb == VERB_DELETE ? STAGE_UNHEARD : STAGE_PASS;
@@ -308,6 +323,8 @@ static const struct test {
     {TEST(a_retry_tries_again_where_it_did_not_start), PENDING, 0, 125 * CLOCK_SECOND, NULL, false},
     {TEST(a_changed_namespace_or_quota_tries_again_at_once_but_not_always), PENDING, 0, 125 * CLOCK_SECOND, NULL,
      false},
+    {TEST(a_changed_namespace_is_no_reason_to_prefer_a_worker_already_tried), PENDING, 0, 62 * CLOCK_SECOND,
+     refuse_second_placements, false},
     {TEST(a_withdrawal_without_an_answer_is_seen_in_the_watch), PENDING, 0, 100 * CLOCK_SECOND, lose_deletes, false},
     {TEST(a_restarted_host_goes_on_counting), PENDING, 0, 40 * CLOCK_SECOND, NULL, false},
 };
