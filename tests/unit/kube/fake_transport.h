@@ -90,6 +90,26 @@ static inline struct fake_exchange *fake_last(struct fake_transport *fake) {
     return fake_at(fake, fake->count);
 }
 
+// The oldest open exchange with this path, or else whose path begins so; 0: none.
+static inline size_t fake_find(struct fake_transport *fake, const char *path) {
+    size_t found = 0;
+    for (size_t i = fake->count; i > 0; i--)
+        if (fake_at(fake, i)->live && strncmp(fake_at(fake, i)->request.path, path, strlen(path)) == 0)
+            found = i;
+    for (size_t i = fake->count; i > 0; i--)
+        if (fake_at(fake, i)->live && strcmp(fake_at(fake, i)->request.path, path) == 0)
+            found = i;
+    return found;
+}
+
+// The same, which must be there.
+static inline size_t fake_asked(struct fake_transport *fake, const char *path) {
+    size_t number = fake_find(fake, path);
+    if (number == 0)
+        fail_msg("nobody asks for %s", path);
+    return number;
+}
+
 // The exchange is over for the transport before its handler runs, as with the real one.
 static inline void fake_finish(struct fake_transport *fake, size_t number, struct http_result result) {
     struct fake_exchange *exchange = fake_at(fake, number);
