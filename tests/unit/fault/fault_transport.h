@@ -19,10 +19,8 @@ static inline uint64_t fault_submit(struct transport *transport, const struct ht
 }
 
 static inline void fault_transport_init(struct fake_transport *fake) {
-    static struct transport_ops ops;
+    static const struct transport_ops ops = {.submit = fault_submit, .cancel = fake_cancel, .refresh = fake_refresh};
     fake_init(fake);
-    ops = *fake->base.ops;
-    ops.submit = fault_submit;
     fake->base.ops = &ops;
 }
 

@@ -2,6 +2,7 @@
 // A transport that sends nothing: it keeps what was submitted, and the test says how each exchange goes on.
 #pragma once
 
+#include "core/base/text.h"
 #include "core/kube/transport/transport.h"
 
 #include <setjmp.h>
@@ -93,12 +94,15 @@ static inline struct fake_exchange *fake_last(struct fake_transport *fake) {
 // The oldest open exchange with this path, or else whose path begins so; 0: none.
 static inline size_t fake_find(struct fake_transport *fake, const char *path) {
     size_t found = 0;
-    for (size_t i = fake->count; i > 0; i--)
-        if (fake_at(fake, i)->live && strncmp(fake_at(fake, i)->request.path, path, strlen(path)) == 0)
+    for (size_t i = 1; i <= fake->count; i++) {
+        const char *asked = fake_at(fake, i)->request.path;
+        if (!fake_at(fake, i)->live)
+            continue;
+        if (strcmp(asked, path) == 0)
+            return i;
+        if (found == 0 && text_has_prefix(asked, path))
             found = i;
-    for (size_t i = fake->count; i > 0; i--)
-        if (fake_at(fake, i)->live && strcmp(fake_at(fake, i)->request.path, path) == 0)
-            found = i;
+    }
     return found;
 }
 
