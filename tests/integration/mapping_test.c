@@ -23,7 +23,7 @@ static void map_worker(struct scene *scene, size_t cluster, const char *rule) {
     snprintf(settings, sizeof scene->clusters[cluster].settings, "namespaces: {map: {%s}}", rule);
 }
 
-// Jobs of the cluster in the namespace; with a name NULL, all.
+// Jobs of the cluster in the namespace.
 static size_t jobs_in(struct scene *scene, size_t cluster, const char *namespace_) {
     const void *cursor = NULL;
     size_t count = 0;
