@@ -50,9 +50,7 @@ static void test_wiped(void **state) {
     (void)state;
     needs_begin(&play);
     struct world_copy *copies[] = {NULL, world_copy(stage->clusters[1]), world_copy(stage->clusters[2])};
-    needs_map(stage, 0, "settings", "1");
-    needs_job(stage, "a", MAP_VOLUME("settings"));
-    stage_run(stage, CLOCK_SECOND);
+    needs_submit(stage);
     size_t w = stage_where(stage, "a");
     stage_back(stage, w, copies[w]);
     world_copy_free(copies[1]);
@@ -158,9 +156,7 @@ static void test_reload(void **state) {
     (void)state;
     needs_begin(&play);
     configure(NULL);
-    needs_map(stage, 0, "settings", "1");
-    needs_job(stage, "a", MAP_VOLUME("settings"));
-    stage_run(stage, CLOCK_SECOND);
+    needs_submit(stage);
     size_t w = stage_where(stage, "a");
     assert_non_null(stage_job(stage, w, "a"));
     assert_false(has_copy(w));
@@ -260,9 +256,7 @@ static void test_other_shard(void **state) {
     needs_init(&play);
     stage->options.shards = 8;
     stage_start(stage);
-    needs_map(stage, 0, "settings", "1");
-    needs_job(stage, "a", MAP_VOLUME("settings"));
-    stage_run(stage, CLOCK_SECOND);
+    needs_submit(stage);
     bool copied = false;
     for (uint32_t s = 0; s < 8 && !copied; s++) {
         lease(s, true, 1);

@@ -10,9 +10,7 @@ static void test_no_source_watch(void **state) {
     (void)state;
     needs_begin(&play);
     play.blind[0] = true;
-    needs_map(stage, 0, "settings", "1");
-    needs_job(stage, "a", MAP_VOLUME("settings"));
-    stage_run(stage, CLOCK_SECOND);
+    needs_submit(stage);
     needs_say(stage, 0, DEPENDENCIES_REFUSED, NULL, "forbidden to list configmaps");
     stage_run(stage, 5 * CLOCK_SECOND);
     assert_false(needs_runs(stage, "a"));
@@ -34,9 +32,7 @@ static void test_no_single_watch(void **state) {
     (void)state;
     needs_begin(&play);
     play.blind[0] = true;
-    needs_map(stage, 0, "settings", "1");
-    needs_job(stage, "a", MAP_VOLUME("settings"));
-    stage_run(stage, CLOCK_SECOND);
+    needs_submit(stage);
     needs_say(stage, 0, DEPENDENCIES_REFUSED, "settings", "forbidden to get settings");
     stage_run(stage, 5 * CLOCK_SECOND);
     assert_non_null(strstr(needs_explain(stage, "a"), "forbidden to get settings"));
@@ -52,9 +48,7 @@ static void test_no_worker_watch(void **state) {
     (void)state;
     needs_begin(&play);
     play.blind[1] = true;
-    needs_map(stage, 0, "settings", "1");
-    needs_job(stage, "a", MAP_VOLUME("settings"));
-    stage_run(stage, CLOCK_SECOND);
+    needs_submit(stage);
     assert_int_equal(stage_where(stage, "a"), 1);
     needs_say(stage, 1, DEPENDENCIES_REFUSED, NULL, "forbidden there");
     stage_run(stage, 2 * CLOCK_SECOND);
@@ -79,9 +73,7 @@ static void test_rights_go(void **state) {
     needs_begin(&play);
     play.meddle = deny_changes;
     denied = false;
-    needs_map(stage, 0, "settings", "1");
-    needs_job(stage, "a", MAP_VOLUME("settings"));
-    stage_run(stage, CLOCK_SECOND);
+    needs_submit(stage);
     size_t w = stage_where(stage, "a");
     denied = true;
     needs_map(stage, 0, "settings", "2");

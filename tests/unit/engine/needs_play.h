@@ -190,12 +190,16 @@ static inline void needs_job(struct stage *stage, const char *name, const char *
 
 #define MAP_VOLUME(name) "'volumes':[{'name':'v','configMap':{'name':'" name "'}}]"
 
-// The Job "a" needs the ConfigMap "settings", whose value is "1"; a second has passed.
+// The Job "a" needs the ConfigMap "settings", whose value is "1"; a second passes.
+static inline void needs_submit(struct stage *stage) {
+    needs_map(stage, 0, "settings", "1");
+    needs_job(stage, "a", MAP_VOLUME("settings"));
+    stage_run(stage, CLOCK_SECOND);
+}
+
 static inline void needs_begin_with_job(struct needs_play *play) {
     needs_begin(play);
-    needs_map(&play->stage, 0, "settings", "1");
-    needs_job(&play->stage, "a", MAP_VOLUME("settings"));
-    stage_run(&play->stage, CLOCK_SECOND);
+    needs_submit(&play->stage);
 }
 
 // The Job has a mirror in a worker.

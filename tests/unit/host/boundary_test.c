@@ -56,7 +56,7 @@ static struct cluster_scope mapped(void) {
     { "", "v1", "namespaces", true }
 
 #define RAW(path)                                                                                                      \
-    { .verb = VERB_RAW_GET, .resource = {"", "", "", false}, .namespace_ = "", .name = path }
+    { .verb = VERB_RAW_GET, .resource = {"", "", "", false}, .namespace_ = "", .name = (path) }
 
 static const struct {
     struct request asked;
