@@ -9,7 +9,7 @@
 
 static int submit(struct demo *demo, const struct job *job) {
     if (strcmp(job->plural, "jobs") == 0)
-        return scene_apply(demo->scene, SCENE_MANAGEMENT, job->from_cron ? "cronjobs" : "jobs", job->json);
+        return scene_apply(demo->scene, SCENE_MANAGEMENT, "batch", job->from_cron ? "cronjobs" : "jobs", job->json);
     struct scene_cluster *management = &demo->scene->clusters[SCENE_MANAGEMENT];
     AUTO_JSON object = NULL;
     error_free(json_parse(job->json, strlen(job->json), &object));
@@ -33,7 +33,7 @@ static void submit_due(struct demo *demo) {
 
 static void patch(struct demo *demo, const char *name, const char *spec, const char *what) {
     AUTO_TEXT text = text_format("{\"spec\":%s}", spec);
-    int status = text ? scene_patch(demo->scene, SCENE_MANAGEMENT, "jobs", name, text) : 0;
+    int status = text ? scene_patch(demo->scene, SCENE_MANAGEMENT, "batch", "jobs", name, text) : 0;
     if (status == 200)
         demo_note(demo, "a user %s", what);
     else

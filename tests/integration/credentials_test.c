@@ -162,7 +162,7 @@ static void until_used(struct scene *scene, size_t worker, const char *job) {
         stage_wait(scene, looked_ns, until_ns, "the token is used", __FILE__, __LINE__);
         looked_ns = clock_now().mono_ns;
         AUTO_TEXT patch = text_format("{\"metadata\":{\"labels\":{\"round\":\"%d\"}}}", i);
-        assert_int_equal(scene_patch(scene, SCENE_MANAGEMENT, "jobs", job, patch), 200);
+        assert_int_equal(scene_patch(scene, SCENE_MANAGEMENT, "batch", "jobs", job, patch), 200);
     }
 }
 
@@ -241,7 +241,6 @@ static void a_kubeconfig_that_is_rotated_in_place_is_used_without_a_restart(void
 
 // Puts the worker's kubeconfig with this token into a Secret of the management cluster.
 static void put_secret(struct scene *scene, const char *token, bool exists) {
-    struct scene_cluster *management = &scene->clusters[SCENE_MANAGEMENT];
     AUTO_TEXT config = token_kubeconfig(scene, front_url(scene->clusters[2].front), token);
     AUTO_BUFFER(data, 1 << 20);
     text_base64_encode(config, strlen(config), &data);
@@ -249,12 +248,8 @@ static void put_secret(struct scene *scene, const char *token, bool exists) {
                                  "\"name\":\"w2\",\"labels\":{\"wharf.dev/worker\":\"true\"}},"
                                  "\"data\":{\"kubeconfig\":\"%s\"}}",
                                  data.data);
-    AUTO_JSON secret = NULL;
-    assert_null(json_parse(text, strlen(text), &secret));
-    front_lock(management->front);
-    int status = exists ? world_patch(management->cluster, "", "secrets", "default", "w2", NULL, text, front_now_ns())
-                        : world_apply(management->cluster, "", "secrets", secret, front_now_ns());
-    front_unlock(management->front);
+    int status = exists ? scene_patch(scene, SCENE_MANAGEMENT, "", "secrets", "w2", text)
+                        : scene_apply(scene, SCENE_MANAGEMENT, "", "secrets", text);
     assert_int_equal(status, exists ? 200 : 201);
 }
 

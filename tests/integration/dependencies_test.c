@@ -3,8 +3,6 @@
 #include "tests/integration/stage.h"
 #include "tests/support/traces.h"
 
-#include "core/kube/object/object.h"
-
 #include <signal.h>
 #include <string.h>
 
@@ -14,19 +12,6 @@
     "\"volumes\":[{\"name\":\"c\",\"configMap\":{\"name\":\"c\"}},{\"name\":\"s\",\"secret\":{\"secretName\":\"s\"}}]" \
     ","
 
-// Writes as a user, past the rights of the host.
-static int write_object(struct scene *scene, size_t cluster, const char *plural, const char *text) {
-    AUTO_JSON object = NULL;
-    struct error *error = json_parse(text, strlen(text), &object);
-    if (error)
-        fail_msg("%s: %s", error_text(error), text);
-    struct scene_cluster *at = &scene->clusters[cluster];
-    front_lock(at->front);
-    int status = world_apply(at->cluster, "", plural, object, front_now_ns());
-    front_unlock(at->front);
-    return status;
-}
-
 // A ConfigMap "c" and a Secret "s".
 static void create_sources(struct scene *scene) {
     static const char *const sources[][2] = {
@@ -35,16 +20,12 @@ static void create_sources(struct scene *scene) {
         {"secrets", "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"s\",\"namespace\":"
                     "\"default\"},\"type\":\"Opaque\",\"data\":{\"k\":\"b25l\"}}"}};
     for (size_t i = 0; i < 2; i++)
-        assert_int_equal(write_object(scene, 0, sources[i][0], sources[i][1]), 201);
+        assert_int_equal(scene_apply(scene, SCENE_MANAGEMENT, "", sources[i][0], sources[i][1]), 201);
 }
 
 static void change(struct scene *scene, const char *plural, const char *name, const char *value) {
     AUTO_TEXT patch = text_format("{\"data\":{\"k\":\"%s\"}}", value);
-    struct scene_cluster *at = &scene->clusters[0];
-    front_lock(at->front);
-    int status = world_patch(at->cluster, "", plural, "default", name, NULL, patch, front_now_ns());
-    front_unlock(at->front);
-    assert_int_equal(status, 200);
+    assert_int_equal(scene_patch(scene, SCENE_MANAGEMENT, "", plural, name, patch), 200);
 }
 
 static void change_sources(struct scene *scene, const char *value) {
@@ -73,7 +54,7 @@ static void submit_needy(struct scene *scene, const char *name) {
                                  "\"restartPolicy\":\"Never\",\"containers\":[{"
                                  "\"name\":\"main\",\"image\":\"i\"}]}}}}",
                                  name);
-    assert_int_equal(scene_apply(scene, 0, "jobs", text), 201);
+    assert_int_equal(scene_apply(scene, 0, "batch", "jobs", text), 201);
 }
 
 static struct scene *run(const char *settings) {
@@ -127,11 +108,7 @@ static void a_new_connection_watches_the_same_objects(void **state) {
     assert_int_equal(kill(scene->child, SIGHUP), 0);
     UNTIL(scene, 10, wharf_logged(scene, "INFO  the connection is replaced") == 1 && stage_takes_work(scene, "w1"));
     // A stranger deletes a copy: only the new watch shows that.
-    struct scene_cluster *at = &scene->clusters[1];
-    front_lock(at->front);
-    int status = world_delete(at->cluster, "", "configmaps", "default", "c", "Background", front_now_ns());
-    front_unlock(at->front);
-    assert_int_equal(status, 200);
+    assert_int_equal(scene_delete(scene, 1, "", "configmaps", "c"), 200);
     UNTIL(scene, 10, are_copied(scene, 1, "b25l"));
     change_sources(scene, "dHdv");
     UNTIL(scene, 10, are_copied(scene, 1, "dHdv"));

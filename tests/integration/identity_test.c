@@ -80,7 +80,7 @@ static void a_management_cluster_that_is_empty_after_a_restart_deletes_no_mirror
     assert_true(wharf_end(scene, SIGTERM, STAGE_END_NS));
     for (int i = 0; i < 5; i++) {
         AUTO_TEXT name = text_format("job%d", i);
-        scene_delete(scene, SCENE_MANAGEMENT, "jobs", name);
+        scene_delete(scene, SCENE_MANAGEMENT, "batch", "jobs", name);
     }
     UNTIL(scene, 10, scene_jobs(scene, SCENE_MANAGEMENT) == 0);
     must(scene, wharf_start(scene));
@@ -88,7 +88,7 @@ static void a_management_cluster_that_is_empty_after_a_restart_deletes_no_mirror
     assert_int_equal(scene_jobs(scene, 1), 5);
     UNTIL(scene, 5, wharf_logged(scene, "orphans (mirrors without a workload) are held") == 1);
     // An operator releases one.
-    scene_patch(scene, 1, "jobs", "job0", "{\"metadata\":{\"annotations\":{\"wharf.dev/release\":\"true\"}}}");
+    scene_patch(scene, 1, "batch", "jobs", "job0", "{\"metadata\":{\"annotations\":{\"wharf.dev/release\":\"true\"}}}");
     UNTIL(scene, 10, scene_jobs(scene, 1) == 4);
     stage_close(scene);
 }

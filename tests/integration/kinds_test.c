@@ -30,22 +30,13 @@ static void install(struct scene *scene, size_t cluster, const struct world_kind
     assert_true(done);
 }
 
-static int apply(struct scene *scene, size_t cluster, const char *group, const char *plural, const char *text) {
-    AUTO_JSON object = NULL;
-    assert_null(json_parse(text, strlen(text), &object));
-    front_lock(scene->clusters[cluster].front);
-    int status = world_apply(scene->clusters[cluster].cluster, group, plural, object, front_now_ns());
-    front_unlock(scene->clusters[cluster].front);
-    return status;
-}
-
 static void submit(struct scene *scene, const char *name, const char *labels) {
     AUTO_TEXT text = text_format(
         "{\"apiVersion\":\"kubeflow.org/v2beta1\",\"kind\":\"MPIJob\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
         "\"default\",\"labels\":{%s}},\"spec\":{\"runPolicy\":{\"managedBy\":\"kueue.x-k8s.io/multikueue\"}}}",
         name, labels);
     assert_non_null(text);
-    assert_int_equal(apply(scene, SCENE_MANAGEMENT, GROUP, PLURAL, text), 201);
+    assert_int_equal(scene_apply(scene, SCENE_MANAGEMENT, GROUP, PLURAL, text), 201);
 }
 
 static void submit_many(struct scene *scene, const char *prefix, size_t count) {
@@ -147,7 +138,7 @@ static void own(struct scene *scene, const char *name, const char *uid, const ch
                     "\"ownerReferences\":[{\"apiVersion\":\"kubeflow.org/v2beta1\",\"kind\":\"MPIJob\","
                     "\"name\":\"x\",\"uid\":\"%s\",\"controller\":true}]},\"spec\":{}}",
                     name, uid, owner);
-    assert_int_equal(apply(scene, SCENE_MANAGEMENT, KUEUE, "workloads", text), 201);
+    assert_int_equal(scene_apply(scene, SCENE_MANAGEMENT, KUEUE, "workloads", text), 201);
 }
 
 #define QUEUED "\"kueue.x-k8s.io/queue-name\":\"q\""
@@ -156,7 +147,7 @@ static void check_with(struct scene *scene, const char *check, const char *contr
     AUTO_TEXT text = text_format("{\"apiVersion\":\"" KUEUE "/v1beta1\",\"kind\":\"AdmissionCheck\",\"metadata\":{"
                                  "\"name\":\"%s\"},\"spec\":{\"controllerName\":\"%s\"}}",
                                  check, controller);
-    assert_int_equal(apply(scene, SCENE_MANAGEMENT, KUEUE, "admissionchecks", text), 201);
+    assert_int_equal(scene_apply(scene, SCENE_MANAGEMENT, KUEUE, "admissionchecks", text), 201);
     AUTO_TEXT patch = text_format("{\"status\":{\"admissionChecks\":[{\"name\":\"%s\",\"state\":\"Ready\"}]}}", check);
     front_lock(scene->clusters[0].front);
     int status = world_patch(scene->clusters[0].cluster, KUEUE, "workloads", "default", workload, "status", patch,

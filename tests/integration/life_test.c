@@ -102,7 +102,8 @@ static void a_suspended_job_is_placed_when_it_is_resumed(void **state) {
     UNTIL(scene, 10, stage_has_condition(scene, SCENE_MANAGEMENT, "waiting", "Suspended"));
     assert_int_equal(stage_worker_of(scene, "waiting"), 0);
     assert_int_equal(stage_mirrors(scene), 0);
-    assert_int_equal(scene_patch(scene, SCENE_MANAGEMENT, "jobs", "waiting", "{\"spec\":{\"suspend\":false}}"), 200);
+    assert_int_equal(scene_patch(scene, SCENE_MANAGEMENT, "batch", "jobs", "waiting", "{\"spec\":{\"suspend\":false}}"),
+                     200);
     UNTIL(scene, 10, stage_is_complete(scene, "waiting"));
     UNTIL(scene, 10, stage_mirrors(scene) == 0);
 }
@@ -111,7 +112,7 @@ static void a_deleted_job_takes_its_mirror_with_it(void **state) {
     struct scene *scene = *state;
     stage_submit_with(scene, "deleted", "\"world.test/duration\":\"60s\"", OURS);
     UNTIL(scene, 10, stage_mirrors(scene) == 1);
-    assert_int_equal(scene_delete(scene, SCENE_MANAGEMENT, "jobs", "deleted"), 200);
+    assert_int_equal(scene_delete(scene, SCENE_MANAGEMENT, "batch", "jobs", "deleted"), 200);
     UNTIL(scene, 10, stage_mirrors(scene) == 0);
 }
 
@@ -120,7 +121,7 @@ static void a_mirror_deleted_by_hand_is_made_again(void **state) {
     stage_submit_held(scene, "again");
     UNTIL(scene, 10, stage_mirrors(scene) == 1);
     size_t worker = (size_t)stage_worker_of(scene, "again");
-    assert_int_equal(scene_delete(scene, worker, "jobs", "again"), 200);
+    assert_int_equal(scene_delete(scene, worker, "batch", "jobs", "again"), 200);
     UNTIL(scene, 10, stage_attempt_of(scene, "again") == 2);
     stage_let_end(scene);
     UNTIL(scene, 10, stage_is_complete(scene, "again"));
@@ -168,7 +169,7 @@ static void a_name_of_253_characters_is_carried_as_it_is(void **state) {
         "\"metadata\":{\"labels\":{\"job\":\"x\"}},\"spec\":{\"restartPolicy\":\"Never\",\"containers\":["
         "{\"name\":\"main\",\"image\":\"registry.example/task:1\"}]}}}}",
         name);
-    assert_int_equal(scene_apply(scene, SCENE_MANAGEMENT, "jobs", text), 201);
+    assert_int_equal(scene_apply(scene, SCENE_MANAGEMENT, "batch", "jobs", text), 201);
     UNTIL(scene, 10, stage_is_complete(scene, name));
     UNTIL(scene, 10, stage_mirrors(scene) == 0);
     assert_int_equal(stage_attempt_of(scene, name), 1);
@@ -180,7 +181,7 @@ static void a_cluster_in_the_annotations_that_does_not_exist_is_waited_for_as_a_
     stage_submit(scene, "after");
     UNTIL(scene, 10, stage_is_complete(scene, "after"));
     assert_int_equal(stage_worker_of(scene, "moved"), -1); // workerLostTimeout is 15 min here
-    assert_int_equal(scene_patch(scene, SCENE_MANAGEMENT, "jobs", "moved",
+    assert_int_equal(scene_patch(scene, SCENE_MANAGEMENT, "batch", "jobs", "moved",
                                  "{\"metadata\":{\"annotations\":{\"wharf.dev/cluster\":null,"
                                  "\"wharf.dev/attempt\":null}}}"),
                      200);
@@ -203,7 +204,7 @@ static void a_value_of_managed_by_that_changes_on_the_way_ends_the_mirror(void *
     stage_submit_with(scene, "given-away", "\"world.test/duration\":\"60s\"", OURS);
     UNTIL(scene, 10, stage_mirrors(scene) == 1);
     // The field of a Job is immutable: it changes when the Job is replaced by one of the same name.
-    assert_int_equal(scene_delete(scene, SCENE_MANAGEMENT, "jobs", "given-away"), 200);
+    assert_int_equal(scene_delete(scene, SCENE_MANAGEMENT, "batch", "jobs", "given-away"), 200);
     stage_submit_with(scene, "given-away", "", "\"managedBy\":\"example.com/controller\",");
     UNTIL(scene, 10, stage_mirrors(scene) == 0);
     assert_int_equal(stage_worker_of(scene, "given-away"), 0);

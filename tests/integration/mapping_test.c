@@ -23,7 +23,7 @@ static void map_worker(struct scene *scene, size_t cluster, const char *rule) {
     snprintf(settings, sizeof scene->clusters[cluster].settings, "namespaces: {map: {%s}}", rule);
 }
 
-// Jobs of the cluster in the namespace; with a name NULL, all.
+// Jobs of the cluster in the namespace.
 static size_t jobs_in(struct scene *scene, size_t cluster, const char *namespace_) {
     const void *cursor = NULL;
     size_t count = 0;
@@ -118,13 +118,9 @@ static void count_second(void *ctx, const struct world_write *write) {
 
 // The host's, for its records.
 static void add_own_namespace(struct scene *scene) {
-    AUTO_JSON object = NULL;
     static const char text[] =
         "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"wharf-system\"}}";
-    must(json_parse(text, sizeof text - 1, &object));
-    front_lock(scene->clusters[0].front);
-    assert_int_equal(world_apply(scene->clusters[0].cluster, "", "namespaces", object, front_now_ns()), 201);
-    front_unlock(scene->clusters[0].front);
+    assert_int_equal(scene_apply(scene, SCENE_MANAGEMENT, "", "namespaces", text), 201);
 }
 
 static bool is_recorded(struct scene *scene, const char *worker, const char *names) {

@@ -39,13 +39,7 @@ static int apply(struct scene *scene, const struct world_kind *kind, const char 
         text_format("{\"apiVersion\":\"%s/%s\",\"kind\":\"%s\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
                     "\"default\"},\"spec\":{%s}}",
                     kind->group, kind->versions[0], kind->kind, name, spec);
-    AUTO_JSON object = NULL;
-    assert_null(json_parse(text, strlen(text), &object));
-    struct scene_cluster *management = &scene->clusters[SCENE_MANAGEMENT];
-    front_lock(management->front);
-    int status = world_apply(management->cluster, kind->group, kind->plural, object, front_now_ns());
-    front_unlock(management->front);
-    return status;
+    return scene_apply(scene, SCENE_MANAGEMENT, kind->group, kind->plural, text);
 }
 
 static void submit(struct scene *scene, const struct world_kind *kind, const char *prefix, size_t count) {
@@ -404,11 +398,7 @@ static void happen(struct scene *scene, const char *name, const char *type) {
         "\"2026-03-01T12:00:02.000000Z\",\"reportingController\":\"example.com/test\",\"reportingInstance\":\"t\","
         "\"regarding\":{\"kind\":\"Pod\",\"namespace\":\"default\",\"name\":\"p\",\"uid\":\"u\"}}",
         name, type, name);
-    AUTO_JSON object = NULL;
-    assert_null(json_parse(text, strlen(text), &object));
-    front_lock(scene->clusters[1].front);
-    assert_int_equal(world_apply(scene->clusters[1].cluster, "events.k8s.io", "events", object, front_now_ns()), 201);
-    front_unlock(scene->clusters[1].front);
+    assert_int_equal(scene_apply(scene, 1, "events.k8s.io", "events", text), 201);
 }
 
 static void pod_events_are_switched_on_and_off(void **state) {

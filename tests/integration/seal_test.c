@@ -51,7 +51,7 @@ static void a_secret_is_made_once_and_seals_what_is_made(void **state) {
     assert_true(json_set(annotations, "wharf.dev/attempt", json_new_string("7")));
     assert_true(json_set(annotations, "world.test/duration", json_new_string("1ms")));
     AUTO_TEXT text = json_text(copy, NULL);
-    assert_int_equal(scene_apply(scene, other, "jobs", text), 201);
+    assert_int_equal(scene_apply(scene, other, "batch", "jobs", text), 201);
     AUTO_TEXT sample = text_format("wharf_foreign_objects_total{cluster=\"w%zu\"}", other);
     UNTIL(scene, 10, wharf_metric(scene, sample) > 0);
     UNTIL(scene, 10, stage_has_condition(scene, other, "sealed", "Complete"));
@@ -113,8 +113,9 @@ static void a_first_key_does_not_stop_what_runs(void **state) {
         assert_int_equal(wharf_logged(scene, "mirrors without a seal, from before there was a key, are adopted"), 1);
         // The other replica, or the same one again, before it has seen all workers.
         assert_true(wharf_end(scene, SIGTERM, STAGE_END_NS));
-        assert_int_equal(
-            scene_patch(scene, 1, "jobs", "early", "{\"metadata\":{\"annotations\":{\"wharf.dev/seal\":null}}}"), 200);
+        assert_int_equal(scene_patch(scene, 1, "batch", "jobs", "early",
+                                     "{\"metadata\":{\"annotations\":{\"wharf.dev/seal\":null}}}"),
+                         200);
         assert_null(wharf_start(scene));
         UNTIL(scene, 10, wharf_is_ready(scene));
         UNTIL(scene, 10, is_sealed(scene, "early"));

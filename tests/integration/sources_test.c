@@ -99,33 +99,6 @@ static void a_directory_of_kubeconfigs_is_followed(void **state) {
     stage_close(scene);
 }
 
-// Objects of the core group in the management cluster, as scene_apply and the others do with Jobs.
-static int put(struct scene *scene, const char *plural, const char *text) {
-    struct scene_cluster *management = &scene->clusters[SCENE_MANAGEMENT];
-    AUTO_JSON object = NULL;
-    assert_null(json_parse(text, strlen(text), &object));
-    front_lock(management->front);
-    int status = world_apply(management->cluster, "", plural, object, front_now_ns());
-    front_unlock(management->front);
-    return status;
-}
-
-static int patch(struct scene *scene, const char *plural, const char *name, const char *text) {
-    struct scene_cluster *management = &scene->clusters[SCENE_MANAGEMENT];
-    front_lock(management->front);
-    int status = world_patch(management->cluster, "", plural, "default", name, NULL, text, front_now_ns());
-    front_unlock(management->front);
-    return status;
-}
-
-static int drop(struct scene *scene, const char *plural, const char *name) {
-    struct scene_cluster *management = &scene->clusters[SCENE_MANAGEMENT];
-    front_lock(management->front);
-    int status = world_delete(management->cluster, "", plural, "default", name, "Background", front_now_ns());
-    front_unlock(management->front);
-    return status;
-}
-
 static char *base64(const char *text, size_t len) {
     char *out = malloc(4 * ((len + 2) / 3) + 1);
     assert_non_null(out);
@@ -148,7 +121,7 @@ static void add_secret_with(struct scene *scene, const char *name, const char *w
                                  "\"name\":\"%s\",\"labels\":{\"wharf.dev/worker\":\"true\"},\"annotations\":{%s}},"
                                  "\"data\":{\"kubeconfig\":\"%s\"}}",
                                  name, annotations, data);
-    assert_int_equal(put(scene, "secrets", text), 201);
+    assert_int_equal(scene_apply(scene, SCENE_MANAGEMENT, "", "secrets", text), 201);
 }
 
 static void add_secret(struct scene *scene, const char *name, const char *worker) {
@@ -157,7 +130,7 @@ static void add_secret(struct scene *scene, const char *name, const char *worker
 
 static void patch_secret(struct scene *scene, const char *name, const char *data) {
     AUTO_TEXT change = text_format("{\"data\":{\"kubeconfig\":\"%s\"}}", data);
-    assert_int_equal(patch(scene, "secrets", name, change), 200);
+    assert_int_equal(scene_patch(scene, SCENE_MANAGEMENT, "", "secrets", name, change), 200);
 }
 
 static void secrets_add_change_and_remove_workers(void **state) {
@@ -191,7 +164,7 @@ static void secrets_add_change_and_remove_workers(void **state) {
     assert_non_null(strstr(status.data,
                            "{\"from\":\"Secret default/w3\",\"worker\":\"w3\",\"message\":\"worker w3 comes "
                            "from "));
-    assert_int_equal(drop(scene, "secrets", "w1"), 200);
+    assert_int_equal(scene_delete(scene, SCENE_MANAGEMENT, "", "secrets", "w1"), 200);
     UNTIL(scene, 10, !knows(scene, "w1"));
     assert_true(knows(scene, "w2") && knows(scene, "w3"));
     stage_close(scene);
@@ -217,7 +190,7 @@ static void workers_stay_when_a_restored_management_cluster_lacks_their_secrets(
     UNTIL(scene, 60, wharf_logged(scene, "lacks objects of workers") == 1);
     assert_true(knows(scene, "w1") && knows(scene, "w2"));
     add_secret(scene, "w2", "w2");
-    assert_int_equal(drop(scene, "secrets", "w2"), 200);
+    assert_int_equal(scene_delete(scene, SCENE_MANAGEMENT, "", "secrets", "w2"), 200);
     UNTIL(scene, 20, !knows(scene, "w2"));
     stage_close(scene);
 }
@@ -240,7 +213,7 @@ static void add_token_secret(struct scene *scene, const char *worker, const char
                                    "{\"wharf.dev/token-service-account\":\"wharf-system/wharf\"}},"
                                    "\"data\":{\"kubeconfig\":\"%s\"}}",
                                    worker, data);
-    assert_int_equal(put(scene, "secrets", secret), 201);
+    assert_int_equal(scene_apply(scene, SCENE_MANAGEMENT, "", "secrets", secret), 201);
 }
 
 // The simulated workers do not serve TokenRequests.
@@ -271,7 +244,7 @@ static void a_worker_whose_secret_goes_finishes_what_it_has(void **state) {
     UNTIL(scene, 10, stage_takes_work(scene, "w1"));
     stage_submit_held(scene, "long");
     UNTIL(scene, 10, scene_jobs(scene, 1) == 1);
-    assert_int_equal(drop(scene, "secrets", "w1"), 200);
+    assert_int_equal(scene_delete(scene, SCENE_MANAGEMENT, "", "secrets", "w1"), 200);
     UNTIL(scene, 10, !stage_takes_work(scene, "w1"));
     stage_submit(scene, "waits");
     stage_let_end(scene);
@@ -399,13 +372,7 @@ static int put_profile(struct scene *scene, const char *name, const char *provid
         "{\"namespace\":\"default\",\"name\":\"%s\"},\"spec\":{},\"status\":{\"accessProviders\":[{\"name\":"
         "\"%s\",\"cluster\":{\"server\":\"%s\",\"certificate-authority-data\":\"%s\"}}]}}",
         name, provider, front_url(scene->clusters[worker].front), ca);
-    struct scene_cluster *management = &scene->clusters[SCENE_MANAGEMENT];
-    AUTO_JSON object = NULL;
-    assert_null(json_parse(text, strlen(text), &object));
-    front_lock(management->front);
-    int status = world_apply(management->cluster, "multicluster.x-k8s.io", "clusterprofiles", object, front_now_ns());
-    front_unlock(management->front);
-    return status;
+    return scene_apply(scene, SCENE_MANAGEMENT, "multicluster.x-k8s.io", "clusterprofiles", text);
 }
 
 static void serve_profiles(struct scene *scene) {
@@ -456,7 +423,8 @@ static void cluster_profiles_are_opened_with_the_plugin_of_the_configuration(voi
 static void the_config_map_cordons_and_drains(void **state) {
     (void)state;
     struct scene *scene = begin(2, "12", OURS);
-    assert_int_equal(put(scene, "configmaps", WORKERS_MAP("\"w1\":\"{\\\"cordoned\\\":true}\"")), 201);
+    assert_int_equal(
+        scene_apply(scene, SCENE_MANAGEMENT, "", "configmaps", WORKERS_MAP("\"w1\":\"{\\\"cordoned\\\":true}\"")), 201);
     stage_start(scene);
     UNTIL(scene, 10, stage_takes_work(scene, "w2"));
     stage_submit_many(scene, "job", 6);
@@ -464,15 +432,16 @@ static void the_config_map_cordons_and_drains(void **state) {
     assert_int_equal(stage_creates(scene, 1, 2), 0); // from the very start
     assert_int_equal(wharf_logged(scene, "the worker is cordoned"), 1);
     assert_int_equal(wharf_logged(scene, "the worker gets new workloads"), 0);
-    assert_int_equal(patch(scene, "configmaps", "wharf-workers",
-                           "{\"data\":{\"w1\":null,\"w2\":\"{\\\"drain\\\":\\\"finish\\\"}\"}}"),
+    assert_int_equal(scene_patch(scene, SCENE_MANAGEMENT, "", "configmaps", "wharf-workers",
+                                 "{\"data\":{\"w1\":null,\"w2\":\"{\\\"drain\\\":\\\"finish\\\"}\"}}"),
                      200);
     UNTIL(scene, 10, stage_takes_work(scene, "w1") && !stage_takes_work(scene, "w2"));
     // An entry that cannot be read changes nothing.
-    assert_int_equal(patch(scene, "configmaps", "wharf-workers", "{\"data\":{\"w2\":\"x\"}}"), 200);
+    assert_int_equal(
+        scene_patch(scene, SCENE_MANAGEMENT, "", "configmaps", "wharf-workers", "{\"data\":{\"w2\":\"x\"}}"), 200);
     UNTIL(scene, 10, wharf_logged(scene, "its entry cannot be read") == 1);
     assert_false(stage_takes_work(scene, "w2"));
-    assert_int_equal(drop(scene, "configmaps", "wharf-workers"), 200);
+    assert_int_equal(scene_delete(scene, SCENE_MANAGEMENT, "", "configmaps", "wharf-workers"), 200);
     UNTIL(scene, 10, stage_takes_work(scene, "w2"));
     stage_close(scene);
 }
@@ -532,8 +501,8 @@ static void neither_a_name_nor_a_uid_is_lost_to_a_newcomer(void **state) {
         check_established(scene);
     }
     // A worker that has left is not known any longer.
-    assert_int_equal(drop(scene, "secrets", "a"), 200);
-    assert_int_equal(drop(scene, "secrets", "w1"), 200);
+    assert_int_equal(scene_delete(scene, SCENE_MANAGEMENT, "", "secrets", "a"), 200);
+    assert_int_equal(scene_delete(scene, SCENE_MANAGEMENT, "", "secrets", "w1"), 200);
     UNTIL(scene, 10, !knows(scene, "w1") && !is_recorded(scene, "w1", "Secret default/w1"));
     remove_in(scene, "workers.d", "w2.yaml");
     UNTIL(scene, 10, stage_takes_work(scene, "aaa") && is_recorded(scene, "aaa", "Secret default/aaa"));
@@ -547,7 +516,8 @@ static void a_secret_of_another_cluster_is_refused(void **state) {
     stage_start(scene);
     UNTIL(scene, 10, is_refused(scene, "w1"));
     assert_int_equal(wharf_logged(scene, "expected another as in annotation wharf.dev/cluster-uid"), 1);
-    assert_int_equal(patch(scene, "secrets", "w1", "{\"metadata\":{\"annotations\":{\"wharf.dev/cluster-uid\":null}}}"),
+    assert_int_equal(scene_patch(scene, SCENE_MANAGEMENT, "", "secrets", "w1",
+                                 "{\"metadata\":{\"annotations\":{\"wharf.dev/cluster-uid\":null}}}"),
                      200);
     UNTIL(scene, 10, stage_takes_work(scene, "w1"));
     stage_close(scene);

@@ -84,7 +84,7 @@ void stage_submit_with(struct scene *scene, const char *name, const char *annota
         "\"containers\":[{\"name\":\"main\",\"image\":\"registry.example/task:1\"}]}}}}",
         name, annotations, spec);
     assert_non_null(text);
-    assert_int_equal(scene_apply(scene, SCENE_MANAGEMENT, "jobs", text), 201);
+    assert_int_equal(scene_apply(scene, SCENE_MANAGEMENT, "batch", "jobs", text), 201);
 }
 
 void stage_submit(struct scene *scene, const char *name) {

@@ -130,7 +130,7 @@ static void a_mirror_whose_workload_went_while_the_host_was_down_is_deleted(void
         stage_submit_with(scene, names[i], "\"world.test/duration\":\"60s\"", "\"managedBy\":\"wharf.dev/host\",");
     UNTIL(scene, 10, stage_mirrors(scene) == 2);
     assert_true(wharf_end(scene, SIGKILL, STAGE_END_NS));
-    assert_int_equal(scene_delete(scene, SCENE_MANAGEMENT, "jobs", "orphan"), 200);
+    assert_int_equal(scene_delete(scene, SCENE_MANAGEMENT, "batch", "jobs", "orphan"), 200);
     start(scene);
     UNTIL(scene, 10, stage_mirrors(scene) == 1);
     UNTIL(scene, 5, wharf_metric(scene, "wharf_orphans_deleted_total") == 1);

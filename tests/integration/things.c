@@ -32,11 +32,5 @@ int things_apply(struct scene *scene, const char *name, const char *does) {
         text_format("{\"apiVersion\":\"example.com/v1\",\"kind\":\"Thing\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
                     "\"default\"},\"spec\":{\"managedBy\":\"wharf.dev/host\",\"does\":\"%s\"}}",
                     name, does);
-    AUTO_JSON object = NULL;
-    assert_null(json_parse(text, strlen(text), &object));
-    struct scene_cluster *management = &scene->clusters[SCENE_MANAGEMENT];
-    front_lock(management->front);
-    int status = world_apply(management->cluster, GROUP, PLURAL, object, front_now_ns());
-    front_unlock(management->front);
-    return status;
+    return scene_apply(scene, SCENE_MANAGEMENT, GROUP, PLURAL, text);
 }

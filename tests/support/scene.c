@@ -180,7 +180,7 @@ struct error *scene_configure(const struct scene *scene, const char *more_worker
     return text.failed || !adapters ? error_no_memory() : scene_write(scene, "wharf.yaml", text.data);
 }
 
-int scene_apply(struct scene *scene, size_t index, const char *plural, const char *text) {
+int scene_apply(struct scene *scene, size_t index, const char *group, const char *plural, const char *text) {
     AUTO_JSON object = NULL;
     struct error *error = json_parse(text, strlen(text), &object);
     if (error) {
@@ -190,23 +190,24 @@ int scene_apply(struct scene *scene, size_t index, const char *plural, const cha
     }
     struct scene_cluster *at = &scene->clusters[index];
     front_lock(at->front);
-    int status = world_apply(at->cluster, "batch", plural, object, front_now_ns());
+    int status = world_apply(at->cluster, group, plural, object, front_now_ns());
     front_unlock(at->front);
     return status;
 }
 
-int scene_patch(struct scene *scene, size_t index, const char *plural, const char *name, const char *patch) {
+int scene_patch(struct scene *scene, size_t index, const char *group, const char *plural, const char *name,
+                const char *patch) {
     struct scene_cluster *at = &scene->clusters[index];
     front_lock(at->front);
-    int status = world_patch(at->cluster, "batch", plural, "default", name, NULL, patch, front_now_ns());
+    int status = world_patch(at->cluster, group, plural, "default", name, NULL, patch, front_now_ns());
     front_unlock(at->front);
     return status;
 }
 
-int scene_delete(struct scene *scene, size_t index, const char *plural, const char *name) {
+int scene_delete(struct scene *scene, size_t index, const char *group, const char *plural, const char *name) {
     struct scene_cluster *at = &scene->clusters[index];
     front_lock(at->front);
-    int status = world_delete(at->cluster, "batch", plural, "default", name, "Background", front_now_ns());
+    int status = world_delete(at->cluster, group, plural, "default", name, "Background", front_now_ns());
     front_unlock(at->front);
     return status;
 }

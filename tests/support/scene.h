@@ -63,9 +63,10 @@ struct error *scene_configure(const struct scene *scene, const char *more_worker
 struct error *scene_write(const struct scene *scene, const char *file, const char *text);
 
 // Writes to the clusters as a user does, in namespace default; the HTTP status.
-int scene_apply(struct scene *scene, size_t index, const char *plural, const char *text);
-int scene_patch(struct scene *scene, size_t index, const char *plural, const char *name, const char *patch);
-int scene_delete(struct scene *scene, size_t index, const char *plural, const char *name);
+int scene_apply(struct scene *scene, size_t index, const char *group, const char *plural, const char *text);
+int scene_patch(struct scene *scene, size_t index, const char *group, const char *plural, const char *name,
+                const char *patch);
+int scene_delete(struct scene *scene, size_t index, const char *group, const char *plural, const char *name);
 // A copy of the Job, or NULL.
 struct json *scene_job(struct scene *scene, size_t index, const char *name);
 size_t scene_jobs(struct scene *scene, size_t index); // how many there are

@@ -12,25 +12,6 @@
 
 #define USED_NS (250 * CLOCK_MS) // until it is looked at again
 
-static struct op make_op(const struct stored *claim, enum world_verb verb, struct world_response *response) {
-    return (struct op){.cluster = claim->kind->cluster,
-                       .kind = claim->kind,
-                       .version = claim->kind->versions[0],
-                       .namespace_ = claim->namespace_,
-                       .name = claim->name,
-                       .subresource = "",
-                       .verb = verb,
-                       .internal = true,
-                       .response = response};
-}
-
-static void update(struct stored *claim, struct json *value) {
-    struct world_response response = {0};
-    struct op op = make_op(claim, WORLD_UPDATE, &response);
-    AUTO_JSON old = op.cluster->hook ? world_json_copy(claim->value) : NULL;
-    commit_update(&op, claim, value, old, false);
-}
-
 static void bind(struct stored *claim) {
     struct json *value = world_json_copy(claim->value);
     AUTO_TEXT volume = text_format("pvc-%s", claim->uid);
@@ -39,7 +20,7 @@ static void bind(struct stored *claim) {
     world_set_text(notes, "volume.kubernetes.io/storage-provisioner", "world.test/volumes");
     world_set_text(world_json_child(value, "spec"), "volumeName", volume);
     world_set_text(world_json_child(value, "status"), "phase", "Bound");
-    update(claim, value);
+    commit_internal_update(claim, value, false);
 }
 
 struct use {
@@ -62,17 +43,6 @@ static bool is_used(const struct stored *claim) {
     return use.found;
 }
 
-static void remove_claim(struct stored *claim) {
-    struct world_response response = {0};
-    struct json *value = world_json_copy(claim->value);
-    meta_remove_finalizer(value, CLAIM_FINALIZER);
-    bool last = !json_path(value, "metadata", "finalizers", NULL);
-    update(claim, value);
-    struct op op = make_op(claim, WORLD_DELETE, &response);
-    if (last)
-        commit_remove(&op, claim);
-}
-
 void world_claims_sync(struct stored *claim) {
     const char *phase = json_string_or(json_path(claim->value, "status", "phase", NULL), "");
     if (!meta_deleting(claim->value)) {
@@ -81,6 +51,6 @@ void world_claims_sync(struct stored *claim) {
     } else if (is_used(claim)) {
         world_controllers_at(claim, claim->kind->cluster->now_ns + USED_NS);
     } else if (meta_has_finalizer(claim->value, CLAIM_FINALIZER)) {
-        remove_claim(claim);
+        commit_drop_finalizer(claim, CLAIM_FINALIZER);
     }
 }

@@ -90,37 +90,6 @@ void world_collector_owner_gone(const struct stored *owner) {
         world_collector_queue(list->items[i]);
 }
 
-static struct op internal_op(struct stored *object, enum world_verb verb, struct world_response *response) {
-    return (struct op){.cluster = object->kind->cluster,
-                       .kind = object->kind,
-                       .version = object->kind->versions[0],
-                       .namespace_ = object->namespace_,
-                       .name = object->name,
-                       .subresource = "",
-                       .verb = verb,
-                       .internal = true,
-                       .response = response};
-}
-
-static void update(struct stored *object, struct json *value) {
-    struct world_response response = {0};
-    struct op op = internal_op(object, WORLD_UPDATE, &response);
-    AUTO_JSON old = op.cluster->hook ? world_json_copy(object->value) : NULL;
-    commit_update(&op, object, value, old, true);
-}
-
-static void drop_finalizer(struct stored *object, const char *finalizer) {
-    struct json *value = world_json_copy(object->value);
-    meta_remove_finalizer(value, finalizer);
-    bool last = !json_path(value, "metadata", "finalizers", NULL);
-    update(object, value);
-    if (last) {
-        struct world_response response = {0};
-        struct op op = internal_op(object, WORLD_DELETE, &response);
-        commit_remove(&op, object);
-    }
-}
-
 // Removes ownerReferences from an object: those to `uid`, or, if NULL, those to owners that do not exist.
 static void drop_owners(struct stored *object, const char *uid) {
     struct json *value = world_json_copy(object->value), *metadata = json_get(value, "metadata");
@@ -134,14 +103,14 @@ static void drop_owners(struct stored *object, const char *uid) {
     }
     if (json_size(owners) == 0)
         json_remove(metadata, "ownerReferences");
-    update(object, value);
+    commit_internal_update(object, value, true);
 }
 
 static void orphan_dependents(struct stored *owner) {
     struct world_cluster *cluster = owner->kind->cluster;
     for (struct dependents *list; (list = map_get(&cluster->dependents, owner->uid)) && list->count;)
         drop_owners(list->items[0], owner->uid);
-    drop_finalizer(owner, "orphan");
+    commit_drop_finalizer(owner, "orphan");
 }
 
 // Background for the dependents: their own dependents follow.
@@ -157,7 +126,7 @@ static void delete_dependents(struct stored *owner) {
     free(items);
     list = map_get(&owner->kind->cluster->dependents, owner->uid);
     if (!list || list->count == 0)
-        drop_finalizer(owner, "foregroundDeletion");
+        commit_drop_finalizer(owner, "foregroundDeletion");
 }
 
 static void check_owners(struct stored *object) {
@@ -193,9 +162,7 @@ static void look_at_namespace(struct stored *space) {
         world_collector_queue(space);
         return;
     }
-    struct world_response response = {0};
-    struct op op = internal_op(space, WORLD_DELETE, &response);
-    commit_remove(&op, space);
+    commit_internal_remove(space);
 }
 
 static void look_at(struct stored *object) {

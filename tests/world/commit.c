@@ -67,6 +67,40 @@ void commit_remove(const struct op *op, struct stored *object) {
     world_store_remove(object);
 }
 
+struct op commit_internal_op(struct kind *kind, const char *namespace_, const char *name, enum world_verb verb,
+                             struct world_response *response) {
+    return (struct op){.cluster = kind->cluster,
+                       .kind = kind,
+                       .version = kind->versions[0],
+                       .namespace_ = namespace_,
+                       .name = name,
+                       .subresource = verb == WORLD_UPDATE_STATUS ? "status" : "",
+                       .verb = verb,
+                       .internal = true,
+                       .response = response};
+}
+
+void commit_internal_update(struct stored *object, struct json *value, bool same_spec) {
+    struct world_response response = {0};
+    struct op op = commit_internal_op(object->kind, object->namespace_, object->name, WORLD_UPDATE, &response);
+    commit_replace(&op, object, value, same_spec);
+}
+
+void commit_internal_remove(struct stored *object) {
+    struct world_response response = {0};
+    struct op op = commit_internal_op(object->kind, object->namespace_, object->name, WORLD_DELETE, &response);
+    commit_remove(&op, object);
+}
+
+void commit_drop_finalizer(struct stored *object, const char *finalizer) {
+    struct json *value = world_json_copy(object->value);
+    meta_remove_finalizer(value, finalizer);
+    bool last = !json_path(value, "metadata", "finalizers", NULL);
+    commit_internal_update(object, value, true);
+    if (last)
+        commit_internal_remove(object);
+}
+
 void commit_refused(const struct op *op) {
     struct world_cluster *cluster = op->cluster;
     if (op->internal)

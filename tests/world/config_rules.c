@@ -162,8 +162,6 @@ static void check_immutable(const struct json *value, const struct json *old, st
 void config_check(const struct kind *kind, struct json *value, const struct json *old,
                   struct field_problems *problems) {
     bool secret = kind->special == SPECIAL_SECRET;
-    if (kind->special == SPECIAL_SERVICEACCOUNT)
-        return;
     if (old && secret && !json_equal(json_get(value, "type"), json_get(old, "type")))
         problem_invalid(problems, "type", json_get(value, "type"), "field is immutable");
     check_immutable(value, old, problems);

@@ -64,24 +64,11 @@ const char *world_annotation(const struct json *value, const char *name) {
                 : json_string(json_get(json_path(value, "spec", "template", "metadata", "annotations", NULL), name));
 }
 
-static struct op make_op(struct kind *kind, const char *namespace_, const char *name, enum world_verb verb,
-                         struct world_response *response) {
-    return (struct op){.cluster = kind->cluster,
-                       .kind = kind,
-                       .version = kind->versions[0],
-                       .namespace_ = namespace_,
-                       .name = name,
-                       .subresource = verb == WORLD_UPDATE_STATUS ? "status" : "",
-                       .verb = verb,
-                       .internal = true,
-                       .response = response};
-}
-
 void world_write_status(struct stored *object, struct json *status) {
     struct world_response response = {0};
     bool whole = !object->kind->has_status; // each write of the object is a new generation
-    struct op op =
-        make_op(object->kind, object->namespace_, object->name, whole ? WORLD_UPDATE : WORLD_UPDATE_STATUS, &response);
+    struct op op = commit_internal_op(object->kind, object->namespace_, object->name,
+                                      whole ? WORLD_UPDATE : WORLD_UPDATE_STATUS, &response);
     AUTO_PROBLEMS problems = {0};
     AUTO_JSON old = NULL;
     struct json *old_status = json_detach(object->value, "status");
@@ -116,7 +103,7 @@ void world_write_status(struct stored *object, struct json *status) {
 
 void world_bind_pod(struct stored *pod, const char *node) {
     struct world_response response = {0};
-    struct op op = make_op(pod->kind, pod->namespace_, pod->name, WORLD_UPDATE, &response);
+    struct op op = commit_internal_op(pod->kind, pod->namespace_, pod->name, WORLD_UPDATE, &response);
     AUTO_JSON old = op.cluster->hook ? world_json_copy(pod->value) : NULL;
     world_set_text(world_json_child(pod->value, "spec"), "nodeName", node);
     commit_update(&op, pod, pod->value, old, false);
@@ -125,7 +112,7 @@ void world_bind_pod(struct stored *pod, const char *node) {
 
 int world_create_internal(struct kind *kind, const char *namespace_, struct json *object) {
     struct world_response response = {0};
-    struct op op = make_op(kind, namespace_, "", WORLD_CREATE, &response);
+    struct op op = commit_internal_op(kind, namespace_, "", WORLD_CREATE, &response);
     world_create(&op, object);
     int status = response.status;
     world_response_clear(&response);

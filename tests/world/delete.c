@@ -122,15 +122,8 @@ void world_remove_stored(struct stored *object, const char *propagation, bool in
     struct world_response response = {0};
     AUTO_TEXT name = world_strdup(object->name);
     AUTO_TEXT namespace_ = world_strdup(object->namespace_);
-    struct op op = {.cluster = object->kind->cluster,
-                    .kind = object->kind,
-                    .version = object->kind->versions[0],
-                    .namespace_ = namespace_,
-                    .name = name,
-                    .subresource = "",
-                    .verb = WORLD_DELETE,
-                    .internal = internal,
-                    .response = &response};
+    struct op op = commit_internal_op(object->kind, namespace_, name, WORLD_DELETE, &response);
+    op.internal = internal;
     remove_object(&op, object, propagation);
     world_response_clear(&response);
 }

@@ -312,8 +312,9 @@ void job_pods_fill(struct stored *job, struct job_run *run, const struct job_spe
     job_pods_count(run, now, &active, &ready, &terminating);
     if (active > spec->parallelism)
         job_pods_stop(job, run, spec->parallelism);
-    run->lacks = missing_for(job) != NEED_NONE;
-    if (run->backoff_until_ns > now || missing_for(job) == NEED_REFUSED)
+    enum need_effect missing = missing_for(job);
+    run->lacks = missing != NEED_NONE;
+    if (run->backoff_until_ns > now || missing == NEED_REFUSED)
         return;
     if (spec->indexed) {
         fill_indexed(job, run, spec, active);

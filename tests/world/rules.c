@@ -193,10 +193,10 @@ void rules_create(struct op *op, struct json *value, struct field_problems *prob
         custom_create(op, value, problems);
         break;
     case SPECIAL_LEASE:
+    case SPECIAL_SERVICEACCOUNT:
         break;
     case SPECIAL_CONFIGMAP:
     case SPECIAL_SECRET:
-    case SPECIAL_SERVICEACCOUNT:
         config_check(op->kind, value, NULL, problems);
         break;
     case SPECIAL_CLAIM:
@@ -231,10 +231,10 @@ void rules_update(struct op *op, struct json *value, const struct json *old, str
     case SPECIAL_NAMESPACE:
     case SPECIAL_POD:
     case SPECIAL_LEASE:
+    case SPECIAL_SERVICEACCOUNT:
         break;
     case SPECIAL_CONFIGMAP:
     case SPECIAL_SECRET:
-    case SPECIAL_SERVICEACCOUNT:
         config_check(op->kind, value, old, problems);
         break;
     case SPECIAL_CLAIM:

@@ -3,22 +3,13 @@
 #include "core/config/dependencies.h"
 #include "tests/unit/config/config_load.h"
 
-static struct config *load_good(const char *text) {
-    struct problems problems;
-    AUTO_TEXT whole = text_format("%s%s%s%s", HEAD, WORKERS, ADAPTERS, text);
-    struct config *config = load(whole, &problems);
-    if (problems.count > 0)
-        fail_msg("%s", problems.list[0]);
-    problems_free(&problems);
-    return config;
-}
-
 static void by_default_nothing_is_copied_or_checked(void **state) {
     (void)state;
     static const char *const cases[] = {"", "dependencies: {}\n", "dependencies: {copy: [], check: []}\n",
                                         "dependencies:\n"};
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct config *config = load_good(cases[i]);
+        AUTO_TEXT text = text_format("%s%s", GOOD, cases[i]);
+        struct config *config = load_good(text);
         const struct dependency_options *options = &config->engine.dependencies;
         assert_false(dependency_options_any(options));
         assert_null(options->copy);
@@ -32,11 +23,11 @@ static void by_default_nothing_is_copied_or_checked(void **state) {
 
 static void a_resource_is_copied_checked_or_ignored(void **state) {
     (void)state;
-    struct config *config = load_good("dependencies:\n"
-                                      "  copy: [configmaps, secrets, tasks.tekton.dev]\n"
-                                      "  check: [priorityclasses.scheduling.k8s.io]\n"
-                                      "  secrets: all\n"
-                                      "  watch: names\n");
+    struct config *config = load_good(GOOD "dependencies:\n"
+                                           "  copy: [configmaps, secrets, tasks.tekton.dev]\n"
+                                           "  check: [priorityclasses.scheduling.k8s.io]\n"
+                                           "  secrets: all\n"
+                                           "  watch: names\n");
     const struct dependency_options *options = &config->engine.dependencies;
     static const struct {
         const char *resource;
@@ -75,7 +66,7 @@ static void what_does_not_fit_is_a_problem_with_its_place(void **state) {
         {"dependencies: {copies: [a]}\n", {"unknown key", "\"copy\""}},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        AUTO_TEXT text = text_format("%s%s%s%s", HEAD, WORKERS, ADAPTERS, cases[i].text);
+        AUTO_TEXT text = text_format("%s%s", GOOD, cases[i].text);
         expect_problem(text, cases[i].says);
     }
 }

@@ -2,8 +2,6 @@
 // The settings of guards.
 #include "tests/unit/config/config_load.h"
 
-#define GOOD HEAD WORKERS ADAPTERS
-
 static void namespaces_are_read_as_a_rule(void **state) {
     (void)state;
     static const struct {
@@ -19,10 +17,8 @@ static void namespaces_are_read_as_a_rule(void **state) {
         {"workers:\n- {name: w1, kubeconfig: k, namespaces: {allow: [a], deny: [b]}}\n", "-kube-*\n", "+a\n-b\n"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct problems problems;
         AUTO_TEXT text = text_format("%s%s%s", HEAD, cases[i].text, ADAPTERS);
-        struct config *config = load(text, &problems);
-        assert_int_equal(problems.count, 0);
+        struct config *config = load_good(text);
         assert_string_equal(config->engine.namespaces, cases[i].rule);
         assert_string_equal(config->workers[0].settings.namespaces ? config->workers[0].settings.namespaces : "",
                             cases[i].of_worker);

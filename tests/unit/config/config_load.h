@@ -18,6 +18,7 @@
 #define HEAD "apiVersion: wharf.dev/v1alpha1\nkind: HostConfiguration\n"
 #define WORKERS "workers:\n- {name: w1, kubeconfig: w1.kubeconfig}\n"
 #define ADAPTERS "adapters: {enabled: [{name: job}]}\n"
+#define GOOD HEAD WORKERS ADAPTERS
 
 static inline struct config *load(const char *text, struct problems *problems) {
     char file[] = "/tmp/config_test.XXXXXX";
@@ -29,6 +30,15 @@ static inline struct config *load(const char *text, struct problems *problems) {
     *problems = (struct problems){.count = 0};
     assert_null(config_load(file, problems, &config));
     unlink(file);
+    return config;
+}
+
+// Without a problem.
+static inline struct config *load_good(const char *text) {
+    struct problems problems;
+    struct config *config = load(text, &problems);
+    if (problems.count > 0)
+        fail_msg("%s: %s", text, problems.list[0]);
     return config;
 }
 

@@ -20,11 +20,8 @@ static void a_map_is_read_in_its_order(void **state) {
         {SELF("a: b"), "a=b\n*=\n", true},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct problems problems;
         AUTO_TEXT text = text_format("%smanagement: {kubeconfig: /m, context: c}\n%s%s", HEAD, cases[i].text, ADAPTERS);
-        struct config *config = load(text, &problems);
-        if (problems.count > 0)
-            fail_msg("case %zu: %s", i, problems.list[0]);
+        struct config *config = load_good(text);
         const struct worker_spec *worker = &config->workers[0];
         assert_string_equal(worker->settings.namespace_map ? worker->settings.namespace_map : "", cases[i].map);
         assert_int_equal(worker->settings.is_self, cases[i].self);
@@ -39,9 +36,7 @@ static void a_map_is_read_in_its_order(void **state) {
 // A host in the management cluster, without a kubeconfig.
 static void a_worker_that_is_the_hosts_own_cluster_has_no_kubeconfig_either(void **state) {
     (void)state;
-    struct problems problems;
-    struct config *config = load(HEAD SELF("\"*\": \"x-{namespace}\"") ADAPTERS, &problems);
-    assert_int_equal(problems.count, 0);
+    struct config *config = load_good(HEAD SELF("\"*\": \"x-{namespace}\"") ADAPTERS);
     assert_null(config->workers[0].kubeconfig_path);
     assert_string_equal(config->workers[0].context, "");
     config_free(config);

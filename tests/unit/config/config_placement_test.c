@@ -3,19 +3,9 @@
 #include "core/base/clock.h"
 #include "tests/unit/config/config_load.h"
 
-static struct config *load_good(const char *text) {
-    struct problems problems;
-    AUTO_TEXT whole = text_format("%s%s%s", HEAD, text, ADAPTERS);
-    struct config *config = load(whole, &problems);
-    if (problems.count > 0)
-        fail_msg("%s", problems.list[0]);
-    problems_free(&problems);
-    return config;
-}
-
 static void by_default_any_worker_may_get_anything(void **state) {
     (void)state;
-    struct config *config = load_good(WORKERS);
+    struct config *config = load_good(GOOD);
     assert_int_equal(config->engine.placement.n_rules, 0);
     assert_int_equal(config->engine.placement.otherwise.policy, PLACEMENT_LEAST_ACTIVE);
     assert_int_equal(config->engine.placement.otherwise.require_fields, REQUIRE_SCHEDULING);
@@ -33,21 +23,21 @@ static void by_default_any_worker_may_get_anything(void **state) {
 static void rules_have_what_they_do_not_say_from_above(void **state) {
     (void)state;
     struct config *config = load_good(
-        WORKERS "onWorkerLost: wait\ndrainTimeout: 5m\nplacement:\n"
-                "  rules:\n"
-                "  - {kinds: [jobs.batch, Job], namespaces: [team-*, lab], policy: binPack, pendingTimeout: 0s}\n"
-                "  - namespaceSelector: {matchLabels: {tier: gold}, matchExpressions: [{key: a, operator: Exists}]}\n"
-                "    workerSelector: {matchExpressions: [{key: zone, operator: NotIn, values: [x, z]}, {key: spot, "
-                "operator: DoesNotExist}]}\n"
-                "    onWorkerLost: redispatch\n"
-                "    requireFields: false\n"
-                "  - requireFields: scheduling\n"
-                "  policy: weighted\n"
-                "  workerSelector: {matchExpressions: [{key: gpu, operator: In, values: [h100, h200]}]}\n"
-                "  requireFields: true\n"
-                "  pendingTimeout: 10m\n"
-                "  giveUpAfter: 2h\n"
-                "  capacity: true\n");
+        GOOD "onWorkerLost: wait\ndrainTimeout: 5m\nplacement:\n"
+             "  rules:\n"
+             "  - {kinds: [jobs.batch, Job], namespaces: [team-*, lab], policy: binPack, pendingTimeout: 0s}\n"
+             "  - namespaceSelector: {matchLabels: {tier: gold}, matchExpressions: [{key: a, operator: Exists}]}\n"
+             "    workerSelector: {matchExpressions: [{key: zone, operator: NotIn, values: [x, z]}, {key: spot, "
+             "operator: DoesNotExist}]}\n"
+             "    onWorkerLost: redispatch\n"
+             "    requireFields: false\n"
+             "  - requireFields: scheduling\n"
+             "  policy: weighted\n"
+             "  workerSelector: {matchExpressions: [{key: gpu, operator: In, values: [h100, h200]}]}\n"
+             "  requireFields: true\n"
+             "  pendingTimeout: 10m\n"
+             "  giveUpAfter: 2h\n"
+             "  capacity: true\n");
     const struct placement_options *placement = &config->engine.placement;
     assert_int_equal(placement->n_rules, 3);
     assert_true(placement->capacity);
@@ -77,10 +67,10 @@ static void rules_have_what_they_do_not_say_from_above(void **state) {
 static void workers_have_an_order_a_weight_and_limits(void **state) {
     (void)state;
     struct config *config =
-        load_good("workers:\n"
-                  "- {name: a, kubeconfig: k1, maxActive: 7}\n"
-                  "- {name: b, kubeconfig: k2, weight: 5, maxActive: {total: 9, kinds: {jobs.batch: "
-                  "3, JobSet: 1}}}\n");
+        load_good(HEAD ADAPTERS "workers:\n"
+                                "- {name: a, kubeconfig: k1, maxActive: 7}\n"
+                                "- {name: b, kubeconfig: k2, weight: 5, maxActive: {total: 9, kinds: {jobs.batch: "
+                                "3, JobSet: 1}}}\n");
     assert_int_equal(config->workers[0].settings.max_active, 7);
     assert_null(config->workers[0].settings.max_kinds);
     assert_int_equal(config->workers[1].settings.max_active, 9);
@@ -97,10 +87,10 @@ static void a_worker_may_have_another_choice_of_capacity_than_the_rest(void **st
         bool wanted[3], any;
     } cases[] = {{"", {false, true, false}, true}, {"placement: {capacity: true}\n", {true, true, false}, true}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        AUTO_TEXT text =
-            text_format("workers:\n- {name: a, kubeconfig: k1}\n- {name: b, kubeconfig: k2, capacity: true}\n"
-                        "- {name: c, kubeconfig: k3, capacity: false}\n%s",
-                        cases[i].overall);
+        AUTO_TEXT text = text_format(
+            HEAD ADAPTERS "workers:\n- {name: a, kubeconfig: k1}\n- {name: b, kubeconfig: k2, capacity: true}\n"
+                          "- {name: c, kubeconfig: k3, capacity: false}\n%s",
+            cases[i].overall);
         struct config *config = load_good(text);
         for (size_t w = 0; w < 3; w++)
             assert_int_equal(config_wants_capacity(config, config->workers[w].capacity), cases[i].wanted[w]);

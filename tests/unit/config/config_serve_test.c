@@ -2,8 +2,6 @@
 // Where the HTTP server listens.
 #include "tests/unit/config/config_load.h"
 
-#define GOOD HEAD WORKERS ADAPTERS
-
 static void an_address_a_socket_or_both_are_served(void **state) {
     (void)state;
     static const struct {
@@ -17,10 +15,8 @@ static void an_address_a_socket_or_both_are_served(void **state) {
          "/a.crt"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct problems problems;
         AUTO_TEXT text = text_format("%s%s", GOOD, cases[i].text);
-        struct config *config = load(text, &problems);
-        assert_int_equal(problems.count, 0);
+        struct config *config = load_good(text);
         assert_true(text_equal(config->serve.address, cases[i].address));
         assert_true(text_equal(config->serve.socket, cases[i].socket));
         assert_true(text_equal(config->serve.group, cases[i].group));

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/config/config_load.h"
 
-#define GOOD HEAD WORKERS ADAPTERS
-
 static void tenancy_is_a_word_or_a_mapping(void **state) {
     (void)state;
     static const struct {
@@ -18,10 +16,8 @@ static void tenancy_is_a_word_or_a_mapping(void **state) {
         {"tenancy: {mode: none}\ncreateNamespaces: true\n", false, false},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct problems problems;
         AUTO_TEXT text = text_format(GOOD "%s", cases[i].text);
-        struct config *config = load(text, &problems);
-        assert_int_equal(problems.count, 0);
+        struct config *config = load_good(text);
         assert_int_equal(config->engine.tenancy.impersonate, cases[i].impersonate);
         assert_int_equal(config->engine.tenancy.remove_withdrawn, cases[i].remove);
         config_free(config);

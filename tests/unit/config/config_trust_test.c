@@ -4,8 +4,6 @@
 
 #include <sys/stat.h>
 
-#define GOOD HEAD WORKERS ADAPTERS
-
 // Whoever can change it decides what the host runs, and as whom.
 static void a_file_that_others_could_change_or_replace_is_refused(void **state) {
     (void)state;

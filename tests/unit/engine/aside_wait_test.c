@@ -192,16 +192,14 @@ static void the_adapter_says_when_to_call_again(struct stage *stage) {
 
 // A worker's administrator may make any number of these.
 static void mirrors_without_a_workload_do_not_break_the_adapter_again_and_again(struct stage *stage) {
-    AUTO_JSON job = harness_json(
+    const char *job =
         "{'metadata':{'name':'a','namespace':'default','finalizers':['example.com/stays'],'labels':{'wharf.dev/origin':"
         "'here','wharf.dev/uid':'00000000-0000-4000-8000-000000000001','wharf.dev/kind':'jobs.batch'},'annotations':{"
         "'wharf.dev/attempt':'1'}},'spec':{'template':{'spec':{'restartPolicy':'Never','containers':[{'name':'c',"
-        "'image':'i'}]}}}}");
+        "'image':'i'}]}}}}";
     trouble = CALL_BROKEN;
     fail_in(FUNCTION_PHASE);
-    stage->user = true;
-    assert_int_equal(world_apply(stage->clusters[1], "batch", "jobs", job, stage->now.wall_ns), 201);
-    stage->user = false;
+    assert_int_equal(stage_apply(stage, 1, "batch", "jobs", job), 201);
     stage_runs(stage, 1, "a");
     for (unsigned i = 1; i < 100; i++) {
         AUTO_TEXT patch = text_format("{'metadata':{'labels':{'team':'%u'}}}", i);

@@ -6,18 +6,6 @@
 static struct needs_play play;
 static struct stage *const stage = &play.stage;
 
-static void begin(void) {
-    needs_init(&play);
-    stage_start(stage);
-}
-
-static void begin_with_job(void) {
-    begin();
-    needs_map(stage, 0, "settings", "1");
-    needs_job(stage, "a", MAP_VOLUME("settings"));
-    stage_run(stage, CLOCK_SECOND);
-}
-
 static bool has_copy(size_t cluster) {
     return needs_object(stage, cluster, "configmaps", "settings");
 }
@@ -25,7 +13,7 @@ static bool has_copy(size_t cluster) {
 // The workload runs elsewhere; the copy in the lost worker goes once that is back and the mirror is gone.
 static void test_lost(void **state) {
     (void)state;
-    begin_with_job();
+    needs_begin_with_job(&play);
     size_t w = stage_where(stage, "a");
     stage_disconnect(stage, w);
     stage_run(stage, 6 * CLOCK_MINUTE);
@@ -45,7 +33,7 @@ static void test_lost(void **state) {
 // A rotation while the worker is away reaches it when it is back.
 static void test_rotation_meanwhile(void **state) {
     (void)state;
-    begin_with_job();
+    needs_begin_with_job(&play);
     size_t w = stage_where(stage, "a");
     stage_disconnect(stage, w);
     needs_map(stage, 0, "settings", "2");
@@ -60,11 +48,9 @@ static void test_rotation_meanwhile(void **state) {
 // A worker restored to the time before has neither copy nor mirror: the next attempt brings both, in either worker.
 static void test_wiped(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     struct world_copy *copies[] = {NULL, world_copy(stage->clusters[1]), world_copy(stage->clusters[2])};
-    needs_map(stage, 0, "settings", "1");
-    needs_job(stage, "a", MAP_VOLUME("settings"));
-    stage_run(stage, CLOCK_SECOND);
+    needs_submit(stage);
     size_t w = stage_where(stage, "a");
     stage_back(stage, w, copies[w]);
     world_copy_free(copies[1]);
@@ -79,7 +65,7 @@ static void test_wiped(void **state) {
 // A worker restored to the time before a rotation gets the newest content again.
 static void test_restored(void **state) {
     (void)state;
-    begin_with_job();
+    needs_begin_with_job(&play);
     size_t w = stage_where(stage, "a");
     struct world_copy *copy = world_copy(stage->clusters[w]);
     needs_map(stage, 0, "settings", "2");
@@ -96,7 +82,7 @@ static void test_restored(void **state) {
 // Before the first lists are complete nothing is deleted; D5.
 static void test_incomplete_lists(void **state) {
     (void)state;
-    begin_with_job();
+    needs_begin_with_job(&play);
     size_t w = stage_where(stage, "a");
     stage_disconnect(stage, 0);
     stage_restart(stage);
@@ -145,19 +131,10 @@ static void test_namespace(void **state) {
     stage->options.settings.create_namespaces = true;
     stage_start(stage);
     stage->space = "team";
-    stage->user = true;
-    AUTO_JSON space = harness_json("{'metadata':{'name':'team'}}");
-    assert_int_equal(world_apply(stage->clusters[0], "", "namespaces", space, stage->now.wall_ns), 201);
-    stage->user = false;
+    assert_int_equal(stage_apply(stage, 0, "", "namespaces", "{'metadata':{'name':'team'}}"), 201);
     needs_apply(stage, 0, "configmaps",
                 "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'settings','namespace':'team'},'data':{}}");
-    AUTO_JSON job =
-        harness_json("{'metadata':{'name':'a','namespace':'team'},'spec':{'managedBy':'wharf.dev/host','parallelism':1,"
-                     "'completions':1,'template':{'spec':{'restartPolicy':'Never','containers':[{'name':'c','image':'i'"
-                     "}]," MAP_VOLUME("settings") "}}}}");
-    stage->user = true;
-    assert_int_equal(world_apply(stage->clusters[0], "batch", "jobs", job, stage->now.wall_ns), 201);
-    stage->user = false;
+    needs_job(stage, "a", MAP_VOLUME("settings"));
     stage_run(stage, 3 * CLOCK_SECOND);
     size_t w = stage_where(stage, "a");
     assert_non_null(stage_job(stage, w, "a"));
@@ -177,11 +154,9 @@ static void configure(const char *copy) {
 // A reload turns the feature off and on.
 static void test_reload(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     configure(NULL);
-    needs_map(stage, 0, "settings", "1");
-    needs_job(stage, "a", MAP_VOLUME("settings"));
-    stage_run(stage, CLOCK_SECOND);
+    needs_submit(stage);
     size_t w = stage_where(stage, "a");
     assert_non_null(stage_job(stage, w, "a"));
     assert_false(has_copy(w));
@@ -213,7 +188,7 @@ static void worker(size_t cluster, const char *name, enum worker_policy policy) 
 // A worker leaves while a request is in flight, and joins again.
 static void test_leaves(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     needs_map(stage, 0, "settings", "1");
     needs_job(stage, "a", MAP_VOLUME("settings"));
     while (play.sent[1][VERB_CREATE] == 0)
@@ -255,7 +230,7 @@ static void test_shards(void **state) {
         lease(s, true, 1);
         held++;
         stage_run(stage, 5 * CLOCK_SECOND);
-        if (stage_job(stage, 1, "a") || stage_job(stage, 2, "a"))
+        if (needs_runs(stage, "a"))
             break;
     }
     assert_in_range(held, 1, 8);
@@ -281,9 +256,7 @@ static void test_other_shard(void **state) {
     needs_init(&play);
     stage->options.shards = 8;
     stage_start(stage);
-    needs_map(stage, 0, "settings", "1");
-    needs_job(stage, "a", MAP_VOLUME("settings"));
-    stage_run(stage, CLOCK_SECOND);
+    needs_submit(stage);
     bool copied = false;
     for (uint32_t s = 0; s < 8 && !copied; s++) {
         lease(s, true, 1);

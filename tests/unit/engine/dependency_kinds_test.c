@@ -5,11 +5,6 @@
 static struct needs_play play;
 static struct stage *const stage = &play.stage;
 
-static void begin(void) {
-    needs_init(&play);
-    stage_start(stage);
-}
-
 static void secret(const char *name, const char *labels, const char *type, const char *value) {
     AUTO_TEXT text = text_format("{'apiVersion':'v1','kind':'Secret','metadata':{'name':'%s','namespace':'default',"
                                  "'labels':{%s}},'type':'%s','data':{'key':'%s'}}",
@@ -18,10 +13,6 @@ static void secret(const char *name, const char *labels, const char *type, const
 }
 
 #define SECRET_VOLUME(name) "'volumes':[{'name':'v','secret':{'secretName':'" name "'}}]"
-
-static bool runs(const char *name) {
-    return stage_job(stage, 1, name) || stage_job(stage, 2, name);
-}
 
 static size_t where(const char *resource, const char *name) {
     return needs_object(stage, 1, resource, name) ? 1 : needs_object(stage, 2, resource, name) ? 2 : 0;
@@ -38,12 +29,12 @@ static void test_labelled(void **state) {
     needs_job(stage, "a", SECRET_VOLUME("open"));
     needs_job(stage, "b", SECRET_VOLUME("closed"));
     stage_run(stage, 5 * CLOCK_SECOND);
-    assert_true(runs("a"));
-    assert_false(runs("b"));
+    assert_true(needs_runs(stage, "a"));
+    assert_false(needs_runs(stage, "b"));
     assert_int_equal(where("secrets", "closed"), 0);
     needs_patch(stage, 0, "secrets", "closed", "{'metadata':{'labels':{'wharf.dev/copy':'true'}}}");
     stage_run(stage, 3 * CLOCK_SECOND);
-    assert_true(runs("b"));
+    assert_true(needs_runs(stage, "b"));
     assert_int_not_equal(where("secrets", "closed"), 0);
     needs_end(&play);
 }
@@ -53,11 +44,11 @@ static void test_denied_types(void **state) {
     (void)state;
     static const char *const types[] = {"bootstrap.kubernetes.io/token", "helm.sh/release.v1"};
     for (size_t i = 0; i < 2; i++) {
-        begin();
+        needs_begin(&play);
         secret("token", "", types[i], "eA==");
         needs_job(stage, "a", SECRET_VOLUME("token"));
         stage_run(stage, 10 * CLOCK_SECOND);
-        assert_false(runs("a"));
+        assert_false(needs_runs(stage, "a"));
         assert_int_equal(where("secrets", "token"), 0);
         assert_int_equal(play.sent[0][VERB_GET], 1);
         needs_end(&play);
@@ -67,7 +58,7 @@ static void test_denied_types(void **state) {
 // D6: an API server permits no change of a Secret's type.
 static void test_type(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     secret("s", "", "Opaque", "eA==");
     needs_job(stage, "a", SECRET_VOLUME("s"));
     stage_run(stage, CLOCK_SECOND);
@@ -84,7 +75,7 @@ static void test_type(void **state) {
 // Copies have no `immutable`.
 static void test_immutable(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     needs_apply(stage, 0, "configmaps",
                 "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'fixed','namespace':'default'},"
                 "'immutable':true,'data':{'key':'1'}}");
@@ -109,13 +100,13 @@ static void test_immutable(void **state) {
 // A ServiceAccount brings its pull secrets, and never its tokens; what a token controller writes stays.
 static void test_account(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     secret("pull", "", "Opaque", "eA==");
     secret("robot-token", "", "Opaque", "eA==");
     needs_apply(stage, 0, "serviceaccounts", ACCOUNT);
     needs_job(stage, "a", "'serviceAccountName':'robot'");
     stage_run(stage, 2 * CLOCK_SECOND);
-    assert_true(runs("a"));
+    assert_true(needs_runs(stage, "a"));
     size_t w = where("serviceaccounts", "robot");
     const struct json *copy = needs_object(stage, w, "serviceaccounts", "robot");
     assert_null(json_get(copy, "secrets"));
@@ -140,7 +131,7 @@ static void test_account(void **state) {
 // After a restart only the account is read, which refers to others; its Secret is kept.
 static void test_account_after_restart(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     secret("pull", "", "Opaque", "eA==");
     needs_apply(stage, 0, "serviceaccounts", ACCOUNT);
     needs_job(stage, "a", "'serviceAccountName':'robot'");
@@ -158,14 +149,14 @@ static void test_account_after_restart(void **state) {
 // A claim is made anew in the worker, without what binds it, and keeps what it has there.
 static void test_claim(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     needs_apply(stage, 0, "persistentvolumeclaims",
                 "{'apiVersion':'v1','kind':'PersistentVolumeClaim','metadata':{'name':'data','namespace':'default',"
                 "'annotations':{'pv.kubernetes.io/bind-completed':'yes'}},'spec':{'accessModes':['ReadWriteOnce'],"
                 "'volumeName':'pv-7','resources':{'requests':{'storage':'1Gi'}}}}");
     needs_job(stage, "a", "'volumes':[{'name':'v','persistentVolumeClaim':{'claimName':'data'}}]");
     stage_run(stage, 2 * CLOCK_SECOND);
-    assert_true(runs("a"));
+    assert_true(needs_runs(stage, "a"));
     size_t w = where("persistentvolumeclaims", "data");
     const struct json *copy = needs_object(stage, w, "persistentvolumeclaims", "data");
     const char *volume = json_string(json_path(copy, "spec", "volumeName", NULL));
@@ -176,7 +167,7 @@ static void test_claim(void **state) {
 // A checked claim with data is in the worker alone: its reference to a storage class needs no source.
 static void test_claim_of_the_worker(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     struct engine_settings settings = stage->options.settings;
     settings.dependencies = (struct dependency_options){.check = "persistentvolumeclaims"};
     assert_null(engine_configure(stage->engine, &settings));
@@ -193,17 +184,13 @@ static void priority(size_t cluster, int value) {
     AUTO_TEXT text = text_format("{'apiVersion':'scheduling.k8s.io/v1','kind':'PriorityClass','metadata':{'name':"
                                  "'high'},'value':%d}",
                                  value);
-    AUTO_JSON object = harness_json(text);
-    stage->user = true;
-    assert_int_equal(
-        world_apply(stage->clusters[cluster], "scheduling.k8s.io", "priorityclasses", object, stage->now.wall_ns), 201);
-    stage->user = false;
+    assert_int_equal(stage_apply(stage, cluster, "scheduling.k8s.io", "priorityclasses", text), 201);
 }
 
 // D4: a checked object has to be in the worker; the reason of the others is shown.
 static void test_checked(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     priority(2, 1000);
     for (int i = 0; i < 4; i++) {
         AUTO_TEXT name = text_format("a%d", i);
@@ -218,10 +205,10 @@ static void test_checked(void **state) {
 
 static void test_checked_nowhere(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     needs_job(stage, "a", "'priorityClassName':'high'");
     stage_run(stage, 20 * CLOCK_SECOND);
-    assert_false(runs("a"));
+    assert_false(needs_runs(stage, "a"));
     struct explain_view view;
     stage_explain(stage, "a", &view);
     assert_int_equal(view.workload.waiting, WAITING_NO_WORKER);
@@ -241,7 +228,7 @@ static void on_view(void *ctx, const struct dependency_view *view) {
 // A PriorityClass of another value is used, and told.
 static void test_other_priority(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     priority(0, 1000);
     priority(1, 7);
     unsigned before = stage->warnings;
@@ -258,7 +245,7 @@ static void test_other_priority(void **state) {
 // D10.
 static void test_many(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     AUTO_BUFFER(volumes, 65536);
     for (int i = 0; i < 70; i++) {
         AUTO_TEXT name = text_format("m%d", i);
@@ -268,7 +255,7 @@ static void test_many(void **state) {
     AUTO_TEXT spec = text_format("'volumes':[%s]", volumes.data);
     needs_job(stage, "a", spec);
     stage_run(stage, 5 * CLOCK_SECOND);
-    assert_false(runs("a"));
+    assert_false(needs_runs(stage, "a"));
     assert_int_equal(where("configmaps", "m0"), 0);
     assert_int_equal(stage_told(stage, "TooManyDependencies"), 1);
     needs_end(&play);
@@ -291,7 +278,7 @@ static void claim_of(int number, const char *source) {
 // D10: references of references, which come before, push no direct one out.
 static void test_many_with_others(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     AUTO_BUFFER(volumes, 65536);
     for (int i = 0; i < 4; i++) {
         claim_of(i, "");
@@ -315,7 +302,7 @@ static void test_many_with_others(void **state) {
 // D10: the size is known once the sources are read, which happens before the mirror.
 static void test_large(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     AUTO_BUFFER(volumes, 65536);
     AUTO_BUFFER(big, (size_t)1 << 20);
     while (big.len < 900 * 1024)
@@ -328,7 +315,7 @@ static void test_large(void **state) {
     AUTO_TEXT spec = text_format("'volumes':[%s]", volumes.data);
     needs_job(stage, "a", spec);
     stage_run(stage, 20 * CLOCK_SECOND);
-    assert_false(runs("a"));
+    assert_false(needs_runs(stage, "a"));
     assert_int_equal(stage_told(stage, "TooManyDependencies"), 1);
     needs_end(&play);
 }

@@ -5,83 +5,52 @@
 static struct needs_play play;
 static struct stage *const stage = &play.stage;
 
-static void begin(void) {
-    needs_init(&play);
-    stage_start(stage);
-}
-
-static bool runs(const char *name) {
-    return stage_job(stage, 1, name) || stage_job(stage, 2, name);
-}
-
-static const char *explain(const char *name) {
-    static struct explain_view view;
-    stage_explain(stage, name, &view);
-    return view.waiting_text;
-}
-
-static void say(size_t cluster, enum dependency_news news, const char *resource, const char *name,
-                const char *problem) {
-    stage_step(stage, &(struct engine_event){.type = EVENT_DEPENDENCY,
-                                             .cluster = cluster,
-                                             .dependency = {.news = news,
-                                                            .resource = resource,
-                                                            .namespace_ = name ? "default" : NULL,
-                                                            .name = name,
-                                                            .problem = problem}});
-}
-
 // The management cluster denies the watch: the workload waits with that reason, and goes on with the right.
 static void test_no_source_watch(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     play.blind[0] = true;
-    needs_map(stage, 0, "settings", "1");
-    needs_job(stage, "a", MAP_VOLUME("settings"));
-    stage_run(stage, CLOCK_SECOND);
-    say(0, DEPENDENCIES_REFUSED, "configmaps", NULL, "forbidden to list configmaps");
+    needs_submit(stage);
+    needs_say(stage, 0, DEPENDENCIES_REFUSED, NULL, "forbidden to list configmaps");
     stage_run(stage, 5 * CLOCK_SECOND);
-    assert_false(runs("a"));
-    assert_string_equal(explain("a"), "missing or not readable in the management cluster: configmaps default/settings "
-                                      "(forbidden to list configmaps)");
+    assert_false(needs_runs(stage, "a"));
+    assert_string_equal(needs_explain(stage, "a"),
+                        "missing or not readable in the management cluster: configmaps default/settings "
+                        "(forbidden to list configmaps)");
     assert_int_equal(stage_told(stage, "MissingDependency"), 1);
     assert_int_equal(stage_told(stage, "do not exist or cannot be read in the management cluster"), 1);
     play.blind[0] = false;
-    say(0, DEPENDENCIES_LISTED, "configmaps", NULL, NULL);
+    needs_say(stage, 0, DEPENDENCIES_LISTED, NULL, NULL);
     needs_repeat(&play, 0);
     stage_run(stage, CLOCK_SECOND);
-    assert_true(runs("a"));
+    assert_true(needs_runs(stage, "a"));
     needs_end(&play);
 }
 
 // The same for one object of a watch by name.
 static void test_no_single_watch(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     play.blind[0] = true;
-    needs_map(stage, 0, "settings", "1");
-    needs_job(stage, "a", MAP_VOLUME("settings"));
-    stage_run(stage, CLOCK_SECOND);
-    say(0, DEPENDENCIES_REFUSED, "configmaps", "settings", "forbidden to get settings");
+    needs_submit(stage);
+    needs_say(stage, 0, DEPENDENCIES_REFUSED, "settings", "forbidden to get settings");
     stage_run(stage, 5 * CLOCK_SECOND);
-    assert_non_null(strstr(explain("a"), "forbidden to get settings"));
+    assert_non_null(strstr(needs_explain(stage, "a"), "forbidden to get settings"));
     play.blind[0] = false;
     needs_repeat(&play, 0);
     stage_run(stage, CLOCK_SECOND);
-    assert_true(runs("a"));
+    assert_true(needs_runs(stage, "a"));
     needs_end(&play);
 }
 
 // A worker that denies the watch gets no workload that needs a copy there; another one does.
 static void test_no_worker_watch(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     play.blind[1] = true;
-    needs_map(stage, 0, "settings", "1");
-    needs_job(stage, "a", MAP_VOLUME("settings"));
-    stage_run(stage, CLOCK_SECOND);
+    needs_submit(stage);
     assert_int_equal(stage_where(stage, "a"), 1);
-    say(1, DEPENDENCIES_REFUSED, "configmaps", NULL, "forbidden there");
+    needs_say(stage, 1, DEPENDENCIES_REFUSED, NULL, "forbidden there");
     stage_run(stage, 2 * CLOCK_SECOND);
     assert_non_null(stage_job(stage, 2, "a"));
     assert_int_equal(stage_told(stage, "DependencyRejected"), 1);
@@ -94,19 +63,17 @@ static bool denied;
 
 static int deny_changes(struct stage *s, const struct command *command) {
     (void)s;
-    bool change = strcmp(command->request.resource.plural, "configmaps") == 0 && command->cluster > 0;
+    bool change = needs_of_map(command) && command->cluster > 0;
     return denied && change && command->request.verb != VERB_CREATE ? 403 : STAGE_PASS;
 }
 
 // Rights taken away in the middle: what runs stays, requests become rare, and the change follows with the right.
 static void test_rights_go(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     play.meddle = deny_changes;
     denied = false;
-    needs_map(stage, 0, "settings", "1");
-    needs_job(stage, "a", MAP_VOLUME("settings"));
-    stage_run(stage, CLOCK_SECOND);
+    needs_submit(stage);
     size_t w = stage_where(stage, "a");
     denied = true;
     needs_map(stage, 0, "settings", "2");
@@ -124,7 +91,7 @@ static unsigned creates;
 
 static int quota(struct stage *s, const struct command *command) {
     (void)s;
-    bool create = strcmp(command->request.resource.plural, "configmaps") == 0 && command->request.verb == VERB_CREATE;
+    bool create = needs_of_map(command) && command->request.verb == VERB_CREATE;
     creates += create;
     return denied && create ? 403 : STAGE_PASS;
 }
@@ -132,7 +99,7 @@ static int quota(struct stage *s, const struct command *command) {
 // The worker rejects the copy; a change of the namespace there brings the next try at once.
 static void test_quota(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     play.meddle = quota;
     denied = true;
     creates = 0;
@@ -140,14 +107,14 @@ static void test_quota(void **state) {
     needs_map(stage, 0, "settings", "1");
     needs_job(stage, "a", MAP_VOLUME("settings"));
     stage_run(stage, 8 * CLOCK_MINUTE);
-    assert_false(runs("a"));
+    assert_false(needs_runs(stage, "a"));
     unsigned before = creates;
     denied = false;
     stage_step(stage, &(struct engine_event){.type = EVENT_NAMESPACE,
                                              .cluster = 1,
                                              .namespace_ = {.news = NAMESPACE_SEEN, .name = "default"}});
     stage_run(stage, 2 * CLOCK_SECOND);
-    assert_true(runs("a"));
+    assert_true(needs_runs(stage, "a"));
     assert_int_equal(creates, before + 1);
     needs_end(&play);
 }
@@ -161,7 +128,7 @@ static void say_namespaces(size_t cluster) {
 // objects together; then the usual delays apply.
 static void test_rejected_everywhere(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     play.meddle = quota;
     denied = true;
     creates = 0;
@@ -183,7 +150,7 @@ static void test_rejected_everywhere(void **state) {
     assert_in_range(stage_attempt(stage, "job"), 5, 30);
     denied = false;
     stage_run(stage, 20 * CLOCK_MINUTE);
-    assert_true(runs("job"));
+    assert_true(needs_runs(stage, "job"));
     needs_end(&play);
 }
 
@@ -229,7 +196,7 @@ static void test_chain(void **state) {
     submit("a", "m1");
     submit("b", "round");
     stage_run(stage, 10 * CLOCK_SECOND);
-    assert_true(runs("a") && runs("b"));
+    assert_true(needs_runs(stage, "a") && needs_runs(stage, "b"));
     size_t w = stage_where(stage, "a");
     for (int i = 1; i <= 4; i++) {
         AUTO_TEXT name = text_format("m%d", i);
@@ -259,21 +226,18 @@ static void test_broken_chain(void **state) {
     link_map("m1", "m2");
     submit("a", "m1");
     stage_run(stage, 5 * CLOCK_SECOND);
-    assert_false(runs("a"));
-    assert_non_null(strstr(explain("a"), "configmaps default/m2"));
+    assert_false(needs_runs(stage, "a"));
+    assert_non_null(strstr(needs_explain(stage, "a"), "configmaps default/m2"));
     link_map("m2", "");
     stage_run(stage, 2 * CLOCK_SECOND);
-    assert_true(runs("a"));
+    assert_true(needs_runs(stage, "a"));
     needs_end(&play);
 }
 
 // A worker that is to leave stays until its copies are deleted.
 static void test_may_leave(void **state) {
     (void)state;
-    begin();
-    needs_map(stage, 0, "settings", "1");
-    needs_job(stage, "a", MAP_VOLUME("settings"));
-    stage_run(stage, CLOCK_SECOND);
+    needs_begin_with_job(&play);
     size_t w = stage_where(stage, "a");
     stage_delete(stage, 0, "a");
     stage_run(stage, 2 * CLOCK_SECOND);
@@ -288,10 +252,7 @@ static void test_may_leave(void **state) {
 // A workload that waits for another object keeps no copy in a worker that is drained.
 static void test_may_leave_others(void **state) {
     (void)state;
-    begin();
-    needs_map(stage, 0, "settings", "1");
-    needs_job(stage, "a", MAP_VOLUME("settings"));
-    stage_run(stage, CLOCK_SECOND);
+    needs_begin_with_job(&play);
     size_t w = stage_where(stage, "a");
     needs_job(stage, "b",
               "'volumes':[{'name':'v','configMap':{'name':'settings'}},{'name':'w','configMap':{'name':'none'}}]");

@@ -5,27 +5,16 @@
 static struct needs_play play;
 static struct stage *const stage = &play.stage;
 
-static void begin(void) {
-    needs_init(&play);
-    stage_start(stage);
-}
-
 static void job_on(const char *name, const char *worker, const char *spec) {
     needs_job(stage, name, spec);
     AUTO_TEXT patch = text_format("{'metadata':{'annotations':{'wharf.dev/cluster-names':'%s'}}}", worker);
     stage_patch(stage, 0, name, NULL, patch);
 }
 
-static const char *explain(const char *name) {
-    static struct explain_view view;
-    stage_explain(stage, name, &view);
-    return view.waiting_text;
-}
-
 // D7: equal content is used and never touched; after a change of the source it is a conflict.
 static void test_equal(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     needs_map(stage, 0, "settings", "1");
     needs_map(stage, 1, "settings", "1");
     AUTO_TEXT version = strdup(object_version(needs_object(stage, 1, "configmaps", "settings")));
@@ -41,7 +30,7 @@ static void test_equal(void **state) {
     job_on("b", "w1", MAP_VOLUME("settings"));
     stage_run(stage, 3 * CLOCK_SECOND);
     assert_null(stage_job(stage, 1, "b"));
-    assert_non_null(strstr(explain("b"), "has an object with other content"));
+    assert_non_null(strstr(needs_explain(stage, "b"), "has an object with other content"));
     stage_delete(stage, 0, "a");
     stage_delete(stage, 0, "b");
     stage_run(stage, 3 * CLOCK_MINUTE);
@@ -52,7 +41,7 @@ static void test_equal(void **state) {
 // D4: other content excludes the worker, as a rejection after the placement.
 static void test_conflict(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     needs_map(stage, 0, "settings", "1");
     needs_map(stage, 1, "settings", "other");
     needs_job(stage, "a", MAP_VOLUME("settings"));
@@ -74,7 +63,7 @@ static void test_conflict(void **state) {
 // The conflict ends when the other object goes.
 static void test_conflict_ends(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     needs_map(stage, 0, "settings", "1");
     needs_map(stage, 1, "settings", "other");
     job_on("a", "w1", MAP_VOLUME("settings"));
@@ -90,7 +79,7 @@ static void test_conflict_ends(void **state) {
 // A user in the worker deletes the copy: it comes back, ever slower if that repeats.
 static void test_deleted_there(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     needs_map(stage, 0, "settings", "1");
     job_on("a", "w1", MAP_VOLUME("settings"));
     stage_run(stage, CLOCK_SECOND);
@@ -108,7 +97,7 @@ static void test_deleted_there(void **state) {
 // D8: a copy of another origin is used, named, and handed over.
 static void test_origins(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     needs_map(stage, 0, "settings", "1");
     needs_apply(stage, 1, "configmaps",
                 "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'settings','namespace':'default','labels':{"
@@ -137,7 +126,7 @@ static void test_origins(void **state) {
 // D8: this host's copy, which another one uses, is not deleted.
 static void test_hands_over(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     needs_map(stage, 0, "settings", "1");
     job_on("a", "w1", MAP_VOLUME("settings"));
     stage_run(stage, CLOCK_SECOND);
@@ -156,7 +145,7 @@ static void test_hands_over(void **state) {
 // The answer of a create is older than what the watch has shown: the deletion has the newest version.
 static void test_late_answer(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     stage->latency_ns = 300 * CLOCK_MS;
     needs_map(stage, 0, "settings", "1");
     job_on("a", "w1", MAP_VOLUME("settings"));
@@ -174,15 +163,13 @@ static void test_late_answer(void **state) {
 
 static int lose_delete(struct stage *unused, const struct command *command) {
     (void)unused;
-    return command->request.verb == VERB_DELETE && strcmp(command->request.resource.plural, "configmaps") == 0
-               ? STAGE_UNHEARD
-               : STAGE_PASS;
+    return command->request.verb == VERB_DELETE && needs_of_map(command) ? STAGE_UNHEARD : STAGE_PASS;
 }
 
 // D2: a copy whose deletion is in flight, or has an unknown outcome, is not ready for a workload that begins then.
 static void test_not_ready_while_deleted(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     needs_map(stage, 0, "settings", "1");
     job_on("a", "w1", MAP_VOLUME("settings"));
     stage_run(stage, 2 * CLOCK_SECOND);
@@ -202,7 +189,7 @@ static void test_not_ready_while_deleted(void **state) {
 // D5: nor before the 60 s, when the last user ends while the copy is read for a change.
 static void test_hands_over_in_time(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     needs_map(stage, 0, "settings", "1");
     job_on("a", "w1", MAP_VOLUME("settings"));
     stage_run(stage, 2 * CLOCK_SECOND);
@@ -226,7 +213,7 @@ static void test_hands_over_to_nobody(void **state) {
     (void)state;
     static const char *const lists[] = {",", "here", "here,"};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        begin();
+        needs_begin(&play);
         needs_map(stage, 0, "settings", "1");
         job_on("a", "w1", MAP_VOLUME("settings"));
         stage_run(stage, 2 * CLOCK_SECOND);
@@ -242,7 +229,7 @@ static void test_hands_over_to_nobody(void **state) {
 // This host's name leaves the list a minute after the last user.
 static void test_no_longer_used(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     needs_map(stage, 0, "settings", "1");
     needs_apply(stage, 1, "configmaps",
                 "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'settings','namespace':'default','labels':{"
@@ -299,7 +286,7 @@ static void test_first_key(void **state) {
     const void *bytes[] = {"0123456789abcdef0123456789abcdef"};
     size_t len = 32;
     assert_null(seal_keys_new(bytes, &len, 1, &keys));
-    begin();
+    needs_begin(&play);
     needs_map(stage, 0, "settings", "1");
     needs_map(stage, 0, "other", "1");
     job_on("a", "w1", MAP_VOLUME("settings"));
@@ -322,7 +309,7 @@ static void test_first_key(void **state) {
 // A user of the worker changes a mirror, or forges one: the host copies nothing for that.
 static void test_forged(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     needs_map(stage, 0, "settings", "1");
     needs_map(stage, 0, "other", "1");
     job_on("b", "w2", MAP_VOLUME("settings"));
@@ -334,10 +321,7 @@ static void test_forged(void **state) {
         "'template':{'spec':{'restartPolicy':'Never','containers':[{'name':'c','image':'i'}]," MAP_VOLUME(
             "other") "}}}}",
         object_uid(stage_job(stage, 0, "b")));
-    AUTO_JSON forged = harness_json(text);
-    stage->user = true;
-    assert_int_equal(world_apply(stage->clusters[1], "batch", "jobs", forged, stage->now.wall_ns), 201);
-    stage->user = false;
+    assert_int_equal(stage_apply(stage, 1, "batch", "jobs", text), 201);
     stage_run(stage, 10 * CLOCK_SECOND);
     assert_non_null(stage_job(stage, 1, "b"));
     assert_null(needs_object(stage, 1, "configmaps", "other"));
@@ -351,14 +335,14 @@ static size_t rejecting;
 
 static int reject_copies(struct stage *s, const struct command *command) {
     (void)s;
-    bool copy = strcmp(command->request.resource.plural, "configmaps") == 0 && command->cluster == rejecting;
+    bool copy = needs_of_map(command) && command->cluster == rejecting;
     return copy && command->request.verb != VERB_GET ? 403 : STAGE_PASS;
 }
 
 // D4: a worker that rejects the copy.
 static void test_rejected(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     rejecting = 1;
     play.meddle = reject_copies;
     needs_map(stage, 0, "settings", "1");
@@ -374,7 +358,7 @@ static void test_rejected(void **state) {
 // The only worker rejects the copy: slow repetitions, and the placement once it no longer does.
 static void test_rejected_for_a_while(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     rejecting = 1;
     play.meddle = reject_copies;
     needs_map(stage, 0, "settings", "1");
@@ -382,7 +366,7 @@ static void test_rejected_for_a_while(void **state) {
     stage_run(stage, 10 * CLOCK_MINUTE);
     assert_in_range(play.sent[1][VERB_CREATE], 3, 12);
     assert_null(stage_job(stage, 1, "a"));
-    assert_non_null(strstr(explain("a"), "rejects an object of the workload"));
+    assert_non_null(strstr(needs_explain(stage, "a"), "rejects an object of the workload"));
     play.meddle = NULL;
     stage_run(stage, 11 * CLOCK_MINUTE);
     assert_non_null(stage_job(stage, 1, "a"));
@@ -391,20 +375,20 @@ static void test_rejected_for_a_while(void **state) {
 
 static int reject_reads(struct stage *s, const struct command *command) {
     (void)s;
-    bool source = strcmp(command->request.resource.plural, "configmaps") == 0 && command->cluster == 0;
+    bool source = needs_of_map(command) && command->cluster == 0;
     return source ? 403 : STAGE_PASS;
 }
 
 // The host may not read the source: the reason is shown, and reads are rare.
 static void test_unreadable(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     play.meddle = reject_reads;
     needs_map(stage, 0, "settings", "1");
     needs_job(stage, "a", MAP_VOLUME("settings"));
     stage_run(stage, 10 * CLOCK_MINUTE);
     assert_null(stage_job(stage, 1, "a"));
-    assert_non_null(strstr(explain("a"), "Forbidden"));
+    assert_non_null(strstr(needs_explain(stage, "a"), "Forbidden"));
     assert_in_range(play.sent[0][VERB_GET], 3, 12);
     assert_int_equal(stage_told(stage, "MissingDependency"), 1);
     play.meddle = NULL;
@@ -417,14 +401,14 @@ static unsigned lost;
 
 static int lose_creates(struct stage *s, const struct command *command) {
     (void)s;
-    bool create = strcmp(command->request.resource.plural, "configmaps") == 0 && command->request.verb == VERB_CREATE;
+    bool create = needs_of_map(command) && command->request.verb == VERB_CREATE;
     return create && lost++ < 2 ? STAGE_UNHEARD : STAGE_PASS;
 }
 
 // A create without an answer: the watch shows the copy, and there is no second one.
 static void test_unheard(void **state) {
     (void)state;
-    begin();
+    needs_begin(&play);
     lost = 0;
     play.meddle = lose_creates;
     needs_map(stage, 0, "settings", "1");

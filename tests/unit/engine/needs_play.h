@@ -23,7 +23,7 @@ static inline struct needs_play *play_of(struct stage *stage) {
 
 static inline const struct json *needs_object(struct stage *stage, size_t cluster, const char *resource,
                                               const char *name) {
-    return world_object(stage->clusters[cluster], "", resource, stage->space ? stage->space : "default", name);
+    return world_object(stage->clusters[cluster], "", resource, stage_space(stage), name);
 }
 
 static inline bool is_wished(const struct needs_play *play, size_t cluster, const char *resource, const char *space,
@@ -131,6 +131,11 @@ static inline void needs_init(struct needs_play *play) {
                                     .secrets = SECRETS_ALL};
 }
 
+static inline void needs_begin(struct needs_play *play) {
+    needs_init(play);
+    stage_start(&play->stage);
+}
+
 static inline void needs_end(struct needs_play *play) {
     for (size_t i = 0; i < play->n_wishes; i++)
         free(play->wishes[i]);
@@ -139,13 +144,9 @@ static inline void needs_end(struct needs_play *play) {
 
 // A user's object. JSON with ' for ".
 static inline void needs_apply(struct stage *stage, size_t cluster, const char *resource, const char *text) {
-    AUTO_JSON object = harness_json(text);
-    bool was = stage->user;
-    stage->user = true;
-    int status = world_apply(stage->clusters[cluster], "", resource, object, stage->now.wall_ns);
+    int status = stage_apply(stage, cluster, "", resource, text);
     if (status != 200 && status != 201)
         fail_msg("%s: %d", text, status);
-    stage->user = was;
 }
 
 static inline void needs_patch(struct stage *stage, size_t cluster, const char *resource, const char *name,
@@ -181,16 +182,53 @@ static inline void needs_delete(struct stage *stage, size_t cluster, const char 
 // A Job with these members of its pods' spec.
 static inline void needs_job(struct stage *stage, const char *name, const char *spec) {
     AUTO_TEXT text = text_format(
-        "{'metadata':{'name':'%s','namespace':'default'},'spec':{'managedBy':'wharf.dev/host','parallelism':1,"
+        "{'metadata':{'name':'%s','namespace':'%s'},'spec':{'managedBy':'wharf.dev/host','parallelism':1,"
         "'completions':1,'template':{'spec':{'restartPolicy':'Never','containers':[{'name':'c','image':'i'}]%s%s}}}}",
-        name, *spec ? "," : "", spec);
-    AUTO_JSON job = harness_json(text);
-    stage->user = true;
-    assert_int_equal(world_apply(stage->clusters[0], "batch", "jobs", job, stage->now.wall_ns), 201);
-    stage->user = false;
+        name, stage_space(stage), *spec ? "," : "", spec);
+    assert_int_equal(stage_apply(stage, 0, "batch", "jobs", text), 201);
 }
 
 #define MAP_VOLUME(name) "'volumes':[{'name':'v','configMap':{'name':'" name "'}}]"
+
+// The Job "a" needs the ConfigMap "settings", whose value is "1"; a second passes.
+static inline void needs_submit(struct stage *stage) {
+    needs_map(stage, 0, "settings", "1");
+    needs_job(stage, "a", MAP_VOLUME("settings"));
+    stage_run(stage, CLOCK_SECOND);
+}
+
+static inline void needs_begin_with_job(struct needs_play *play) {
+    needs_begin(play);
+    needs_submit(&play->stage);
+}
+
+// The Job has a mirror in a worker.
+static inline bool needs_runs(struct stage *stage, const char *name) {
+    return stage_job(stage, 1, name) || stage_job(stage, 2, name);
+}
+
+static inline const char *needs_explain(struct stage *stage, const char *name) {
+    static struct explain_view view;
+    stage_explain(stage, name, &view);
+    return view.waiting_text;
+}
+
+// Of a watch of ConfigMaps; `name` NULL: of all.
+static inline void needs_say(struct stage *stage, size_t cluster, enum dependency_news news, const char *name,
+                             const char *problem) {
+    stage_step(stage, &(struct engine_event){.type = EVENT_DEPENDENCY,
+                                             .cluster = cluster,
+                                             .dependency = {.news = news,
+                                                            .resource = "configmaps",
+                                                            .namespace_ = name ? "default" : NULL,
+                                                            .name = name,
+                                                            .problem = problem}});
+}
+
+// A request about a ConfigMap.
+static inline bool needs_of_map(const struct command *command) {
+    return strcmp(command->request.resource.plural, "configmaps") == 0;
+}
 
 static inline const char *needs_value(struct stage *stage, size_t cluster, const char *name) {
     return json_string(json_path(needs_object(stage, cluster, "configmaps", name), "data", "key", NULL));

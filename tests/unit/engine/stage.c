@@ -425,8 +425,17 @@ int stage_load(void **state) {
     return harness_load(state);
 }
 
-static const char *space_of(const struct stage *stage) {
+const char *stage_space(const struct stage *stage) {
     return stage->space ? stage->space : "default";
+}
+
+int stage_apply(struct stage *stage, size_t cluster, const char *group, const char *plural, const char *object) {
+    AUTO_JSON value = harness_json(object);
+    bool was = stage->user;
+    stage->user = true;
+    int status = world_apply(stage->clusters[cluster], group, plural, value, stage->now.wall_ns);
+    stage->user = was;
+    return status;
 }
 
 void stage_submit(struct stage *stage, const char *name, const char *annotations) {
@@ -434,18 +443,15 @@ void stage_submit(struct stage *stage, const char *name, const char *annotations
         "{'metadata':{'name':'%s','namespace':'%s','annotations':{%s}},'spec':{'managedBy':'wharf.dev/host',"
         "'parallelism':1,'completions':1,'template':{'spec':{'restartPolicy':'Never','containers':[{'name':'c',"
         "'image':'i'}]}}}}",
-        name, space_of(stage), annotations);
-    AUTO_JSON job = harness_json(text);
-    stage->user = true;
-    assert_int_equal(world_apply(stage->clusters[0], "batch", "jobs", job, stage->now.wall_ns), 201);
-    stage->user = false;
+        name, stage_space(stage), annotations);
+    assert_int_equal(stage_apply(stage, 0, "batch", "jobs", text), 201);
 }
 
 int stage_patch(struct stage *stage, size_t cluster, const char *name, const char *subresource, const char *patch) {
     AUTO_JSON value = harness_json(patch);
     AUTO_TEXT text = json_text(value, NULL);
     stage->user = true;
-    int status = world_patch(stage->clusters[cluster], group_of(stage), plural_of(stage), space_of(stage), name,
+    int status = world_patch(stage->clusters[cluster], group_of(stage), plural_of(stage), stage_space(stage), name,
                              subresource, text, stage->now.wall_ns);
     stage->user = false;
     return status;
@@ -453,7 +459,7 @@ int stage_patch(struct stage *stage, size_t cluster, const char *name, const cha
 
 int stage_delete(struct stage *stage, size_t cluster, const char *name) {
     stage->user = true;
-    int status = world_delete(stage->clusters[cluster], group_of(stage), plural_of(stage), space_of(stage), name,
+    int status = world_delete(stage->clusters[cluster], group_of(stage), plural_of(stage), stage_space(stage), name,
                               "Background", stage->now.wall_ns);
     stage->user = false;
     return status;
@@ -476,7 +482,7 @@ void stage_completes(struct stage *stage, size_t cluster, const char *name) {
 }
 
 const struct json *stage_job(struct stage *stage, size_t cluster, const char *name) {
-    return world_object(stage->clusters[cluster], group_of(stage), plural_of(stage), space_of(stage), name);
+    return world_object(stage->clusters[cluster], group_of(stage), plural_of(stage), stage_space(stage), name);
 }
 
 bool stage_finished(struct stage *stage, const char *name) {

@@ -82,12 +82,14 @@ void stage_disconnect(struct stage *stage, size_t cluster);
 
 // Users and third parties. JSON with ' for ".
 void stage_submit(struct stage *stage, const char *name, const char *annotations); // a Job; annotations: members or ""
+int stage_apply(struct stage *stage, size_t cluster, const char *group, const char *plural, const char *object);
 int stage_patch(struct stage *stage, size_t cluster, const char *name, const char *subresource, const char *patch);
 int stage_delete(struct stage *stage, size_t cluster, const char *name);
 // A status for a mirror that runs, or has completed.
 void stage_runs(struct stage *stage, size_t cluster, const char *name);
 void stage_completes(struct stage *stage, size_t cluster, const char *name);
 
+const char *stage_space(const struct stage *stage);                                  // of the workloads
 const struct json *stage_job(struct stage *stage, size_t cluster, const char *name); // or NULL
 bool stage_finished(struct stage *stage, const char *name);                          // by the workload's status
 size_t stage_told(const struct stage *stage, const char *text); // how many Events have this in them

@@ -258,9 +258,9 @@ static void every_write_in_a_worker_is_the_tenants(void **state) {
     for (int with = 0; with < 2; with++) {
         struct stage stage;
         struct writes writes = {0};
-        begin(&stage, false, UID, UID);
-        if (!with) {
-            stage_end(&stage);
+        if (with) {
+            begin(&stage, false, UID, UID);
+        } else {
             stage_init(&stage);
             stage.wrote = count;
             stage_start(&stage);

@@ -9,14 +9,12 @@ static bool has_mirror_in_w1(struct stage *stage) {
 
 // An object of that name with the host's marks, of a workload that is long gone, with a finalizer that stays.
 static void put_predecessor(struct stage *stage, size_t cluster) {
-    AUTO_JSON job = harness_json(
+    const char *job =
         "{'metadata':{'name':'a','namespace':'default','finalizers':['example.com/stays'],'labels':{'wharf.dev/origin':"
         "'here','wharf.dev/uid':'00000000-0000-4000-8000-000000000001','wharf.dev/kind':'jobs.batch'},'annotations':{"
         "'wharf.dev/attempt':'1'}},'spec':{'template':{'spec':{'restartPolicy':'Never','containers':[{'name':'c',"
-        "'image':'i'}]}}}}");
-    stage->user = true;
-    assert_int_equal(world_apply(stage->clusters[cluster], "batch", "jobs", job, stage->now.wall_ns), 201);
-    stage->user = false;
+        "'image':'i'}]}}}}";
+    assert_int_equal(stage_apply(stage, cluster, "batch", "jobs", job), 201);
 }
 
 static void a_predecessor_in_another_cluster_delays_nothing(void **state) {

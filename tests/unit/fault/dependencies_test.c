@@ -3,28 +3,23 @@
 #include "core/host/watchers/watcher.h"
 
 #include "core/base/log.h"
-#include "core/base/text.h"
-#include "tests/unit/fault/fault.h"
-#include "tests/unit/kube/fake_transport.h"
+#include "tests/unit/fault/fault_transport.h"
 
 #define OBJECT(name)                                                                                                   \
     "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"n\",\"uid\":\"u\",\"resourceVersion\":\"3\"}}"
 #define LIST(items) "{\"kind\":\"SecretList\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[" items "]}"
 #define ONE "/api/v1/namespaces/n/secrets?fieldSelector=metadata.name%3D"
 
-// The server's answers, by the beginning of the path; the first that fits.
-static const struct {
-    const char *path, *body;
-} answers[] = {
+static const struct fault_answer answers[] = {
     {"/api/v1/secrets?", LIST(OBJECT("early") "," OBJECT("other"))},
     {ONE "late", LIST(OBJECT("late"))},
     {"/api/v1", "{\"kind\":\"APIResourceList\",\"resources\":[{\"name\":\"secrets\",\"kind\":\"Secret\",\"verbs\":["
                 "\"list\",\"watch\"]}]}"},
+    {NULL, NULL},
 };
 
 struct stand {
     struct fake_transport fake;
-    struct transport_ops ops;
     struct cluster_scope scope;
     void *watch;
     bool forgotten, early, late, listed;
@@ -40,30 +35,6 @@ static void take(void *ctx, struct engine_event *event) {
     stand->listed |= event->dependency.news == DEPENDENCIES_LISTED;
     stand->early |= seen && strcmp(name, "early") == 0;
     stand->late |= seen && strcmp(name, "late") == 0;
-}
-
-// What the transport itself allocates does not fail.
-static uint64_t submit(struct transport *transport, const struct http_request *request,
-                       const struct http_handler *handler) {
-    fault_pause();
-    uint64_t id = fake_submit(transport, request, handler);
-    fault_resume();
-    return id;
-}
-
-static void serve(struct fake_transport *fake) {
-    for (size_t i = 1; i <= fake->count; i++) {
-        struct fake_exchange *exchange = fake_at(fake, i);
-        if (exchange->live && strstr(exchange->request.path, "watch=true")) {
-            fake_open(fake, i);
-            continue;
-        }
-        for (size_t a = 0; exchange->live && a < sizeof answers / sizeof answers[0]; a++)
-            if (text_has_prefix(exchange->request.path, answers[a].path)) {
-                fake_answer(fake, i, 200, answers[a].body);
-                break;
-            }
-    }
 }
 
 static void wish_for(struct stand *stand, const char *name) {
@@ -85,7 +56,7 @@ static void play(struct stand *stand) {
             wish_for(stand, "late");
         (void)dependencies_watcher.step(stand->watch, now);
         (void)client_tick(stand->scope.client, now);
-        serve(&stand->fake);
+        fault_serve(&stand->fake, answers, fake_open);
         now.mono_ns += 30 * CLOCK_SECOND;
         now.wall_ns += 30 * CLOCK_SECOND;
     }
@@ -94,10 +65,7 @@ static void play(struct stand *stand) {
 static struct error *watch_until_told(void **out) {
     struct stand stand = {.watch = NULL};
     *out = NULL;
-    fake_init(&stand.fake);
-    stand.ops = *stand.fake.base.ops;
-    stand.ops.submit = submit;
-    stand.fake.base.ops = &stand.ops;
+    fault_transport_init(&stand.fake);
     stand.scope = (struct cluster_scope){.cluster = 1,
                                          .name = "w1",
                                          .transport = &stand.fake.base,
@@ -114,9 +82,7 @@ static struct error *watch_until_told(void **out) {
     if (stand.watch)
         watcher_stop(&dependencies_watcher, stand.watch);
     client_free(stand.scope.client);
-    fault_pause();
-    fake_free(&stand.fake);
-    fault_resume();
+    fault_transport_free(&stand.fake);
     if (error)
         return error;
     return stand.early && stand.late ? NULL : error_no_memory();

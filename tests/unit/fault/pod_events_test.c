@@ -2,11 +2,9 @@
 // Events of pods without memory: what is lost is counted, and later ones are told.
 #include "core/host/watchers/watcher.h"
 
-#include "core/base/text.h"
 #include "core/kube/client/client.h"
-#include "tests/unit/fault/fault.h"
+#include "tests/unit/fault/fault_transport.h"
 #include "tests/unit/host/dispatch_play.h"
-#include "tests/unit/kube/fake_transport.h"
 
 #define META "\"metadata\":{\"namespace\":\"n\",\"resourceVersion\":\"7\","
 #define OWNER(kind, uid)                                                                                               \
@@ -17,10 +15,7 @@
     "\"namespace\":\"n\",\"name\":\"a-1\",\"uid\":\"p\"},\"reason\":\"BackOff\",\"message\":\"x\",\"type\":"           \
     "\"Warning\"}}\n"
 
-// The server's answers, by the beginning of the path; the first that fits.
-static const struct {
-    const char *path, *body;
-} answers[] = {
+static const struct fault_answer answers[] = {
     {"/api/v1/events?fieldSelector=involvedObject.kind%3DPod%2Ctype%3DWarning&limit=1",
      "{\"kind\":\"EventList\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}"},
     {"/api/v1/events?", "{\"kind\":\"EventList\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}"},
@@ -35,6 +30,7 @@ static const struct {
      "\"w\",\"wharf.dev/kind\":\"jobs.batch\"},\"annotations\":{\"wharf.dev/attempt\":\"1\"}}}"},
     {"/api/v1", "{\"kind\":\"APIResourceList\",\"resources\":[{\"name\":\"events\",\"kind\":\"Event\",\"verbs\":["
                 "\"list\",\"watch\"]}]}"},
+    {NULL, NULL},
 };
 
 static unsigned told;
@@ -45,43 +41,17 @@ static void take(void *ctx, struct engine_event *event) {
     told++;
 }
 
-// What the transport itself allocates does not fail.
-static uint64_t submit(struct transport *transport, const struct http_request *request,
-                       const struct http_handler *handler) {
-    fault_pause();
-    uint64_t id = fake_submit(transport, request, handler);
-    fault_resume();
-    return id;
-}
-
-static void serve(struct fake_transport *fake) {
-    for (size_t i = 1; i <= fake->count; i++) {
-        struct fake_exchange *exchange = fake_at(fake, i);
-        if (!exchange->live)
-            continue;
-        if (strstr(exchange->request.path, "watch=true")) {
-            struct http_handler handler = exchange->handler;
-            if (!handler.opened(handler.ctx) || !handler.data(handler.ctx, EVENT, sizeof EVENT - 1))
-                fake_break(fake, i, 200);
-            continue;
-        }
-        for (size_t a = 0; a < sizeof answers / sizeof answers[0]; a++)
-            if (text_has_prefix(exchange->request.path, answers[a].path)) {
-                fake_answer(fake, i, 200, answers[a].body);
-                break;
-            }
-    }
+static void happen(struct fake_transport *fake, size_t number) {
+    struct http_handler handler = fake_at(fake, number)->handler;
+    if (!handler.opened(handler.ctx) || !handler.data(handler.ctx, EVENT, sizeof EVENT - 1))
+        fake_break(fake, number, 200);
 }
 
 static struct error *watch_until_told(void **out) {
     *out = NULL;
     struct fake_transport fake;
-    struct transport_ops ops;
     struct meter meter = {0};
-    fake_init(&fake);
-    ops = *fake.base.ops;
-    ops.submit = submit;
-    fake.base.ops = &ops;
+    fault_transport_init(&fake);
     told = 0;
     struct cluster_scope scope = {.cluster = 1,
                                   .name = "w1",
@@ -100,15 +70,13 @@ static struct error *watch_until_told(void **out) {
     struct moment now = {1000 * CLOCK_SECOND, 1767323045 * CLOCK_SECOND};
     for (int i = 0; i < 60 && !error && told == 0; i++) {
         (void)pod_events_watcher.step(events, now);
-        serve(&fake);
+        fault_serve(&fake, answers, happen);
         now.mono_ns += 30 * CLOCK_SECOND;
         now.wall_ns += 30 * CLOCK_SECOND;
     }
     if (events)
         watcher_stop(&pod_events_watcher, events);
-    fault_pause();
-    fake_free(&fake);
-    fault_resume();
+    fault_transport_free(&fake);
     if (error)
         return error;
     return told > 0 ? NULL : error_no_memory();

@@ -55,6 +55,9 @@ static struct cluster_scope mapped(void) {
 #define NAMESPACES                                                                                                     \
     { "", "v1", "namespaces", true }
 
+#define RAW(path)                                                                                                      \
+    { .verb = VERB_RAW_GET, .resource = {"", "", "", false}, .namespace_ = "", .name = (path) }
+
 static const struct {
     struct request asked;
     const char *namespace_, *name, *body; // sent; body NULL: none
@@ -101,27 +104,10 @@ static const struct {
      "",
      "team-a",
      NULL},
-    {{.verb = VERB_RAW_GET,
-      .resource = {"", "", "", false},
-      .namespace_ = "",
-      .name = "/apis/batch/v1/namespaces/team-a/jobs/j"},
-     "",
-     "/apis/batch/v1/namespaces/west-team-a/jobs/j",
+    {RAW("/apis/batch/v1/namespaces/team-a/jobs/j"), "", "/apis/batch/v1/namespaces/west-team-a/jobs/j", NULL},
+    {RAW("/api/v1/namespaces/team-a?x=/namespaces/team-b"), "", "/api/v1/namespaces/west-team-a?x=/namespaces/team-b",
      NULL},
-    {{.verb = VERB_RAW_GET,
-      .resource = {"", "", "", false},
-      .namespace_ = "",
-      .name = "/api/v1/namespaces/team-a?x=/namespaces/team-b"},
-     "",
-     "/api/v1/namespaces/west-team-a?x=/namespaces/team-b",
-     NULL},
-    {{.verb = VERB_RAW_GET,
-      .resource = {"", "", "", false},
-      .namespace_ = "",
-      .name = "/apis/batch/v1?x=/namespaces/team-b"},
-     "",
-     "/apis/batch/v1?x=/namespaces/team-b",
-     NULL},
+    {RAW("/apis/batch/v1?x=/namespaces/team-b"), "", "/apis/batch/v1?x=/namespaces/team-b", NULL},
     {{.verb = VERB_CREATE,
       .resource = TRAINS,
       .namespace_ = "team-a",
@@ -181,10 +167,7 @@ static void a_request_into_a_namespace_without_a_name_is_refused(void **state) {
         {.verb = VERB_GET, .resource = JOBS, .namespace_ = "private", .name = "j"},
         {.verb = VERB_GET, .resource = JOBS, .namespace_ = "west-team-a", .name = "j"},
         {.verb = VERB_CREATE, .resource = NAMESPACES, .namespace_ = "", .name = "private", .body = "{}", .body_len = 2},
-        {.verb = VERB_RAW_GET,
-         .resource = {"", "", "", false},
-         .namespace_ = "",
-         .name = "/api/v1/namespaces/private/pods"},
+        RAW("/api/v1/namespaces/private/pods"),
         {.verb = VERB_CREATE,
          .resource = TRAINS,
          .namespace_ = "team-a",

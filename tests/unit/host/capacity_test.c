@@ -60,27 +60,13 @@ static void pass(struct stand *stand, int64_t ns) {
         (void)capacity_watcher.step(stand->watch, stand->now);
 }
 
-// The number of the open exchange whose path begins so; 0: none.
-static size_t find(struct stand *stand, const char *path) {
-    for (size_t i = stand->fake.count; i > 0; i--)
-        if (fake_at(&stand->fake, i)->live && text_has_prefix(fake_at(&stand->fake, i)->request.path, path) &&
-            (strcmp(path, "/api/v1") != 0 || strcmp(path, fake_at(&stand->fake, i)->request.path) == 0))
-            return i;
-    return 0;
-}
-
 static void answer(struct stand *stand, const char *path, int status, const char *body) {
-    size_t number = find(stand, path);
-    if (number == 0)
-        fail_msg("nobody asks for %s", path);
-    fake_answer(&stand->fake, number, status, body);
+    fake_answer(&stand->fake, fake_asked(&stand->fake, path), status, body);
     pass(stand, 0);
 }
 
 static void open_watch(struct stand *stand, const char *path) {
-    size_t number = find(stand, path);
-    assert_true(number > 0);
-    fake_open(&stand->fake, number);
+    fake_open(&stand->fake, fake_asked(&stand->fake, path));
     pass(stand, 0);
 }
 
@@ -122,7 +108,7 @@ static void end(struct stand *stand) {
 }
 
 static void happens(struct stand *stand, const char *path, const char *line) {
-    assert_true(fake_data(&stand->fake, find(stand, path), line, strlen(line)));
+    assert_true(fake_data(&stand->fake, fake_find(&stand->fake, path), line, strlen(line)));
     pass(stand, 0);
 }
 
@@ -152,7 +138,7 @@ static void a_worker_that_forbids_it_is_told_and_a_grant_is_noticed_within_secon
     for (int i = 0; i < 20; i++) {
         answer(&stand, "/api/v1/nodes?limit", 403, STATUS(403, "Forbidden"));
         pass(&stand, 0);
-        assert_int_equal(find(&stand, "/"), 0); // pods are not asked for
+        assert_int_equal(fake_find(&stand.fake, "/"), 0); // pods are not asked for
         pass(&stand, 12 * CLOCK_SECOND);
     }
     expect(&stand, "unknown;");
@@ -170,9 +156,9 @@ static void a_lost_watch_is_told_and_so_is_its_return(void **state) {
     (void)state;
     struct stand stand;
     begin_known(&stand);
-    fake_break(&stand.fake, find(&stand, PODS "watch"), 200);
+    fake_break(&stand.fake, fake_find(&stand.fake, PODS "watch"), 200);
     pass(&stand, 0);
-    fake_refuse(&stand.fake, find(&stand, PODS));
+    fake_refuse(&stand.fake, fake_find(&stand.fake, PODS));
     pass(&stand, 0);
     expect(&stand, "stale;");
     pass(&stand, CLOCK_MINUTE);
@@ -188,7 +174,7 @@ static void a_lost_watch_is_told_and_so_is_its_return(void **state) {
 // Until the watch ends. Returns how many.
 static size_t send_nodes(struct stand *stand, size_t count) {
     size_t sent = 0;
-    for (; sent < count && find(stand, "/api/v1/nodes?watch"); sent++) {
+    for (; sent < count && fake_find(&stand->fake, "/api/v1/nodes?watch"); sent++) {
         AUTO_TEXT line = text_format(EVENT("ADDED", NODE("n%zu", "1")), sent, sent);
         happens(stand, "/api/v1/nodes?watch", line);
     }
@@ -196,7 +182,7 @@ static size_t send_nodes(struct stand *stand, size_t count) {
 }
 
 static void list_again(struct stand *stand) {
-    assert_true(find(stand, "/"));
+    assert_true(fake_find(&stand->fake, "/"));
     answer(stand, "/api/v1", 200, DISCOVERY);
     answer(stand, "/api/v1", 200, DISCOVERY);
     answer(stand, "/api/v1/nodes?limit", 200, LIST("Node", NODE("a", "4")));
@@ -215,7 +201,7 @@ static void expect_given_up(struct stand *stand, int64_t ns) {
     buffer_free(&stand->told);
     assert_int_equal(stand->budget.kept, 0);
     pass(stand, ns - CLOCK_SECOND);
-    assert_int_equal(find(stand, "/"), 0);
+    assert_int_equal(fake_find(&stand->fake, "/"), 0);
     expect(stand, "");
 }
 
@@ -255,7 +241,7 @@ static void more_pods_than_the_budget_allows_are_not_kept(void **state) {
     struct stand stand;
     begin_known(&stand);
     size_t sent = 0;
-    for (; sent < 10000 && find(&stand, PODS "watch"); sent++) {
+    for (; sent < 10000 && fake_find(&stand.fake, PODS "watch"); sent++) {
         AUTO_TEXT line = text_format(EVENT("ADDED", POD("p%zu", "n%zu", "1")), sent, sent, sent);
         happens(&stand, PODS "watch", line);
     }

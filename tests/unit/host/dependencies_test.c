@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The watches of objects that workloads refer to, on a fake transport and virtual time.
-#include "core/host/watchers/watcher.h"
-
-#include "core/base/text.h"
-#include "tests/unit/kube/fake_transport.h"
+#include "tests/unit/host/watcher_stand.h"
 
 #define DISCOVERY                                                                                                      \
     "{\"kind\":\"APIResourceList\",\"resources\":[{\"name\":\"configmaps\",\"kind\":\"ConfigMap\",\"namespaced\":"     \
@@ -24,14 +21,7 @@
 #define ALL_WATCH "/api/v1/configmaps?watch"
 #define ONE "/api/v1/namespaces/n/configmaps?fieldSelector=metadata.name%3D"
 
-struct stand {
-    struct fake_transport fake;
-    struct cluster_scope scope;
-    void *watch;
-    struct buffer told;
-    struct moment now;
-    size_t bytes; // of the metadata in all news
-};
+static size_t bytes; // of the metadata in all news
 
 static void take(void *ctx, struct engine_event *event) {
     static const char *const news[] = {[DEPENDENCIES_FORGOTTEN] = "forgotten",
@@ -54,47 +44,15 @@ static void take(void *ctx, struct engine_event *event) {
         buffer_printf(&stand->told, "@%s", object_version(metadata->value));
     if (event->dependency.news == DEPENDENCIES_REFUSED)
         assert_non_null(event->dependency.problem);
-    stand->bytes += metadata ? metadata->len : 0;
+    bytes += metadata ? metadata->len : 0;
     buffer_text(&stand->told, "; ");
 }
 
-static void expect(struct stand *stand, const char *text) {
-    assert_string_equal(stand->told.data ? stand->told.data : "", text);
-    buffer_free(&stand->told);
-}
-
-static void pass(struct stand *stand, int64_t ns) {
-    stand->now.mono_ns += ns;
-    for (int i = 0; i < 4; i++) {
-        (void)dependencies_watcher.step(stand->watch, stand->now);
-        (void)client_tick(stand->scope.client, stand->now);
-    }
-}
-
 static void begin(struct stand *stand, size_t cluster) {
-    *stand = (struct stand){.now = {1000 * CLOCK_SECOND, 1767323045 * CLOCK_SECOND}};
-    fake_init(&stand->fake);
-    buffer_init(&stand->told, 1 << 20);
-    stand->scope = (struct cluster_scope){.cluster = cluster,
-                                          .name = "w1",
-                                          .transport = &stand->fake.base,
-                                          .origin = "here",
-                                          .seed = 1,
-                                          .post = take,
-                                          .ctx = stand};
-    struct client_options client = {.cluster = "w1", .transport = &stand->fake.base};
-    assert_null(client_new(&client, &stand->scope.client));
-    assert_null(watcher_start(&dependencies_watcher, &stand->scope, &stand->watch));
-    pass(stand, 0);
+    bytes = 0;
+    start(stand, &dependencies_watcher, &(struct cluster_scope){.cluster = cluster, .origin = "here"}, take);
     expect(stand, "forgotten; ");
     assert_int_equal(stand->fake.count, 0);
-}
-
-static void end(struct stand *stand) {
-    watcher_stop(&dependencies_watcher, stand->watch);
-    client_free(stand->scope.client);
-    buffer_free(&stand->told);
-    fake_free(&stand->fake);
 }
 
 static void wish_for(struct stand *stand, const char *name, bool wanted) {
@@ -104,45 +62,13 @@ static void wish_for(struct stand *stand, const char *name, bool wanted) {
                                          .name = name,
                                          .cluster = stand->scope.cluster,
                                          .wanted = wanted};
-    dependencies_watcher.handle(stand->watch, &(struct cluster_notice){.type = NOTICE_WISH, .wish = &wish});
-    pass(stand, 0);
-}
-
-// The oldest open exchange whose path begins so; 0: none.
-static size_t find(struct stand *stand, const char *path) {
-    for (size_t i = 1; i <= stand->fake.count; i++)
-        if (fake_at(&stand->fake, i)->live && text_has_prefix(fake_at(&stand->fake, i)->request.path, path))
-            return i;
-    return 0;
-}
-
-static void answer(struct stand *stand, const char *path, int status, const char *body) {
-    if (find(stand, path) == 0)
-        fail_msg("nobody asks for %s", path);
-    fake_answer(&stand->fake, find(stand, path), status, body);
+    notify(stand, &(struct cluster_notice){.type = NOTICE_WISH, .wish = &wish});
     pass(stand, 0);
 }
 
 static void discover(struct stand *stand) {
-    size_t number = stand->fake.count;
-    while (number > 0 && !(fake_at(&stand->fake, number)->live &&
-                           strcmp(fake_at(&stand->fake, number)->request.path, "/api/v1") == 0))
-        number--;
-    if (number == 0)
-        fail_msg("nobody asks for the resources");
-    fake_answer(&stand->fake, number, 200, DISCOVERY);
-    pass(stand, 0);
-}
-
-static void open_stream(struct stand *stand, const char *path) {
-    fake_open(&stand->fake, find(stand, path));
-    pass(stand, 0);
-}
-
-static void change(struct stand *stand, const char *path, const char *event) {
-    assert_true(find(stand, path) > 0);
-    assert_true(fake_data(&stand->fake, find(stand, path), event, strlen(event)));
-    pass(stand, 0);
+    assert_string_equal(fake_at(&stand->fake, find(stand, "/api/v1"))->request.path, "/api/v1");
+    answer(stand, "/api/v1", 200, DISCOVERY);
 }
 
 // All ConfigMaps of the cluster are watched, with these in the list.
@@ -196,13 +122,12 @@ static void only_the_metadata_that_concerns_the_host_is_told(void **state) {
     begin(&stand, 1);
     wish_for(&stand, "a", true);
     answer(&stand, ONE "a", 200, LIST("5", OBJECT("a", "3", OTHERS)));
-    size_t bytes = stand.bytes;
+    size_t once = bytes;
     open_stream(&stand, ONE "a&watch");
     change(&stand, ONE "a&watch", EVENT("MODIFIED", OBJECT("a", "4", OTHERS)));
     expect(&stand, "seen n/a@3; listed n/a; seen n/a@4; ");
-    assert_int_equal(stand.bytes, 2 * bytes);
-    assert_int_equal(bytes,
-                     strlen(OBJECT("a", "3", ",\"labels\":{\"wharf.dev/origin\":\"there\"},\"annotations\":{}")));
+    assert_int_equal(bytes, 2 * once);
+    assert_int_equal(once, strlen(OBJECT("a", "3", ",\"labels\":{\"wharf.dev/origin\":\"there\"},\"annotations\":{}")));
     end(&stand);
 }
 
@@ -288,7 +213,7 @@ static void for_many_late_wishes_all_are_listed_again(void **state) {
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const struct dependency_wish wish = {
             .resource = "configmaps", .version = "v1", .namespace_ = "n", .name = names[i], .wanted = true};
-        dependencies_watcher.handle(stand.watch, &(struct cluster_notice){.type = NOTICE_WISH, .wish = &wish});
+        notify(&stand, &(struct cluster_notice){.type = NOTICE_WISH, .wish = &wish});
     }
     pass(&stand, 0);
     assert_int_equal(find(&stand, ONE), 0);
@@ -373,7 +298,7 @@ static void while_credentials_are_rejected_nothing_is_tried(void **state) {
     pass(&stand, CLOCK_MINUTE);
     assert_int_equal(find(&stand, "/"), 0);
     stand.scope.rejected = false;
-    dependencies_watcher.handle(stand.watch, &(struct cluster_notice){.type = NOTICE_REACHED});
+    notify(&stand, &(struct cluster_notice){.type = NOTICE_REACHED});
     pass(&stand, 0);
     discover(&stand);
     answer(&stand, ALL, 200, LIST("5", OBJECT("a", "4", "")));
@@ -424,7 +349,7 @@ static void a_watch_that_resumes_says_so(void **state) {
     fake_refuse(&stand.fake, find(&stand, "/api/v1/configmaps?limit=1"));
     pass(&stand, 0);
     expect(&stand, "lost; ");
-    dependencies_watcher.handle(stand.watch, &(struct cluster_notice){.type = NOTICE_REACHED});
+    notify(&stand, &(struct cluster_notice){.type = NOTICE_REACHED});
     pass(&stand, 0);
     size_t proof = find(&stand, "/api/v1/configmaps?limit=1");
     (void)fake_data(&stand.fake, proof, LIST("5", ""), strlen(LIST("5", "")));
@@ -442,12 +367,12 @@ static void what_is_watched_is_lost_with_the_connection(void **state) {
     begin(&stand, 1);
     watch_all(&stand, LIST("5", ""));
     expect(&stand, "listing; listed; ");
-    dependencies_watcher.handle(stand.watch, &(struct cluster_notice){.type = NOTICE_CLOSING, .problem = "closed"});
+    notify(&stand, &(struct cluster_notice){.type = NOTICE_CLOSING, .problem = "closed"});
     expect(&stand, "lost; ");
     end(&stand);
     begin(&stand, 1);
     wish_for(&stand, "a", true);
-    dependencies_watcher.handle(stand.watch, &(struct cluster_notice){.type = NOTICE_CLOSING, .problem = "closed"});
+    notify(&stand, &(struct cluster_notice){.type = NOTICE_CLOSING, .problem = "closed"});
     expect(&stand, "lost n/a; ");
     end(&stand);
 }
@@ -460,7 +385,7 @@ static void a_restored_cluster_is_listed_again(void **state) {
     wish_for(&stand, "a", true);
     answer(&stand, ONE "a", 200, LIST("50", OBJECT("a", "40", "")));
     expect(&stand, "listing; listed; seen n/a@40; ");
-    dependencies_watcher.handle(stand.watch, &(struct cluster_notice){.type = NOTICE_REWOUND, .problem = "restored"});
+    notify(&stand, &(struct cluster_notice){.type = NOTICE_REWOUND, .problem = "restored"});
     pass(&stand, 0);
     answer(&stand, ALL, 200, LIST("30", OBJECT("a", "20", "")));
     expect(&stand, "listing; seen n/a@20; ");

@@ -55,19 +55,8 @@ static void pass(struct stand *stand, int64_t ns) {
     tick(stand);
 }
 
-// The number of the open exchange whose path begins so; 0: none.
-static size_t find(struct stand *stand, const char *path) {
-    for (size_t i = stand->fake.count; i > 0; i--)
-        if (fake_at(&stand->fake, i)->live && text_has_prefix(fake_at(&stand->fake, i)->request.path, path))
-            return i;
-    return 0;
-}
-
 static void answer(struct stand *stand, const char *path, int status, const char *body) {
-    size_t number = find(stand, path);
-    if (number == 0)
-        fail_msg("nobody asks for %s", path);
-    fake_answer(&stand->fake, number, status, body);
+    fake_answer(&stand->fake, fake_asked(&stand->fake, path), status, body);
     tick(stand);
 }
 
@@ -117,7 +106,7 @@ static void open_watch(struct stand *stand, const char *items) {
     answer(stand, PATH, 200, DISCOVERY);
     AUTO_TEXT list = text_format(LIST("%s"), items);
     answer(stand, PATH "/workloads?limit", 200, list);
-    stand->watch = find(stand, PATH "/workloads?watch=true");
+    stand->watch = fake_find(&stand->fake, PATH "/workloads?watch=true");
     assert_true(stand->watch > 0);
     fake_open(&stand->fake, stand->watch);
     tick(stand);
@@ -216,7 +205,7 @@ static void what_a_later_list_lacks_is_gone(void **state) {
     open_watch(&stand, WORKLOAD("1", "2", "a", "true") "," WORKLOAD("2", "3", "b", "true"));
     buffer_free(&stand.told);
     happens(&stand, "ERROR", "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":410,\"reason\":\"Expired\"}");
-    for (int i = 0; i < 100 && !find(&stand, PATH "/workloads?limit"); i++)
+    for (int i = 0; i < 100 && !fake_find(&stand.fake, PATH "/workloads?limit"); i++)
         pass(&stand, CLOCK_SECOND);
     answer(&stand, PATH "/workloads?limit", 200, LIST(WORKLOAD("2", "8", "b", "false")));
     expect(&stand, "3 n/a a gone;3 n/b b inactive;");

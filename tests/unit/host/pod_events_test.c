@@ -58,19 +58,8 @@ static void pass(struct stand *stand, int64_t ns) {
     (void)tick(stand);
 }
 
-// The number of the open exchange whose path begins so; 0: none.
-static size_t find(struct stand *stand, const char *path) {
-    for (size_t i = stand->fake.count; i > 0; i--)
-        if (fake_at(&stand->fake, i)->live && text_has_prefix(fake_at(&stand->fake, i)->request.path, path))
-            return i;
-    return 0;
-}
-
 static void answer(struct stand *stand, const char *path, int status, const char *body) {
-    size_t number = find(stand, path);
-    if (number == 0)
-        fail_msg("nobody asks for %s", path);
-    fake_answer(&stand->fake, number, status, body);
+    fake_answer(&stand->fake, fake_asked(&stand->fake, path), status, body);
     (void)tick(stand);
 }
 
@@ -106,7 +95,8 @@ static void begin_with(struct stand *stand, bool normal) {
 static void begin(struct stand *stand) {
     begin_with(stand, false);
     answer(stand, "/api/v1/events?fieldSelector=involvedObject.kind%3DPod%2Ctype%3DWarning&limit=1", 200, EVENTS);
-    stand->watch = find(stand, "/api/v1/events?fieldSelector=involvedObject.kind%3DPod%2Ctype%3DWarning&watch=true");
+    stand->watch =
+        fake_find(&stand->fake, "/api/v1/events?fieldSelector=involvedObject.kind%3DPod%2Ctype%3DWarning&watch=true");
     assert_true(stand->watch > 0);
     fake_open(&stand->fake, stand->watch);
     (void)tick(stand);
@@ -263,13 +253,13 @@ static void the_failed_pods_of_a_namespace_are_looked_at_when_more_of_a_mirrors_
             answer(&stand, path, 200, list);
             answer(&stand, "/apis/batch/v1/namespaces/n/jobs/a", 200, JOB("a", "j-a", MARKS));
         } else {
-            assert_int_equal(find(&stand, path), 0); // the next one only 10 s later
+            assert_int_equal(fake_find(&stand.fake, path), 0); // the next one only 10 s later
         }
     }
     pass(&stand, POD_GROUPS_COLLECT_NS);
     expect(&stand, OOM_TOLD);
     pass(&stand, 10 * CLOCK_SECOND);
-    assert_true(find(&stand, "/api/v1/namespaces/n/pods?") > 0);
+    assert_true(fake_find(&stand.fake, "/api/v1/namespaces/n/pods?") > 0);
     end(&stand);
 }
 
@@ -323,7 +313,7 @@ static void refuse_pods(struct stand *stand) {
     assert_int_equal(stand->fake.count, requests);
     pass(stand, CLOCK_MINUTE);
     happens(stand, "a-3", "Failed", "x");
-    assert_true(find(stand, "/api/v1/namespaces/n/pods/a-3") > 0);
+    assert_true(fake_find(&stand->fake, "/api/v1/namespaces/n/pods/a-3") > 0);
 }
 
 static void a_worker_that_refuses_pods_is_told_of_and_what_cannot_be_read_is_counted(void **state) {
@@ -347,12 +337,12 @@ static void what_is_read_is_limited_and_what_waits_for_it_too(void **state) {
     }
     assert_int_equal(counted(&stand, METER_PODS_CROWDED), 300 - 257); // one is being read
     unsigned read = 0;
-    for (; find(&stand, "/api/v1/namespaces/n/pods/"); read++)
+    for (; fake_find(&stand.fake, "/api/v1/namespaces/n/pods/"); read++)
         answer(&stand, "/api/v1/namespaces/n/pods/", 404, STATUS(404, "NotFound"));
     assert_int_equal(read, 20);
     assert_in_range(tick(&stand), stand.now.mono_ns + 1, stand.now.mono_ns + CLOCK_SECOND / 5);
     pass(&stand, CLOCK_SECOND);
-    for (read = 0; find(&stand, "/api/v1/namespaces/n/pods/"); read++)
+    for (read = 0; fake_find(&stand.fake, "/api/v1/namespaces/n/pods/"); read++)
         answer(&stand, "/api/v1/namespaces/n/pods/", 404, STATUS(404, "NotFound"));
     assert_int_equal(read, 5);
     end(&stand);
@@ -367,11 +357,11 @@ static void texts_longer_than_an_api_server_permits_are_neither_read_nor_kept(vo
         buffer_text(&large, "abcdefghijklmnop");
     happens(&stand, "p", large.data, "x");
     happens(&stand, large.data, "Failed", "x");
-    assert_int_equal(find(&stand, "/api/v1/namespaces/n/pods/"), 0);
+    assert_int_equal(fake_find(&stand.fake, "/api/v1/namespaces/n/pods/"), 0);
     assert_int_equal(counted(&stand, METER_PODS_OTHER), 2);
     happens(&stand, "p", "Failed", large.data);
     answer_pod(&stand, "p", large.data, ""); // its owner is no Job of any API server
-    assert_int_equal(find(&stand, "/apis"), 0);
+    assert_int_equal(fake_find(&stand.fake, "/apis"), 0);
     pass(&stand, POD_GROUPS_COLLECT_NS);
     expect(&stand, "");
     assert_int_equal(counted(&stand, METER_PODS_UNREAD), 1);
@@ -408,7 +398,7 @@ static void a_read_that_fails_is_tried_three_times(void **state) {
         answer(&stand, "/api/v1/namespaces/n/pods/a-1", 500, STATUS(500, "InternalError"));
         pass(&stand, 4 * CLOCK_SECOND);
     }
-    assert_int_equal(find(&stand, "/api/v1/namespaces/n/pods/"), 0);
+    assert_int_equal(fake_find(&stand.fake, "/api/v1/namespaces/n/pods/"), 0);
     assert_int_equal(counted(&stand, METER_PODS_UNREAD), 1);
     end(&stand);
 }

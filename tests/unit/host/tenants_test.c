@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which namespaces are told, of the management cluster and of workers, on a fake transport and virtual time.
-#include "core/host/watchers/watcher.h"
-
-#include "core/base/text.h"
-#include "tests/unit/kube/fake_transport.h"
+#include "tests/unit/host/watcher_stand.h"
 
 #define DISCOVERY                                                                                                      \
     "{\"kind\":\"APIResourceList\",\"resources\":[{\"name\":\"namespaces\",\"kind\":\"Namespace\",\"verbs\":["         \
@@ -15,15 +12,8 @@
 #define LIST                                                                                                           \
     "{\"kind\":\"PartialObjectMetadataList\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[" METADATA(CONSENT,   \
                                                                                                             "4") "]}"
+#define WATCH "/api/v1/namespaces?watch"
 #define FORBIDDEN "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":403,\"reason\":\"Forbidden\",\"message\":\"m\"}"
-
-struct stand {
-    struct fake_transport fake;
-    struct cluster_scope scope;
-    void *watch;
-    struct buffer told;
-    struct moment now;
-};
 
 static void take(void *ctx, struct engine_event *event) {
     static const char *const names[] = {"listing", "listed", "seen", "gone", "lost", "open", "off"};
@@ -37,50 +27,8 @@ static void take(void *ctx, struct engine_event *event) {
     buffer_text(&stand->told, ";");
 }
 
-static void expect(struct stand *stand, const char *text) {
-    assert_string_equal(stand->told.data ? stand->told.data : "", text);
-    buffer_free(&stand->told);
-}
-
-static void pass(struct stand *stand, int64_t ns) {
-    stand->now.mono_ns += ns;
-    for (int i = 0; i < 4; i++)
-        (void)watcher_tick_watches(stand->watch, true, stand->now);
-}
-
 static void begin(struct stand *stand, size_t cluster) {
-    *stand = (struct stand){.now = {1000 * CLOCK_SECOND, 1767323045 * CLOCK_SECOND}};
-    fake_init(&stand->fake);
-    buffer_init(&stand->told, 1 << 20);
-    stand->scope = (struct cluster_scope){
-        .cluster = cluster, .name = "x", .transport = &stand->fake.base, .seed = 1, .post = take, .ctx = stand};
-    assert_null(watcher_start(&tenants_watcher, &stand->scope, &stand->watch));
-    pass(stand, 0);
-}
-
-static void end(struct stand *stand) {
-    watcher_stop(&tenants_watcher, stand->watch);
-    buffer_free(&stand->told);
-    fake_free(&stand->fake);
-}
-
-static size_t find(struct stand *stand, const char *path) {
-    for (size_t i = 1; i <= stand->fake.count; i++)
-        if (fake_at(&stand->fake, i)->live && text_has_prefix(fake_at(&stand->fake, i)->request.path, path))
-            return i;
-    fail_msg("no request %s", path);
-    return 0;
-}
-
-static void answer(struct stand *stand, const char *path, int status, const char *body) {
-    fake_answer(&stand->fake, find(stand, path), status, body);
-    pass(stand, 0);
-}
-
-static void send(struct stand *stand, const char *text) {
-    size_t number = find(stand, "/api/v1/namespaces?watch");
-    assert_true(fake_data(&stand->fake, number, text, strlen(text)));
-    pass(stand, 0);
+    start(stand, &tenants_watcher, &(struct cluster_scope){.cluster = cluster}, take);
 }
 
 static void begin_watching(struct stand *stand, size_t cluster) {
@@ -89,7 +37,7 @@ static void begin_watching(struct stand *stand, size_t cluster) {
     assert_true(text_has_prefix(fake_at(&stand->fake, find(stand, "/api/v1/namespaces?limit"))->request.accept,
                                 "application/json;as=PartialObjectMetadata"));
     answer(stand, "/api/v1/namespaces?limit", 200, LIST);
-    fake_open(&stand->fake, find(stand, "/api/v1/namespaces?watch"));
+    open_stream(stand, WATCH);
     pass(stand, CLOCK_SECOND);
 }
 
@@ -106,11 +54,11 @@ static void of_a_worker_the_consent_is_told(void **state) {
     struct stand stand;
     begin_watching(&stand, 1);
     expect(&stand, "listing;seen a=u-t;listed;open;");
-    send(&stand, "{\"type\":\"MODIFIED\",\"object\":" METADATA("", "6") "}\n");
+    change(&stand, WATCH, "{\"type\":\"MODIFIED\",\"object\":" METADATA("", "6") "}\n");
     expect(&stand, "seen a;");
-    send(&stand, "{\"type\":\"MODIFIED\",\"object\":" METADATA(CONSENT, "7") "}\n");
+    change(&stand, WATCH, "{\"type\":\"MODIFIED\",\"object\":" METADATA(CONSENT, "7") "}\n");
     expect(&stand, "seen a=u-t;");
-    send(&stand, "{\"type\":\"DELETED\",\"object\":" METADATA(CONSENT, "8") "}\n");
+    change(&stand, WATCH, "{\"type\":\"DELETED\",\"object\":" METADATA(CONSENT, "8") "}\n");
     expect(&stand, "gone a;");
     end(&stand);
 }
@@ -122,9 +70,9 @@ static void a_refused_or_closed_watch_is_lost(void **state) {
     answer(&stand, "/api/v1", 200, DISCOVERY);
     answer(&stand, "/api/v1/namespaces?limit", 403, FORBIDDEN);
     expect(&stand, "lost;");
-    tenants_watcher.handle(stand.watch, &(struct cluster_notice){.type = NOTICE_CLOSING});
+    notify(&stand, &(struct cluster_notice){.type = NOTICE_CLOSING});
     expect(&stand, "lost;");
-    tenants_watcher.handle(stand.watch, &(struct cluster_notice){.type = NOTICE_UNWANTED});
+    notify(&stand, &(struct cluster_notice){.type = NOTICE_UNWANTED});
     expect(&stand, "off;");
     end(&stand);
 }

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which namespaces are told to have changed, on a fake transport and virtual time.
-#include "core/host/watchers/watcher.h"
-
-#include "core/base/text.h"
-#include "tests/unit/kube/fake_transport.h"
+#include "tests/unit/host/watcher_stand.h"
 
 #define DISCOVERY                                                                                                      \
     "{\"kind\":\"APIResourceList\",\"resources\":[{\"name\":\"namespaces\",\"kind\":\"Namespace\",\"verbs\":["         \
@@ -14,61 +11,16 @@
     "\"metadata\":{" fields ",\"uid\":\"u\",\"resourceVersion\":\"6\"}}}\n"
 #define FORBIDDEN "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":403,\"reason\":\"Forbidden\",\"message\":\"m\"}"
 
-struct stand {
-    struct fake_transport fake;
-    struct cluster_scope scope;
-    void *watch;
-    struct buffer told;
-    struct moment now;
-};
-
 static void take(void *ctx, struct engine_event *event) {
     struct stand *stand = ctx;
     assert_int_equal(event->type, EVENT_NAMESPACE);
     buffer_printf(&stand->told, "%s;", event->namespace_.name ? event->namespace_.name : "any");
 }
 
-static void expect(struct stand *stand, const char *text) {
-    assert_string_equal(stand->told.data ? stand->told.data : "", text);
-    buffer_free(&stand->told);
-}
-
-static void pass(struct stand *stand, int64_t ns) {
-    stand->now.mono_ns += ns;
-    for (int i = 0; i < 4; i++)
-        (void)worker_namespaces_watcher.step(stand->watch, stand->now);
-}
-
 static void begin(struct stand *stand) {
-    *stand = (struct stand){.now = {1000 * CLOCK_SECOND, 1767323045 * CLOCK_SECOND}};
-    fake_init(&stand->fake);
-    buffer_init(&stand->told, 1 << 20);
-    stand->scope = (struct cluster_scope){
-        .cluster = 1, .name = "w1", .transport = &stand->fake.base, .seed = 1, .post = take, .ctx = stand};
-    assert_null(watcher_start(&worker_namespaces_watcher, &stand->scope, &stand->watch));
-    pass(stand, 0);
+    start(stand, &worker_namespaces_watcher, &(struct cluster_scope){.cluster = 1}, take);
     assert_int_equal(stand->fake.count, 0);
-    worker_namespaces_watcher.handle(stand->watch, &(struct cluster_notice){.type = NOTICE_WANT_NAMESPACES});
-    pass(stand, 0);
-}
-
-static void end(struct stand *stand) {
-    watcher_stop(&worker_namespaces_watcher, stand->watch);
-    buffer_free(&stand->told);
-    fake_free(&stand->fake);
-}
-
-// The oldest open exchange whose path begins so; 0: none.
-static size_t find(struct stand *stand, const char *path) {
-    for (size_t i = 1; i <= stand->fake.count; i++)
-        if (fake_at(&stand->fake, i)->live && text_has_prefix(fake_at(&stand->fake, i)->request.path, path))
-            return i;
-    return 0;
-}
-
-static void answer(struct stand *stand, const char *path, int status, const char *body) {
-    assert_true(find(stand, path) > 0);
-    fake_answer(&stand->fake, find(stand, path), status, body);
+    notify(stand, &(struct cluster_notice){.type = NOTICE_WANT_NAMESPACES});
     pass(stand, 0);
 }
 

@@ -2,6 +2,7 @@
 // A transport that sends nothing: it keeps what was submitted, and the test says how each exchange goes on.
 #pragma once
 
+#include "core/base/text.h"
 #include "core/kube/transport/transport.h"
 
 #include <setjmp.h>
@@ -88,6 +89,29 @@ static inline struct fake_exchange *fake_at(struct fake_transport *fake, size_t 
 
 static inline struct fake_exchange *fake_last(struct fake_transport *fake) {
     return fake_at(fake, fake->count);
+}
+
+// The oldest open exchange with this path, or else whose path begins so; 0: none.
+static inline size_t fake_find(struct fake_transport *fake, const char *path) {
+    size_t found = 0;
+    for (size_t i = 1; i <= fake->count; i++) {
+        const char *asked = fake_at(fake, i)->request.path;
+        if (!fake_at(fake, i)->live)
+            continue;
+        if (strcmp(asked, path) == 0)
+            return i;
+        if (found == 0 && text_has_prefix(asked, path))
+            found = i;
+    }
+    return found;
+}
+
+// The same, which must be there.
+static inline size_t fake_asked(struct fake_transport *fake, const char *path) {
+    size_t number = fake_find(fake, path);
+    if (number == 0)
+        fail_msg("nobody asks for %s", path);
+    return number;
 }
 
 // The exchange is over for the transport before its handler runs, as with the real one.

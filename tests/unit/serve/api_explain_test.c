@@ -226,28 +226,24 @@ static void events_are_read_where_that_is_allowed(void **state) {
     end(&desk);
 }
 
-static void is_absent(struct desk *desk, size_t cluster) {
-    stage_step(&desk->stage, &(struct engine_event){.type = EVENT_DEPENDENCY,
-                                                    .cluster = cluster,
-                                                    .dependency = {.news = DEPENDENCY_GONE,
-                                                                   .resource = "configmaps",
-                                                                   .namespace_ = "default",
-                                                                   .name = "settings"}});
+// A workload of the desk needs ConfigMaps.
+static void begin_with_needs(struct desk *desk, const char *spec) {
+    begin(desk);
+    struct engine_settings settings = desk->stage.options.settings;
+    settings.dependencies = (struct dependency_options){.copy = "configmaps"};
+    assert_null(engine_configure(desk->stage.engine, &settings));
+    needs_job(&desk->stage, "a", spec);
+    stage_run(&desk->stage, CLOCK_SECOND);
 }
 
 static void a_missing_object_is_told_with_how_to_look_for_it(void **state) {
     (void)state;
     struct desk desk;
-    begin(&desk);
-    struct engine_settings settings = desk.stage.options.settings;
-    settings.dependencies = (struct dependency_options){.copy = "configmaps"};
-    assert_null(engine_configure(desk.stage.engine, &settings));
-    needs_job(&desk.stage, "a", MAP_VOLUME("settings"));
-    stage_run(&desk.stage, CLOCK_SECOND);
+    begin_with_needs(&desk, MAP_VOLUME("settings"));
     assert_int_equal(get(&desk, "/api/v1/workloads/job/default/a"), 200);
     assert_at(&desk, "/dependencies/0/state", "\"unknown\"");
     assert_at(&desk, "/help", "[]");
-    is_absent(&desk, ENGINE_MANAGEMENT);
+    needs_say(&desk.stage, ENGINE_MANAGEMENT, DEPENDENCY_GONE, "settings", NULL);
     stage_run(&desk.stage, CLOCK_SECOND);
     assert_int_equal(get(&desk, "/api/v1/workloads/job/default/a"), 200);
     assert_at(&desk, "/dependencies/0/name", "\"settings\"");
@@ -258,29 +254,13 @@ static void a_missing_object_is_told_with_how_to_look_for_it(void **state) {
     end(&desk);
 }
 
-static void say_refused(struct desk *desk, size_t cluster, const char *name) {
-    stage_step(&desk->stage, &(struct engine_event){.type = EVENT_DEPENDENCY,
-                                                    .cluster = cluster,
-                                                    .dependency = {.news = DEPENDENCIES_REFUSED,
-                                                                   .resource = "configmaps",
-                                                                   .namespace_ = "default",
-                                                                   .name = name,
-                                                                   .problem = "Forbidden: no right"}});
-}
-
 // Several objects, one command.
 static void objects_that_a_cluster_refuses_are_told_with_the_rights(void **state) {
     (void)state;
     struct desk desk;
-    begin(&desk);
-    struct engine_settings settings = desk.stage.options.settings;
-    settings.dependencies = (struct dependency_options){.copy = "configmaps"};
-    assert_null(engine_configure(desk.stage.engine, &settings));
-    needs_job(&desk.stage, "a",
-              "'volumes':[{'name':'a','configMap':{'name':'a'}},{'name':'b','configMap':{'name':'b'}}]");
-    stage_run(&desk.stage, CLOCK_SECOND);
-    say_refused(&desk, ENGINE_MANAGEMENT, "a");
-    say_refused(&desk, ENGINE_MANAGEMENT, "b");
+    begin_with_needs(&desk, "'volumes':[{'name':'a','configMap':{'name':'a'}},{'name':'b','configMap':{'name':'b'}}]");
+    needs_say(&desk.stage, ENGINE_MANAGEMENT, DEPENDENCIES_REFUSED, "a", "Forbidden: no right");
+    needs_say(&desk.stage, ENGINE_MANAGEMENT, DEPENDENCIES_REFUSED, "b", "Forbidden: no right");
     stage_run(&desk.stage, CLOCK_SECOND);
     assert_int_equal(get(&desk, "/api/v1/workloads/job/default/a"), 200);
     assert_at(&desk, "/dependencies/0/state", "\"refused\"");
