@@ -3,19 +3,15 @@
 in any cluster: admission looks for their ServiceAccount and priority class, the played kubelet for what they mount."""
 import contextlib
 import copy
-import functools
 import json
 import os
 
 import host
 import manifests
+import needs
 import servers
 from env import Env
-from jobs import brief
 from pods import Kubelet
-from relay import Relay
-from skip import Skip
-from wait import until
 
 OWN, MAPPED = "own", "mapped-"   # the management cluster as a worker; see Crowd.use
 WORKERS = tuple(f"w{number}" for number in range(1, 10))
@@ -25,7 +21,6 @@ _ADMISSION_OFF = "DefaultStorageClass,DefaultIngressClass"
 COPIED = {"copy": ["configmaps", "secrets", "serviceaccounts", "persistentvolumeclaims"], "check": ["priorityclasses.scheduling.k8s.io"],
           "secrets": "all"}
 COPIES = ("configmaps", "secrets", "serviceaccounts", "persistentvolumeclaims")
-OF = "wharf.dev/copy-of"   # the label of a copy
 
 
 class Crowd(Env):
@@ -53,17 +48,11 @@ class Crowd(Env):
     def _apply_rbac(self):
         for cluster in self.clusters.all:
             manifests.apply(cluster.admin, "namespace.yaml")
-        for name, text in self.printed.items():
-            for cluster in self.clusters.all:
-                if (cluster is self.clusters.management) == (name == "management"):
-                    manifests.apply_text(cluster.admin, text)
+        if self.printed:
+            manifests.apply_rights(self.clusters, self.printed)
 
     def _kubeconfigs(self):
-        self.relays = {worker.name: Relay(worker.port) for worker in self.workers}
-        self.relay.cut()
-        self.relay = self.relays[self.workers[0].name]
-        return {cluster.name: cluster.kubeconfig("wharf", certificate=cluster.host_certificate, port=(
-            self.relays[cluster.name].port if cluster.name in self.relays else None)) for cluster in self.clusters.all}
+        return {cluster.name: cluster.kubeconfig("wharf", certificate=cluster.host_certificate) for cluster in self.clusters.all}
 
     # The host.
 
@@ -82,20 +71,13 @@ class Crowd(Env):
             self.host.stop()
         self._grant({**self.host.defaults, **settings}, enabled or {"job": {}})
         self.host.use(enabled, **settings)
-        self.until_all_take_work()
-
-    def until_all_take_work(self):
-        for name in self.chosen:
-            until(lambda name=name: self.host.takes_work(name), f"{name} to get work")
+        self.host.until_takes_work(self.chosen)
 
     def _grant(self, settings, enabled):
         if (settings, enabled) == self.host.settings:
             return
         self.host._write_config(settings, enabled)
-        printed = {}
-        for role in ("management", "worker"):
-            code, printed[role], told = self.host.command("rbac", "--for", role, "--user", "wharf")
-            assert code == 0, told
+        printed = {role: self.host.rights(role, "--user", "wharf") for role in ("management", "worker")}
         if printed != self.printed:
             self.printed = printed
             self._apply_rbac()
@@ -120,44 +102,17 @@ class Crowd(Env):
 
     # Queries: mirrors are where the maps say.
 
-    def there(self, worker, namespace=None):
-        """The name of a namespace (default: the test's) in a worker."""
-        namespace = namespace or self.namespace
-        mapped = self.maps.get(worker, "{namespace}") if namespace.startswith(MAPPED) else "{namespace}"
-        return mapped.replace("{origin}", self.host.origin).replace("{namespace}", namespace)
+    def there(self, worker):
+        mapped = self.maps.get(worker, "{namespace}") if self.namespace.startswith(MAPPED) else "{namespace}"
+        return mapped.replace("{origin}", self.host.origin).replace("{namespace}", self.namespace)
 
-    def mirror(self, worker, name):
-        return self.worker(worker).admin.find("jobs", self.there(worker), name)
-
-    def pods_created(self, name):
-        made = {worker.name: len(self.audits[worker.name].pods_created(self.there(worker.name), name)) for worker in self.workers}
-        return {worker: count for worker, count in made.items() if count}
-
-    def mirrors_that_ran(self, name):
-        return {uid for worker in self.workers
-                for uid in self.audits[worker.name].pods_created(self.there(worker.name), name)}
-
-    def release(self):
-        self.released |= {self.there(worker.name) for worker in self.workers} | {self.namespace}
-
-    def delete_all(self):
-        super().delete_all()
-        self.release()
-
-    def nothing_is_left_over(self):
-        def empty():
-            left = [f"{worker.name}: {plural} {found['metadata']['namespace']}/{brief(found)}" for worker in self.workers
-                    for plural in self.plurals for found in worker.admin.list(plural, selector="wharf.dev/origin")]
-            left += [f"{worker.name}: pod {pod['metadata']['name']}" for worker in self.workers
-                     for pod in worker.admin.list("pods", self.there(worker.name))]
-            assert not left, "; ".join(left)
-            return True
-        until(empty, "nothing to be left over in the workers")
+    def mirrors_in(self, worker, plural):
+        return worker.admin.list(plural, selector="wharf.dev/origin")
 
     def copies(self, namespace=None, plurals=COPIES):
         """{(worker, plural, namespace, name)} of all copies that there are."""
         return {(worker.name, plural, found["metadata"]["namespace"], found["metadata"]["name"]) for worker in self.workers
-                for plural in plurals for found in worker.admin.list(plural, namespace, selector=OF)}
+                for plural in plurals for found in worker.admin.list(plural, namespace, selector=needs.COPY_OF)}
 
     def end(self, may_be_refused=()):
         self.nothing_was_lacking()
@@ -186,18 +141,5 @@ def end(env):
 
 def in_crowd(test):
     """A test that gets this environment instead of its lane's."""
-    @functools.wraps(test)
-    def run(env):
-        crowd = of(env)
-        crowd.begin(env.namespace)
-        try:
-            test(crowd)
-            crowd.end(getattr(test, "may_be_refused", ()))
-        except Skip:
-            raise
-        except Exception:
-            print("\n".join(("--- refused", *crowd.refusals(), "--- objects", crowd.describe(), "--- the end of its host's log",
-                             crowd.host.process.tail(40))))
-            crowd.restore()
-            raise
-    return run
+    test.environment = of
+    return test

@@ -34,14 +34,14 @@ class Env:
         for kubelet in self.kubelets:
             kubelet.start()
 
-    def may(self, cluster, verb, resource, user):
+    def may(self, cluster, verb, resource, user, **more):
         """Whether the API server would let this user do this in the test's namespace: rights are in force a moment after
-        they are written, so that tests which change them wait for it."""
+        they are written, so that tests which change them wait for it. `more`: other resourceAttributes."""
         resource, _, subresource = resource.partition("/")
         resource, _, group = resource.partition(".")
         answer = cluster.admin.create("subjectaccessreviews", None, {
             "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": {"user": user, "resourceAttributes": {
-                "group": group, "resource": resource, "subresource": subresource, "verb": verb, "namespace": self.namespace}}})
+                "group": group, "resource": resource, "subresource": subresource, "verb": verb, "namespace": self.namespace, **more}}})
         return answer["status"]["allowed"]
 
     def _apply_rbac(self):
@@ -57,10 +57,7 @@ class Env:
             paths[cluster.name] = cluster.kubeconfig("wharf", certificate=cluster.host_certificate)
         first, second = self.workers[:2]
         paths[first.name] = first.kubeconfig("wharf", first.host_certificate, port=self.relay.port)
-        answer = second.admin.create("serviceaccounts", "wharf-system", {
-            "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
-            "spec": {"expirationSeconds": 7200}}, "token", "wharf")
-        token = second.write("wharf.token", answer["status"]["token"] + "\n")
+        token = second.write("wharf.token", second.admin.token_of("wharf-system", "wharf") + "\n")
         paths[second.name] = second.kubeconfig("wharf", token_file=os.path.basename(token))
         return paths
 
@@ -122,7 +119,7 @@ class Env:
     def delete_all(self):
         for plural in self.plurals:
             self._delete_all_of(self.management, plural)
-        self.released.add(self.namespace)
+        self.release()
 
     def _delete_all_of(self, client, plural, selector=None):
         for found in client.list(plural, self.namespace, selector=selector):
@@ -137,10 +134,10 @@ class Env:
 
     def nothing_is_left_over(self):
         def empty():
-            left = [f"{worker.name}: {plural} {brief(found)}" for worker in self.workers for plural in self.plurals
-                    for found in worker.admin.list(plural, self.namespace, selector="wharf.dev/origin")]
+            left = [f"{worker.name}: {plural} {found['metadata']['namespace']}/{brief(found)}" for worker in self.workers
+                    for plural in self.plurals for found in self.mirrors_in(worker, plural)]
             left += [f"{worker.name}: pod {pod['metadata']['name']}" for worker in self.workers
-                     for pod in worker.admin.list("pods", self.namespace)]
+                     for pod in worker.admin.list("pods", self.there(worker.name))]
             assert not left, "; ".join(left)
             return True
         until(empty, "nothing to be left over in the workers")
@@ -162,8 +159,7 @@ class Env:
     def use_all(self, **settings):
         """The host runs with these settings, and all workers get new Jobs."""
         self.host.use(**settings)
-        for worker in self.workers:
-            until(lambda worker=worker: self.host.takes_work(worker.name), f"{worker.name} to get work")
+        self.host.until_takes_work(worker.name for worker in self.workers)
 
     def submit(self, body):
         return self.management.create("jobs", self.namespace, body)
@@ -182,7 +178,7 @@ class Env:
         return self.management.patch("jobs", self.namespace, name, patch)
 
     def release(self):
-        self.released.add(self.namespace)
+        self.released |= {self.namespace} | {self.there(worker.name) for worker in self.workers}
 
     def job(self, name):
         return self.management.get("jobs", self.namespace, name)
@@ -190,8 +186,16 @@ class Env:
     def worker(self, name):
         return next(worker for worker in self.workers if worker.name == name)
 
+    def there(self, _worker):
+        """The name of the test's namespace in this worker."""
+        return self.namespace
+
+    def mirrors_in(self, worker, plural):
+        """Of this test, or of any."""
+        return worker.admin.list(plural, self.namespace, selector="wharf.dev/origin")
+
     def mirror(self, worker, name):
-        return self.worker(worker).admin.find("jobs", self.namespace, name)
+        return self.worker(worker).admin.find("jobs", self.there(worker), name)
 
     def mirrors(self, name):
         """{worker: mirror} of those that there are."""
@@ -240,14 +244,13 @@ class Env:
 
     def pods_created(self, name):
         """How many pods were ever created for this Job, by worker."""
-        made = {worker.name: len(self.audits[worker.name].pods_created(self.namespace, name))
-                for worker in self.workers}
+        made = {worker.name: len(self.audits[worker.name].pods_created(self.there(worker.name), name)) for worker in self.workers}
         return {worker: count for worker, count in made.items() if count}
 
     def mirrors_that_ran(self, name):
         """The uids of all mirrors that ever had a pod."""
         return {uid for worker in self.workers
-                for uid in self.audits[worker.name].pods_created(self.namespace, name)}
+                for uid in self.audits[worker.name].pods_created(self.there(worker.name), name)}
 
     def events(self, name):
         """The texts of the Events about a Job."""

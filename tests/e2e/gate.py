@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds one write of the host in workers, by a validating webhook: after admission, before anything is stored."""
 import base64
-import http.server
 import json
-import ssl
 import threading
 
-from proc import free_port
+import tls_server
 from wait import until
 
 _NAME = "gate.e2e.wharf.dev"
@@ -18,20 +16,9 @@ class Gate:
     def __init__(self, clusters):
         self.clusters, self.lock = clusters, threading.Condition()
         self.wanted, self.held, self.verdict = None, None, None
-        gate = self
-
-        class Handler(_Handler):
-            owner = gate
-
-        self.port = free_port()
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
-        self.server.daemon_threads = True
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(*clusters[0].authority.server("gate"))
-        self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        self.server = tls_server.serve(clusters[0].authority, "gate", _Handler, self)
 
     def __enter__(self):
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
         with open(self.clusters[0].authority.certificate, "rb") as file:
             bundle = base64.b64encode(file.read()).decode()
         rules = [{"apiGroups": ["", "batch"], "apiVersions": ["v1"], "operations": ["CREATE"],
@@ -39,7 +26,7 @@ class Gate:
         for cluster in self.clusters:
             cluster.admin.call("POST", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", {
                 "metadata": {"name": _NAME}, "webhooks": [{
-                    "name": _NAME, "clientConfig": {"url": f"https://127.0.0.1:{self.port}/", "caBundle": bundle}, "rules": rules,
+                    "name": _NAME, "clientConfig": {"url": f"https://127.0.0.1:{self.server.server_port}/", "caBundle": bundle}, "rules": rules,
                     "admissionReviewVersions": ["v1"], "sideEffects": "None", "failurePolicy": "Fail", "timeoutSeconds": 30,
                     "matchConditions": [{"name": "host", "expression": "request.userInfo.username == 'wharf'"}]}]})
         return self
@@ -75,16 +62,10 @@ class Gate:
             return self.verdict
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    owner = None
-
-    def log_message(self, format, *args):   # the base class would print each request
-        pass
-
+class _Handler(tls_server.Handler):
     def do_POST(self):
         review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        allowed = self.owner.review(review["request"])
+        allowed = self.server.owner.review(review["request"])
         answer = json.dumps({"apiVersion": review["apiVersion"], "kind": review["kind"], "response": {
             "uid": review["request"]["uid"], "allowed": allowed}}).encode()
         try:

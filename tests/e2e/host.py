@@ -113,6 +113,11 @@ class Host:
         """Whether it gets new work of this kind: later than its watch is connected, as it is identified then."""
         return self.metrics().get(("wharf_worker_eligible", (("cluster", worker), ("kind", kind)))) == 1
 
+    def until_takes_work(self, workers, kind="jobs.batch"):
+        """`workers`: their names."""
+        for worker in workers:
+            until(lambda worker=worker: self.takes_work(worker, kind), f"{worker} to get work of {kind}")
+
     def log_size(self):
         """A place in the log, for `logged`."""
         return os.path.getsize(self.process.log) if os.path.exists(self.process.log) else 0
@@ -137,6 +142,18 @@ class Host:
         done = subprocess.run([self.wharf, *args, "--config", self.config], stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=180, check=False)
         return done.returncode, done.stdout, done.stderr
+
+    def explain(self, workload, namespace, *args):
+        """What it prints about "job/a"."""
+        code, out, err = self.command("explain", workload, "-n", namespace, *args)
+        assert code == 0, out + err
+        return out
+
+    def rights(self, role, *args):
+        """What `wharf rbac` prints for "management", "worker" or "guard"."""
+        code, out, err = self.command("rbac", "--for", role, *args)
+        assert code == 0, err
+        return out
 
     def plan(self, body, *flags, code=0):
         """What `wharf plan` prints about this object; it exits with this code."""

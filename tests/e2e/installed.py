@@ -57,8 +57,7 @@ def managed_by(env, body):
 
 def token(client):
     """Of ServiceAccount wharf."""
-    return client.create("serviceaccounts", chart.NAMESPACE, {
-        "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 7200}}, "token", "wharf")["status"]["token"]
+    return client.token_of(chart.NAMESPACE, "wharf")
 
 
 def worker_secret(worker):

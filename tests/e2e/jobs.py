@@ -5,8 +5,9 @@ import pods
 MANAGED_BY = "wharf.dev/host"
 
 
-def job(name, managed_by=MANAGED_BY, run="0s", hold=None, fail=None, labels=None, **spec):
-    """A Job whose pods are controlled by annotations for pods.py; further keywords go into its spec."""
+def job(name, managed_by=MANAGED_BY, run="0s", hold=None, fail=None, labels=None, only=None, **spec):
+    """A Job whose pods are controlled by annotations for pods.py; `only`: the workers that it may run in, "w1,w2"; further keywords
+    go into its spec."""
     notes = {pods.RUN: run}
     if hold:
         notes[pods.HOLD] = hold
@@ -19,6 +20,8 @@ def job(name, managed_by=MANAGED_BY, run="0s", hold=None, fail=None, labels=None
                          "containers": [{"name": "main", "image": "example.invalid/none"}]}}, **spec}}
     if managed_by:
         body["spec"]["managedBy"] = managed_by
+    if only:
+        body["metadata"]["annotations"] = {"wharf.dev/cluster-names": only}
     return body
 
 

@@ -197,6 +197,11 @@ class Client:
     def create(self, plural, namespace, body, subresource=None, name=None, query=None):
         return self.call("POST", path_of(plural, namespace, name, subresource), body, query=query)
 
+    def token_of(self, namespace, account, seconds=7200, **spec):
+        """Of a ServiceAccount; `spec` has further fields of the request."""
+        return self.create("serviceaccounts", namespace, {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {
+            "expirationSeconds": seconds, **spec}}, "token", account)["status"]["token"]
+
     def replace(self, plural, namespace, body, subresource=None):
         """PUT: rejected if the object has changed since `body` was read."""
         return self.call("PUT", path_of(plural, namespace, body["metadata"]["name"], subresource), body)

@@ -2,16 +2,15 @@
 """The part of a kubelet that an API server calls for logs and exec, over TLS: /containerLogs and /exec as a WebSocket.
 There are no containers: a log is what a test writes into it, and a few commands are played."""
 import base64
+import contextlib
 import hashlib
-import http.server
 import json
-import ssl
 import struct
 import threading
 import time
 import urllib.parse
 
-from proc import free_port
+import tls_server
 
 _GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"   # RFC 6455
 _STDIN, _STDOUT, _STDERR, _ERROR, _RESIZE, _CLOSE = 0, 1, 2, 3, 4, 255
@@ -51,19 +50,8 @@ class Nodes:
     """The nodes of a worker, as one server; register() makes the API server use it for the pods of `node`."""
 
     def __init__(self, cluster):
-        self.cluster, self.port, self.logs, self.lock = cluster, free_port(), {}, threading.Lock()
-        certificate, key = cluster.authority.server("kubelet")
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate, key)
-        nodes = self
-
-        class Handler(_Handler):
-            owner = nodes
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
-        self.server.daemon_threads = True
-        self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.cluster, self.logs, self.lock = cluster, {}, threading.Lock()
+        self.server = tls_server.serve(cluster.authority, "kubelet", _Handler, self)
 
     def register(self, node="node-1"):
         client = self.cluster.admin
@@ -71,7 +59,7 @@ class Nodes:
             client.create("nodes", None, {"metadata": {"name": node}})
         client.patch_status("nodes", None, node, {"status": {
             "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
-            "daemonEndpoints": {"kubeletEndpoint": {"Port": self.port}},
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": self.server.server_port}},
             # The API server passes a WebSocket on as it is, and does not make SPDY of it.
             "declaredFeatures": ["ExtendWebSocketsToKubelet"]}})
 
@@ -85,18 +73,25 @@ class Nodes:
         self.server.server_close()
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    owner = None
+@contextlib.contextmanager
+def nodes_of(workers):
+    """{worker: its registered Nodes}"""
+    nodes = {worker.name: Nodes(worker) for worker in workers}
+    try:
+        for each in nodes.values():
+            each.register()
+        yield nodes
+    finally:
+        for each in nodes.values():
+            each.close()
 
-    def log_message(self, format, *args):   # the base class would print each request
-        pass
 
+class _Handler(tls_server.Handler):
     def do_GET(self):
         url = urllib.parse.urlsplit(self.path)
         parts, query = url.path.strip("/").split("/"), urllib.parse.parse_qs(url.query)
         if parts[0] == "containerLogs" and len(parts) == 4:
-            self._send_log(self.owner.log(*parts[1:]), query)
+            self._send_log(self.server.owner.log(*parts[1:]), query)
         elif parts[0] == "exec" and len(parts) == 4:
             try:
                 _Session(self, query).run()

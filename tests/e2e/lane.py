@@ -41,10 +41,11 @@ def _restore(env):
 
 
 def _run(env, test):
-    """(a name of Results, all that is to be shown)"""
+    """(a name of Results, all that is to be shown). `environment` of a test makes another environment of the lane's."""
     began, outcome, verdict, failure, shown = time.monotonic(), "passed", "ok", None, io.StringIO()
     with contextlib.redirect_stdout(shown):
         try:
+            env = getattr(test.function, "environment", lambda lanes: lanes)(env)
             env.begin(f"t{test.number}")
             test.function(env)
             env.end(getattr(test.function, "may_be_refused", ()))

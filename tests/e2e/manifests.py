@@ -33,6 +33,12 @@ def apply_text(client, whole):
         client.apply_yaml(plural, namespace, name, text)
 
 
+def apply_rights(clusters, texts):
+    """{"management" or "worker": what `wharf rbac` prints}, in all clusters."""
+    for cluster in clusters.all:
+        apply_text(cluster.admin, texts["management" if cluster is clusters.management else "worker"])
+
+
 def delete(client, file):
     for plural, namespace, name, _ in documents(file):
         client.delete(plural, namespace, name)

@@ -7,6 +7,7 @@ from compare import merge
 from jobs import job
 
 PRIORITY = "wanted"   # a priority class
+COPY_OF = "wharf.dev/copy-of"   # the label of a copy
 
 
 def encoded(text):
@@ -65,16 +66,22 @@ def pod_spec(name, priority=PRIORITY):
                                         "name": name + "-absent", "key": "more", "optional": True}}}]}]}
 
 
-def needing(name, of, priority=PRIORITY, only=None, **more):
-    """A Job that needs the sources of this name; `only` is the worker that it may run in."""
-    notes = {"wharf.dev/cluster-names": only} if only else {}
-    return merge(job(name, **more), {"metadata": {"annotations": notes},
-                                     "spec": {"template": {"spec": pod_spec(of, priority)}}})
+def needing(name, of, priority=PRIORITY, **more):
+    """A Job that needs the sources of this name."""
+    return merge(job(name, **more), {"spec": {"template": {"spec": pod_spec(of, priority)}}})
 
 
-def reading(name, configmaps=(), secrets=(), only=None, **more):
+def reading(name, configmaps=(), secrets=(), **more):
     """A Job that needs only these."""
-    notes = {"wharf.dev/cluster-names": only} if only else {}
     volumes = [{"name": f"c{place}", "configMap": {"name": each}} for place, each in enumerate(configmaps)]
     volumes += [{"name": f"s{place}", "secret": {"secretName": each}} for place, each in enumerate(secrets)]
-    return merge(job(name, **more), {"metadata": {"annotations": notes}, "spec": {"template": {"spec": {"volumes": volumes}}}})
+    return merge(job(name, **more), {"spec": {"template": {"spec": {"volumes": volumes}}}})
+
+
+def shared(**data):
+    """What all Jobs of `sharing` need."""
+    return {"configmaps": [configmap("shared", **data)], "secrets": [secret("shared", a="1")], "serviceaccounts": [account("shared")]}
+
+
+def sharing(name, **more):
+    return merge(reading(name, ["shared"], ["shared"], **more), {"spec": {"template": {"spec": {"serviceAccountName": "shared"}}}})

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Certificates, made by the openssl command: a CA, what it signs, and the key pair for service-account tokens."""
 import os
+import ssl
 import subprocess
 
 
@@ -46,6 +47,11 @@ class Authority:
     def server(self, name="server"):
         return self.issue(name, "/CN=kube-apiserver", (
             "extendedKeyUsage=serverAuth", "subjectAltName=IP:127.0.0.1,DNS:localhost"))
+
+    def server_context(self, name):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*self.server(name))
+        return context
 
     def client(self, name, user, group=None):
         subject = f"/O={group}/CN={user}" if group else f"/CN={user}"

@@ -14,9 +14,7 @@ PREFIX = "/api/v1/namespaces/wharf-system/services/http:wharf:http/proxy"
 class ServiceProxy:
     def __init__(self, cluster, host_port):
         self.cluster, self.host_port, self.port, self.proxied = cluster, host_port, free_port(), []
-        certificate, key = cluster.authority.server("service-proxy")
-        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.context.load_cert_chain(certificate, key)
+        self.context = cluster.authority.server_context("service-proxy")
         self.upstream = ssl.create_default_context(cafile=cluster.authority.certificate)
         self.upstream.load_cert_chain(*cluster.admin_certificate)
         self.listener = socket.create_server(("127.0.0.1", self.port))

@@ -59,10 +59,7 @@ def _revoke_tokens(worker):
     """All tokens of the account become invalid; watches that were opened with them stay open."""
     worker.admin.delete("serviceaccounts", "wharf-system", "wharf")
     worker.admin.create("serviceaccounts", "wharf-system", {"metadata": {"name": "wharf"}})
-    answer = worker.admin.create("serviceaccounts", "wharf-system", {   # for the other tests
-        "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
-        "spec": {"expirationSeconds": 7200}}, "token", "wharf")
-    worker.write("wharf.token", answer["status"]["token"] + "\n")
+    worker.write("wharf.token", worker.admin.token_of("wharf-system", "wharf") + "\n")   # for the other tests
 
 
 def a_plugin_brings_tokens_and_new_ones_before_they_expire_and_when_they_are_rejected(env):

@@ -25,8 +25,8 @@ def nothing_is_placed_where_a_deaf_trainer_runs(env):
         env.until_event("first", "^AlsoRunHere: .* it made jobsets first; ")
         _create(env, "second")
         until(lambda: _waits(env, "second") == "also-run", "the second TrainJob to wait for the controller to stop")
-        code, out, err = env.host.command("explain", "trainjob/first", "-n", env.namespace)
-        assert code == 0 and "jobsets first" in out, (code, out, err)
+        out = env.host.explain("trainjob/first", env.namespace)
+        assert "jobsets first" in out, out
         until(lambda: env.host.metrics()["wharf_workloads_also_run_here", (("kind", f"{PLURAL}.{GROUP}"),)] == 1,
               "the metric to count the TrainJob")
         assert env.host.ready(), "other kinds go on, and the host is not ready"

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a Job refers to comes into its worker before its mirror: rules D1 to D12 of docs/lifecycle.md."""
-import crowd
 import needs
 from compare import differences, tell
 from crowd import in_crowd
@@ -26,7 +25,7 @@ def _check_copy(env, worker, plural, name, namespace=None):
     wrong = differences(_content(copy), _content(source))
     assert not wrong, f"{worker.name}: {plural} {name}: {tell(wrong)}"
     labels, notes = copy["metadata"]["labels"], copy["metadata"]["annotations"]
-    assert (labels["wharf.dev/origin"], labels[crowd.OF]) == ("e2e", source["metadata"]["uid"]), labels
+    assert (labels["wharf.dev/origin"], labels[needs.COPY_OF]) == ("e2e", source["metadata"]["uid"]), labels
     assert notes["wharf.dev/source"] == f"{source['metadata']['uid']}/{source['metadata']['resourceVersion']}", notes
     assert notes["wharf.dev/seal"] and not {"wharf.dev/kind", "wharf.dev/uid"} & {*labels, *notes}, (labels, notes)
 
@@ -60,16 +59,16 @@ def all_that_a_job_names_comes_into_empty_namespaces_of_nine_workers(env):
     _with_classes(env)
     env.use()
     _run_everywhere(env, env.namespace)
-    before = _resource_versions(env)
+    before = [_versions(env, worker) for worker in env.workers]
     env.release()
     for worker in env.workers:
         env.until_finished(f"in-{worker.name}")
-    assert _resource_versions(env) == before, "copies were written again"
+    assert [_versions(env, worker) for worker in env.workers] == before, "copies were written again"
 
 
-def _resource_versions(env):
-    return {(worker.name, plural, name): worker.admin.get(plural, env.namespace, name)["metadata"]["resourceVersion"]
-            for worker in env.workers for plural, name in _PLACES if plural != "persistentvolumeclaims"}
+def _versions(env, worker):
+    return {(plural, name): worker.admin.get(plural, env.namespace, name)["metadata"]["resourceVersion"] for plural, name in _PLACES
+            if plural != "persistentvolumeclaims"}
 
 
 @in_crowd
@@ -131,14 +130,14 @@ def an_object_that_is_only_checked_keeps_workers_without_it_from_the_job(env):
         assert env.pods_created(f"checked-{number}") == {second.name: 1}, env.pods_created(f"checked-{number}")
     env.submit(needs.reading("nowhere", ["local"], only=first.name))
     env.until_event("nowhere", f"{first.name} lacks an object")
-    code, told, errors = env.host.command("explain", "job/nowhere", "-n", env.namespace)
-    assert code == 0 and f"configmaps {env.namespace}/local" in told, told + errors
+    told = env.host.explain("job/nowhere", env.namespace)
+    assert f"configmaps {env.namespace}/local" in told, told
     assert not env.mirrors("nowhere")
     first.admin.create("configmaps", env.namespace, needs.configmap("local"))
     env.until_finished("nowhere")
     for worker in (first, second):   # checked ones are nobody's copies
-        assert not worker.admin.list("configmaps", env.namespace, selector=crowd.OF)
-    assert not third.admin.list("configmaps", env.namespace, selector=crowd.OF)
+        assert not worker.admin.list("configmaps", env.namespace, selector=needs.COPY_OF)
+    assert not third.admin.list("configmaps", env.namespace, selector=needs.COPY_OF)
 
 
 @in_crowd
@@ -150,12 +149,12 @@ def strangers_objects_are_used_where_they_are_equal_and_never_touched(env):
     needs.create(env.management, env.namespace, needs.sources("the"))
     for plural, name in _PLACES:
         first.admin.create(plural, env.namespace, _stranger(plural, name))
-    before = _all_of(env, first)
+    before = _versions(env, first)
     env.submit(needs.needing("uses-them", "the", only=first.name))
     env.until_finished("uses-them")
     for worker, (plural, name) in zip(others, _PLACES):
         _conflict(env, worker, first, plural, name, needed=name != _PULL)
-    assert _all_of(env, first) == before, "an object of somebody else was changed"
+    assert _versions(env, first) == before, "an object of somebody else was changed"
     assert not [place for place in env.copies(env.namespace) if place[0] == first.name], env.copies(env.namespace)
 
 
@@ -186,11 +185,6 @@ def _conflict(env, there, elsewhere, plural, name, needed):
     assert _content(found) == _content(made) and found["metadata"]["labels"] == made["metadata"]["labels"], found
 
 
-def _all_of(env, worker):
-    return {(plural, name): worker.admin.get(plural, env.namespace, name)["metadata"]["resourceVersion"] for plural, name in _PLACES
-            if plural != "persistentvolumeclaims"}
-
-
 @in_crowd
 def marks_of_a_copy_on_an_object_of_somebody_else_prove_nothing(env):
     """Neither with other content nor without a user is it changed or deleted; the minute after the last user is waited for at the
@@ -199,7 +193,7 @@ def marks_of_a_copy_on_an_object_of_somebody_else_prove_nothing(env):
     first = env.workers[0]
     source = env.management.create("configmaps", env.namespace, needs.configmap("forged", a="1"))
     uid = source["metadata"]["uid"]
-    forged = {"metadata": {"name": "forged", "labels": {"wharf.dev/origin": "e2e", crowd.OF: uid}, "annotations": {
+    forged = {"metadata": {"name": "forged", "labels": {"wharf.dev/origin": "e2e", needs.COPY_OF: uid}, "annotations": {
         "wharf.dev/source": f"{uid}/{source['metadata']['resourceVersion']}", "wharf.dev/seal": "v1:AAAA"}}, "data": {"a": "2"}}
     made = first.admin.create("configmaps", env.namespace, forged)
     env.submit(needs.reading("not-fooled", ["forged"], only=f"{first.name},{env.workers[1].name}"))

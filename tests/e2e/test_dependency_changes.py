@@ -73,40 +73,41 @@ def _check_no_content(env, values):
 def a_source_that_is_made_anew_leaves_no_gap_in_which_a_pod_finds_nothing(env):
     """Immutable ones too, and a Secret of another type; short Jobs come and go all the time."""
     env.use(2)
-    first = env.workers[0]
-    made = {"configmaps": [{**needs.configmap("c", a="0"), "immutable": True}], "secrets": [{**needs.secret("s", a="0"), "immutable": True}]}
-    needs.create(env.management, env.namespace, made)
+    first, places = env.workers[0], (("configmaps", "c"), ("secrets", "s"))
+    needs.create(env.management, env.namespace, _immutable("0"))
     env.submit(needs.reading("uses", ["c"], ["s"], only=first.name, hold="all"))
     env.until_counts("uses", ready=1)
-    uids = {plural: first.admin.get(plural, env.namespace, name)["metadata"]["uid"] for plural, name in (("configmaps", "c"), ("secrets", "s"))}
+    uids = {plural: first.admin.get(plural, env.namespace, name)["metadata"]["uid"] for plural, name in places}
     for number in range(1, 6):
         for more in range(6):
             env.submit(needs.reading(f"short-{number}-{more}", ["c"], ["s"], only=first.name))
-        for plural, name in (("configmaps", "c"), ("secrets", "s")):
+        for plural, name in places:
             env.management.delete(plural, env.namespace, name)
-        made = {"configmaps": [{**needs.configmap("c", a=str(number)), "immutable": True}],
-                "secrets": [{**needs.secret("s", a=str(number)), "immutable": True}]}
-        needs.create(env.management, env.namespace, made)
+        needs.create(env.management, env.namespace, _immutable(str(number)))
         until(lambda number=number: _word(env, first, "configmaps", "c") == str(number)
               and _word(env, first, "secrets", "s") == needs.encoded(str(number)), f"content {number} to be in the copies")
     for number in range(1, 6):
         for more in range(6):
             env.until_finished(f"short-{number}-{more}")
-    for plural, name in (("configmaps", "c"), ("secrets", "s")):
+    for plural, name in places:
         found = first.admin.get(plural, env.namespace, name)
         assert found["metadata"]["uid"] == uids[plural] and not found.get("immutable"), found["metadata"]
     # A deleted source: what runs keeps its copies.
-    for plural, name in (("configmaps", "c"), ("secrets", "s")):
+    for plural, name in places:
         env.management.delete(plural, env.namespace, name)
     env.submit(needs.reading("too-late", ["c"]))
     env.until_event("too-late", "MissingDependency")
     assert _word(env, first, "configmaps", "c") == "5"
     assert not env.mirrors("too-late")
     env.management.create("secrets", env.namespace, {"metadata": {"name": "s"}, "type": "example.com/other", "data": {"a": "Ng=="}})
-    until(lambda: first.admin.find("secrets", env.namespace, "s") and first.admin.get("secrets", env.namespace, "s")["type"]
-          == "example.com/other", "the Secret to have the other type")
+    until(lambda: (first.admin.find("secrets", env.namespace, "s") or {}).get("type") == "example.com/other",
+          "the Secret to have the other type")
     env.release()
     env.until_finished("uses")
+
+
+def _immutable(word):
+    return {"configmaps": [{**needs.configmap("c", a=word), "immutable": True}], "secrets": [{**needs.secret("s", a=word), "immutable": True}]}
 
 
 def _word(env, worker, plural, name):
@@ -131,8 +132,8 @@ def secrets_without_the_label_and_of_denied_types_are_not_copied(env):
     for name in denied:
         env.submit(needs.reading(f"not-{name}", [], [name]))
         env.until_event(f"not-{name}", "w1 lacks an object of the workload")
-        code, told, errors = env.host.command("explain", f"job/not-{name}", "-n", env.namespace)
-        assert code == 0 and f"secrets {env.namespace}/{name}" in told, told + errors
+        told = env.host.explain(f"job/not-{name}", env.namespace)
+        assert f"secrets {env.namespace}/{name}" in told, told
         assert not env.mirrors(f"not-{name}")
     # A worker that has one of its own is good enough.
     first.admin.create("secrets", env.namespace, needs.secret("plain", b="of the worker"))

@@ -25,15 +25,13 @@ def _after_all(env):
 def jobs_that_share_their_objects_cost_one_create_a_worker_and_one_read(env):
     """No Job controllers run: only the host's requests matter."""
     env.use()
-    needs.create(env.management, env.namespace, {
-        "configmaps": [needs.configmap("shared", text="x" * 10000)], "secrets": [needs.secret("shared", a="1")],
-        "serviceaccounts": [needs.account("shared")]})
+    needs.create(env.management, env.namespace, needs.shared(text="x" * 10000))
     for worker in env.workers:
         worker.controllers.kill()
     try:
         marks = {name: audit.mark() for name, audit in env.audits.items()}
         with ThreadPoolExecutor(8) as pool:
-            for _ in pool.map(lambda number: env.submit(_sharing(f"many-{number}")), range(_JOBS)):
+            for _ in pool.map(lambda number: env.submit(needs.sharing(f"many-{number}", hold="all")), range(_JOBS)):
                 pass
 
         def mirrors():
@@ -53,12 +51,6 @@ def jobs_that_share_their_objects_cost_one_create_a_worker_and_one_read(env):
     finally:
         for worker in env.workers:
             worker.controllers.start()
-
-
-def _sharing(name):
-    body = needs.reading(name, ["shared"], ["shared"], hold="all")
-    body["spec"]["template"]["spec"]["serviceAccountName"] = "shared"
-    return body
 
 
 def _asked(audit, namespace, mark):

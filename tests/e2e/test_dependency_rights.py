@@ -14,20 +14,14 @@ _OBJECTS = "configmaps/named,secrets/named"
 
 def _grant_least(env):
     """In place of the rights that `use` has granted; those of other tests come back with `_apply_rbac`."""
-    for role in ("management", "worker"):
-        code, text, told = env.host.command("rbac", "--for", role, "--user", "wharf", "--namespaced", env.namespace, "--objects", _OBJECTS)
-        assert code == 0, told
-        for cluster in env.clusters.all:
-            if (cluster is env.clusters.management) == (role == "management"):
-                manifests.apply_text(cluster.admin, text)
+    flags = ("--user", "wharf", "--namespaced", env.namespace, "--objects", _OBJECTS)
+    manifests.apply_rights(env.clusters, {role: env.host.rights(role, *flags) for role in ("management", "worker")})
     for cluster in env.clusters.all:
         until(lambda cluster=cluster: not env.may(cluster, "list", "secrets", "wharf"), "the rights to all Secrets to be gone")
 
 
 def _explained(env, name):
-    code, out, told = env.host.command("explain", f"job/{name}", "-n", env.namespace, "-o", "json")
-    assert code == 0, told
-    return json.dumps(json.loads(out)["dependencies"])
+    return json.dumps(json.loads(env.host.explain(f"job/{name}", env.namespace, "-o", "json"))["dependencies"])
 
 
 def _is_planned(env, worker):

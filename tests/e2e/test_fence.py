@@ -51,10 +51,7 @@ def _fetch(port, page):
 @contextlib.contextmanager
 def _guard(env, worker, *arguments, name="guard"):
     """`wharf guard` in the worker, with the rights of its ServiceAccount."""
-    answer = worker.admin.create("serviceaccounts", "wharf-system", {
-        "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}},
-        "token", "wharf-guard")
-    token = worker.write("guard.token", answer["status"]["token"] + "\n")
+    token = worker.write("guard.token", worker.admin.token_of("wharf-system", "wharf-guard", 3600) + "\n")
     path = worker.kubeconfig("wharf-guard", token_file=os.path.basename(token))
     port = free_port()
     guard = Process(name, [env.host.wharf, "guard", "--origin", "e2e", "--adapters", env.host.adapters,
@@ -286,8 +283,7 @@ def _renewed(env, shards=SHARDS):
 def _until_shared(env, hosts):
     for host in hosts:
         until(lambda host=host: gauge(host, "wharf_shards_held") == SHARDS / 2, "each to hold half of the shards")
-        for worker in env.workers:
-            until(lambda host=host, worker=worker: host.takes_work(worker.name), f"{worker.name} to get work")
+        host.until_takes_work(worker.name for worker in env.workers)
         until(lambda host=host: host.logged("the worker has a guard"), "the host to see the guard")
     until(lambda: all(_renewed(env)), "the Leases of all shards in the first worker")
     assert len(set(_holders(env).values())) == 2, _holders(env)

@@ -145,8 +145,8 @@ def a_job_in_a_queue_that_multikueue_dispatches_is_told_why_it_never_runs(env):
         env.submit(_job(env, "ours", {kueue_server.QUEUE: multikueue.QUEUE}))
         env.until_event("ours", f"^KueueCheck: never runs in queue {multikueue.QUEUE}: .*{multikueue.QUEUE}: The owner is "
                                 "not managed by Kueue")
-        code, text, error = env.host.command("explain", "job/ours", "-n", env.namespace)
-        assert code == 0 and "never runs in queue" in text, (text, error)
+        text = env.host.explain("job/ours", env.namespace)
+        assert "never runs in queue" in text, text
         assert not env.mirrors("ours")
         env.delete_all()
     finally:

@@ -79,9 +79,7 @@ def _workload(env, worker, name):
 
 
 def _explain(env, name):
-    code, text, error = env.host.command("explain", f"job/{name}", "-n", env.namespace)
-    assert code == 0, error
-    return text
+    return env.host.explain(f"job/{name}", env.namespace)
 
 
 def a_mirror_that_is_queued_or_preempted_in_its_worker_is_told_with_kueues_reason(env):

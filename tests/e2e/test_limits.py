@@ -189,10 +189,7 @@ def _plugin(worker):
 
 
 def _printed(env, role):
-    arguments = ["rbac", "--for", role, "-o", "json", "--user", "wharf"]
-    status, text, errors = env.host.command(*arguments, *(["--exec"] if role == "worker" else []))
-    assert status == 0, errors
-    return json.loads(text)["items"]
+    return json.loads(env.host.rights(role, "-o", "json", "--user", "wharf", *(["--exec"] if role == "worker" else [])))["items"]
 
 
 def _apply(client, items):
@@ -284,8 +281,7 @@ def the_rights_that_are_printed_are_all_that_the_host_needs_and_all_that_it_uses
         for cluster in env.clusters.all:
             _apply(cluster.admin, printed["management" if cluster is env.clusters.management else "worker"])
         env.host.use(**settings)
-        for worker in env.workers:   # the second one is the ClusterProfile's
-            until(lambda worker=worker: env.host.takes_work(worker.name), f"{worker.name} to get work")
+        env.host.until_takes_work(worker.name for worker in env.workers)   # the second one is the ClusterProfile's
         until(lambda: env.host.metrics().get(("wharf_worker_sources_refused", ())) == 1, "the bad ClusterProfile to be refused")
         _live(env, ("", "create", "pods/exec") in _rights(printed["worker"]))
         env.host.stop()   # a watch is in the audit log when it has ended
@@ -301,8 +297,7 @@ def _live(env, exec_):
     env.management.create("jobs", elsewhere, job("apart"))
     caller = test_logs._user(env, "caller", test_logs._EXEC)
     for name in names:
-        status, _, errors = env.host.command("explain", f"job/{name}", "-n", env.namespace)
-        assert status == 0, errors
+        env.host.explain(f"job/{name}", env.namespace)
         # No kubelet is there: the worker's API server is asked all the same.
         test_logs._run(env, caller, "logs", f"job/{name}")
         if exec_:

@@ -25,14 +25,8 @@ _EXEC = [*_READ, {"apiGroups": [""], "resources": ["pods/exec"], "verbs": ["crea
 def _with_nodes(test):
     @functools.wraps(test)
     def run(env):
-        nodes = {worker.name: kubelet.Nodes(worker) for worker in env.workers}
-        try:
-            for each in nodes.values():
-                each.register()
+        with kubelet.nodes_of(env.workers) as nodes:
             test(env, nodes)
-        finally:
-            for each in nodes.values():
-                each.close()
     run.__module__ = __name__
     return run
 
@@ -49,9 +43,7 @@ def _user(env, name, rules):
     for rule in rules or []:
         until(lambda rule=rule: env.may(env.clusters.management, rule["verbs"][0], rule["resources"][0],
                                         f"system:serviceaccount:{namespace}:{name}"), f"the rights of {name} to be in force")
-    token = client.create("serviceaccounts", namespace, {
-        "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
-        "spec": {"audiences": ["wharf.dev"], "expirationSeconds": 3600}}, "token", name)["status"]["token"]
+    token = client.token_of(namespace, name, 3600, audiences=["wharf.dev"])
     cluster = env.clusters.management
     file = cluster.write(f"{namespace}-{name}.token", token + "\n")
     return cluster.kubeconfig(f"{namespace}-{name}", token_file=os.path.basename(file))
@@ -72,13 +64,13 @@ def _operator(env):
     return _user(env, "operator", _EXEC)
 
 
-def _argv(env, kubeconfig, command, *args):
-    return [env.host.wharf, command, "-n", env.namespace, "--server", f"http://127.0.0.1:{env.host.port}",
-            "--kubeconfig", kubeconfig, *args]
+def _argv(env, kubeconfig, command, *args, host=None):
+    host = host or env.host
+    return [host.wharf, command, "-n", env.namespace, "--server", f"http://127.0.0.1:{host.port}", "--kubeconfig", kubeconfig, *args]
 
 
-def _run(env, kubeconfig, command, *args, given=b""):
-    done = subprocess.run(_argv(env, kubeconfig, command, *args), input=given, capture_output=True, timeout=60,
+def _run(env, kubeconfig, command, *args, given=b"", host=None):
+    done = subprocess.run(_argv(env, kubeconfig, command, *args, host=host), input=given, capture_output=True, timeout=60,
                           check=False)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 

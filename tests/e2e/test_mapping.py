@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import kubelet
 import needs
 import test_logs
-from crowd import MAPPED, OF, OWN, in_crowd
+from crowd import MAPPED, OWN, in_crowd
 from jobs import counts, finished, job
 from wait import until
 
@@ -27,24 +27,12 @@ def _ten(env):
         yield
 
 
-def _sources(env):
-    needs.create(env.management, env.namespace, {
-        "configmaps": [needs.configmap("shared", a="1")], "secrets": [needs.secret("shared", a="1")],
-        "serviceaccounts": [needs.account("shared")]})
-
-
-def _sharing(name, **more):
-    body = needs.reading(name, ["shared"], ["shared"], **more)
-    body["spec"]["template"]["spec"]["serviceAccountName"] = "shared"
-    return body
-
-
 @in_crowd
 def many_jobs_run_once_each_in_ten_clusters_of_other_names_also_when_the_host_is_killed(env):
     with _ten(env):
-        _sources(env)
+        needs.create(env.management, env.namespace, needs.shared(a="1"))
         with ThreadPoolExecutor(8) as pool:
-            for place, _ in enumerate(pool.map(lambda number: env.submit(_sharing(f"many-{number}")), range(_JOBS))):
+            for place, _ in enumerate(pool.map(lambda number: env.submit(needs.sharing(f"many-{number}")), range(_JOBS))):
                 if place == _JOBS // 2:
                     env.host.kill()
                     env.host.start()
@@ -61,7 +49,7 @@ def many_jobs_run_once_each_in_ten_clusters_of_other_names_also_when_the_host_is
             places |= set(made)
         assert places == {worker.name for worker in env.workers}, places
         for worker in env.workers:   # in no other namespace; those of a worker that had no Job for a minute are gone
-            found = {each["metadata"]["namespace"] for each in worker.admin.list("configmaps", selector=OF)
+            found = {each["metadata"]["namespace"] for each in worker.admin.list("configmaps", selector=needs.COPY_OF)
                      if env.namespace in each["metadata"]["namespace"]}
             assert found <= {env.there(worker.name)}, f"{worker.name}: {found}"
         env.delete_all()
@@ -70,15 +58,11 @@ def many_jobs_run_once_each_in_ten_clusters_of_other_names_also_when_the_host_is
 
 @in_crowd
 def every_command_takes_the_name_that_the_job_has_at_home(env):
-    with _ten(env), contextlib.ExitStack() as stack:
-        nodes = {worker.name: kubelet.Nodes(worker) for worker in env.workers}
-        for each in nodes.values():
-            each.register()
-            stack.callback(each.close)
-        _sources(env)
+    with _ten(env), kubelet.nodes_of(env.workers) as nodes:
+        needs.create(env.management, env.namespace, needs.shared(a="1"))
         operator = test_logs._user(env, "operator", test_logs._EXEC)
         for worker in env.workers:
-            env.submit(_sharing(f"in-{worker.name}", only=worker.name, hold="all"))
+            env.submit(needs.sharing(f"in-{worker.name}", only=worker.name, hold="all"))
         for worker in env.workers:
             name, there = f"in-{worker.name}", env.there(worker.name)
             env.until_counts(name, ready=1)
@@ -86,8 +70,8 @@ def every_command_takes_the_name_that_the_job_has_at_home(env):
             nodes[worker.name].log(there, pod).write("said in " + there)
             code, out, err = test_logs._run(env, operator, "logs", f"job/{name}")
             assert (code, out) == (0, f"said in {there}\n"), (code, out, err)
-            code, out, err = env.host.command("explain", f"job/{name}", "-n", env.namespace)
-            assert code == 0 and worker.name in out, out + err
+            out = env.host.explain(f"job/{name}", env.namespace)
+            assert worker.name in out, out
             assert there == env.namespace or there in out, f"explain does not say {there}:\n{out}"
             assert len(env.mirrors(name)) == 1, env.mirrors(name)
             assert not (env.mirror(worker.name, name) or {})["spec"].get("managedBy"), "the mirror is delegated again"
@@ -113,11 +97,11 @@ def names_that_collide_are_found_before_the_host_runs(env):
         env.host.kubeconfigs = {**paths, name: None} if name == OWN else paths
         env.host.worker_settings = {**worker_settings, name: more}
         try:
-            env.host._write_config({**env.host.defaults}, {"job": {}})
+            env.host._write_config(env.host.defaults, {"job": {}})
             code, out, err = env.host.command("check")
         finally:
             env.host.kubeconfigs, env.host.worker_settings = paths, worker_settings
-            env.host._write_config({**env.host.defaults}, {"job": {}})
+            env.host._write_config(env.host.defaults, {"job": {}})
         assert (code == 0) == (told is None) and (told or "") in out + err, f"exit {code}\n{out}{err}"
     env.submit(job("plain"))
     env.until_finished("plain")

@@ -63,8 +63,8 @@ def workloads_go_where_they_may_and_wait_for_room(env):
         _submit(env, "nowhere", cluster_selector="gpu=b200")
         _why(env, "pinned", f"{first} not among its cluster-names", f"{second} full (1 of 1)")
         _why(env, "nowhere", f"{first} not matched by its selector", f"{second} not matched by its selector")
-        code, out, _ = env.host.command("explain", "job/pinned", "-n", env.namespace)
-        assert code == 0 and f"{second} full" in out and "is full: 1 workloads are there" in out, out
+        out = env.host.explain("job/pinned", env.namespace)
+        assert f"{second} full" in out and "is full: 1 workloads are there" in out, out
         env.management.delete("jobs", env.namespace, "c")   # room in the second worker: for the first that waits
         assert env.placed("d") == second
         # The limit is raised while it runs.
@@ -88,7 +88,7 @@ def a_rule_selects_by_the_labels_of_namespaces(env):
     settings = {"placement": f"{{rules: {_RULES}}}"}
     with _workers(env, **{first: "labels: {gpu: a100}", second: "labels: {gpu: h100}"}):
         env.host.use(**settings)
-        _, out, _ = env.host.command("rbac", "--for", "management", "--user", "wharf")
+        out = env.host.rights("management", "--user", "wharf")
         right = re.search(r"resources: \[namespaces\]\n *verbs: \[(get, list, watch)\]", out)
         assert right, out
         _submit(env, "undecided")

@@ -12,7 +12,7 @@ import policies
 import test_logs
 from audit import code, describe
 from host import DEFAULTS, Host
-from jobs import brief, job
+from jobs import job
 from skip import may_be_refused
 from wait import until
 
@@ -30,24 +30,17 @@ def _consent(env, worker, given=True):
 
 
 def _print_rights(host, role, *more):
-    status, text, errors = host.command("rbac", "--for", role, "--account", _ACCOUNT, *more)
-    assert status == 0, errors
-    return text
+    return host.rights(role, "--account", _ACCOUNT, *more)
 
 
 def _kubeconfig(cluster):
-    token = cluster.admin.create("serviceaccounts", "wharf-system", {
-        "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 7200}},
-        "token", _ACCOUNT)["status"]["token"]
-    file = cluster.write(f"{_ACCOUNT}.token", token + "\n")
+    file = cluster.write(f"{_ACCOUNT}.token", cluster.admin.token_of("wharf-system", _ACCOUNT) + "\n")
     return cluster.kubeconfig(_ACCOUNT, token_file=os.path.basename(file))
 
 
-def _may_act(cluster, user):
-    """Whether the account may impersonate this user: rights are in force a moment after they are written."""
-    spec = {"user": _USER, "resourceAttributes": {"verb": "impersonate", "resource": "users", "name": user}}
-    return cluster.admin.create("subjectaccessreviews", None, {
-        "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec})["status"]["allowed"]
+def _may_act(env, cluster):
+    """Whether the account may impersonate the tenant."""
+    return env.may(cluster, "impersonate", "users", _USER, name=_tenant(env), namespace="")
 
 
 @contextlib.contextmanager
@@ -58,18 +51,15 @@ def _host(env, consents, mode="impersonate", flags=(), **settings):
     host = Host(env.host.wharf, env.host.adapters, folder, env.host.kubeconfigs,
                 {**DEFAULTS, "tenancy": mode, **settings}, "tenancy", _MANAGED_BY)
     host._write_config(host.defaults, {"job": {}})
-    for cluster in env.clusters.all:
-        role = "management" if cluster is env.clusters.management else "worker"
-        manifests.apply_text(cluster.admin, _print_rights(host, role, "--namespaced", env.namespace, *(
-            flags if role == "worker" else ())))
+    manifests.apply_rights(env.clusters, {role: _print_rights(host, role, "--namespaced", env.namespace, *more)
+                                          for role, more in (("management", ()), ("worker", flags))})
     host.kubeconfigs = {cluster.name: _kubeconfig(cluster) for cluster in env.clusters.all}
     for worker in env.workers:
         _consent(env, worker, worker.name in consents)
-        until(lambda worker=worker: _may_act(worker, _tenant(env)), "the rights of the host to be in force")
+        until(lambda worker=worker: _may_act(env, worker), "the rights of the host to be in force")
     try:
         host.use()
-        for worker in env.workers:
-            until(lambda worker=worker: host.takes_work(worker.name), f"{worker.name} to get work")
+        host.until_takes_work(worker.name for worker in env.workers)
         yield host
         env.delete_all()
         until(lambda: not _mirrors(env), "the mirrors to be gone")
@@ -82,11 +72,8 @@ def _mirrors(env):
             for mirror in worker.admin.list("jobs", env.namespace, selector="wharf.dev/origin=tenancy")}
 
 
-def _submit(env, name, only=None, **more):
-    body = job(name, managed_by=_MANAGED_BY, **more)
-    if only:
-        body["metadata"]["annotations"] = {"wharf.dev/cluster-names": only}
-    env.submit(body)
+def _submit(env, name, **more):
+    env.submit(job(name, managed_by=_MANAGED_BY, **more))
 
 
 def _runs(env, name, worker=None):
@@ -103,8 +90,8 @@ def _runs(env, name, worker=None):
 
 def _explain(env, host, name, text):
     def probe():
-        status, told, errors = host.command("explain", f"job/{name}", "-n", env.namespace)
-        assert status == 0 and text in told, told + errors
+        told = host.explain(f"job/{name}", env.namespace)
+        assert text in told, told
         return True
     until(probe, f"wharf explain {name} to tell: {text}")
 
@@ -229,7 +216,7 @@ def a_host_that_may_no_longer_act_as_the_tenant_says_so_once_and_uses_other_work
         kept = [rule for rule in role["rules"] if rule["verbs"] != ["impersonate"]]
         assert len(kept) == len(role["rules"]) - 2
         first.admin.patch("clusterroles", None, f"{_ACCOUNT}-worker", {"rules": kept})
-        until(lambda: not _may_act(first, _tenant(env)), "the rights to be taken away")
+        until(lambda: not _may_act(env, first), "the rights to be taken away")
         names = [f"away-{number}" for number in range(8)]
         for name in names:
             _submit(env, name, hold="all")
@@ -245,7 +232,7 @@ def a_host_that_may_no_longer_act_as_the_tenant_says_so_once_and_uses_other_work
             log.seek(before)
             assert len(re.findall(told, log.read())) == 1
         first.admin.patch("clusterroles", None, f"{_ACCOUNT}-worker", {"rules": role["rules"]})
-        until(lambda: _may_act(first, _tenant(env)), "the rights to be in force")
+        until(lambda: _may_act(env, first), "the rights to be in force")
         _runs(env, "pinned", "w1")   # the next try is seconds later
         _all_are_the_tenants(env)
 
@@ -274,9 +261,7 @@ def logs_are_read_as_the_tenant(env):
         operator = test_logs._user(env, "operator", test_logs._READ)
         _submit(env, "chats", hold="all")
         _runs(env, "chats", "w1")
-        argv = [host.wharf, "logs", "job/chats", "-n", env.namespace, "--server", f"http://127.0.0.1:{host.port}",
-                "--kubeconfig", operator]
-        test_logs.subprocess.run(argv, stdin=test_logs.subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+        test_logs._run(env, operator, "logs", "job/chats", host=host)
 
         def read():
             found = [entry for entry in env.audits["w1"].entries(env.namespace) if entry["user"]["username"] == _USER

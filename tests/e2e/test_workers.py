@@ -31,13 +31,6 @@ def _kubeconfig(worker, user):
         "contexts": [{"name": "default", "context": {"cluster": "worker", "user": "wharf"}}]})
 
 
-def _token(worker, seconds=7200):
-    answer = worker.admin.create("serviceaccounts", _OURS, {
-        "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
-        "spec": {"expirationSeconds": seconds}}, "token", "wharf")
-    return answer["status"]["token"]
-
-
 def _secret(env, worker, user, **annotations):
     return env.management.create("secrets", _OURS, {
         "apiVersion": "v1", "kind": "Secret",
@@ -85,7 +78,7 @@ def a_worker_joins_by_a_secret_is_cordoned_and_leaves_while_jobs_run(env):
             env.submit(job(f"before-{number}", hold="all"))
             assert env.placed(f"before-{number}") == first.name
         assert not _known(env, second)
-        _secret(env, second, {"token": _token(second)})
+        _secret(env, second, {"token": second.admin.token_of(_OURS, "wharf")})
         until(lambda: env.host.takes_work(second.name), f"{second.name} to get work")
         _cordon(env, **{first.name: {"cordoned": True}})
         until(lambda: not env.host.takes_work(first.name), f"{first.name} to be cordoned")

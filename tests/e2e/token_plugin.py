@@ -12,13 +12,12 @@ import kube
 def main():
     kubeconfig, runs, seconds = sys.argv[1:]
     asked = json.loads(os.environ["KUBERNETES_EXEC_INFO"])
-    answer = kube.Client.of(kubeconfig).create("serviceaccounts", "wharf-system", {
-        "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 600}}, "token", "wharf")
+    token = kube.Client.of(kubeconfig).token_of("wharf-system", "wharf", 600)
     expires = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=int(seconds))
     with open(runs, "a", encoding="utf-8") as file:
         file.write(asked["spec"]["cluster"]["server"] + "\n")
     print(json.dumps({"apiVersion": asked["apiVersion"], "kind": "ExecCredential", "status": {
-        "token": answer["status"]["token"], "expirationTimestamp": expires.strftime("%Y-%m-%dT%H:%M:%SZ")}}))
+        "token": token, "expirationTimestamp": expires.strftime("%Y-%m-%dT%H:%M:%SZ")}}))
 
 
 main()

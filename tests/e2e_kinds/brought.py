@@ -9,7 +9,6 @@ from nodes import PODS
 from wait import until
 
 _COPIED = ("configmaps", "secrets", "serviceaccounts")
-_OF = "wharf.dev/copy-of"
 
 
 def _settings(kinds):
@@ -80,7 +79,7 @@ class Brought(Life):
         for plural, name in wanted:
             found = worker.admin.find(plural, self.namespace, name)
             assert found, f"{worker.name} has no {plural} {name}, which a pod of {self.kind.plural} needs"
-            assert not name.startswith("needed") or _OF in found["metadata"]["labels"], found["metadata"]
+            assert not name.startswith("needed") or needs.COPY_OF in found["metadata"]["labels"], found["metadata"]
 
 
 def every_kind_runs_in_workers_that_have_nothing_but_its_controller(scene):
@@ -104,7 +103,7 @@ def every_kind_runs_in_workers_that_have_nothing_but_its_controller(scene):
 
     def gone():
         left = [f"{worker.name}: {plural} {found['metadata']['name']}" for worker in scene.clusters.workers for plural in plurals
-                for found in worker.admin.list(plural, selector=_OF)]
+                for found in worker.admin.list(plural, selector=needs.COPY_OF)]
         assert not left, "; ".join(left)
         return True
     until(gone, "the copies to be gone after a minute", every=1)

@@ -56,14 +56,15 @@ class Scene:
             json.dump({"apiVersion": "wharf.dev/v1alpha1", "kind": "HostConfiguration", "management": {"kubeconfig": "m"},
                        "workers": [{"name": "w", "kubeconfig": "w"}], "adapters": {"enabled": enabled},
                        **{key: json.loads(value) for key, value in settings.items()}}, file)
+        printed = {}
+        for role in ("management", "worker"):
+            done = subprocess.run([wharf, "rbac", "--adapters", adapters, "--config", path, "--user", "wharf", "--for", role],
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+            assert done.returncode == 0, done.stderr
+            printed[role] = done.stdout
         for cluster in self.clusters.all:
             manifests.apply(cluster.admin, "namespace.yaml")
-            done = subprocess.run([
-                wharf, "rbac", "--adapters", adapters, "--config", path, "--user", "wharf", "--for",
-                "management" if cluster is self.clusters.management else "worker"],
-                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
-            assert done.returncode == 0, done.stderr
-            manifests.apply_text(cluster.admin, done.stdout)
+        manifests.apply_rights(self.clusters, printed)
 
     def _kubeconfigs(self):
         return {cluster.name: cluster.kubeconfig("wharf", certificate=cluster.host_certificate, port=(
@@ -108,9 +109,7 @@ class Scene:
         self.host.use(enabled=self._enabled(), **settings)
         for kind in self.kinds:
             group = kind.api_version.rpartition("/")[0]
-            for worker in self.clusters.workers:
-                until(lambda worker=worker, kind=kind, group=group: self.host.takes_work(worker.name, f"{kind.plural}.{group}"),
-                      f"{worker.name} to get {kind.plural}")
+            self.host.until_takes_work((worker.name for worker in self.clusters.workers), f"{kind.plural}.{group}")
 
     def worker(self, name):
         return next(worker for worker in self.clusters.workers if worker.name == name)

@@ -326,8 +326,6 @@ class Online(cli_test.Case):
             self.assertNotEqual(code, 0)
             self.assertIn(words, err)
 
-    NAMESPACES = "/api/v1/namespaces"
-
     def write_mapped(self, rules, name="w1", more="", connection="kubeconfig: w1.kubeconfig"):
         self.write_config(workers=(), more=more)
         path = os.path.join(self.folder, "wharf.yaml")
@@ -336,11 +334,8 @@ class Online(cli_test.Case):
         worker = "workers:\n- {name: %s, %s, namespaces: {map: {%s}}}\n" % (name, connection, rules)
         self.write("wharf.yaml", text.replace("adapters:", worker + "adapters:", 1))
 
-    def spaces(self, *names):
-        return [{"metadata": {"name": name, "uid": "u-" + name, "resourceVersion": "1"}} for name in names]
-
     def test_the_management_cluster_may_be_a_worker_of_its_own(self):
-        management = self.serve("mgmt", uid="k0", lists={self.NAMESPACES: self.spaces("run-a")})
+        management = self.serve("mgmt", uid="k0", lists=self.namespaces(run_a="u-a"))
         self.write_mapped("\"*\": \"run-{namespace}\"", "own", connection="self: true")
         code, out, err = self.check()
         self.assertEqual((code, err), (0, ""))
@@ -353,7 +348,7 @@ class Online(cli_test.Case):
         self.assert_says(err, "own (http://127.0.0.1:", "may not create things.example.com")
 
     def test_namespaces_without_a_name_are_warned_of(self):
-        self.serve("mgmt", lists={self.NAMESPACES: self.spaces("a")})
+        self.serve("mgmt", lists=self.namespaces(a="u-a"))
         self.serve("w1")
         self.write_mapped("b: a")
         code, _, err = self.check()

@@ -4,7 +4,7 @@
 #include "core/engine/mirror/mirror.h"
 #include "core/json/pointer.h"
 #include "tests/simulation/cuts.h"
-#include "tests/simulation/rules.h"
+#include "tests/simulation/need_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,8 +118,7 @@ static struct json *make(const struct thing *thing, unsigned number, bool labell
 
 static void create(struct trial *trial, size_t cluster, size_t index, const struct json *object) {
     const struct need_names *names = &need_names[needs_at(trial, index)->resource];
-    if (!needs_object(trial, cluster, index))
-        world_apply(trial->worlds[cluster], names->group, names->plural, object, trial->now_ns);
+    world_apply(trial->worlds[cluster], names->group, names->plural, object, trial->now_ns);
 }
 
 static void patch(struct trial *trial, size_t cluster, size_t index, const char *text) {
@@ -138,22 +137,23 @@ static void remove_in(struct trial *trial, size_t cluster, size_t index) {
 
 static void appear(struct trial *trial, size_t index) {
     struct thing *thing = needs_at(trial, index);
-    AUTO_JSON object = make(thing, thing->content + 1, thing->labelled);
     if (needs_object(trial, ENGINE_MANAGEMENT, index))
         return;
-    thing->content++;
+    AUTO_JSON object = make(thing, ++thing->content, thing->labelled);
     create(trial, ENGINE_MANAGEMENT, index, object);
 }
 
 // An object of another writer in a worker: `equal` to the source, as it is or would be.
 static void add_stranger(struct trial *trial, size_t cluster, size_t index, bool equal) {
     const struct thing *thing = needs_at(trial, index);
+    if (needs_object(trial, cluster, index))
+        return;
     AUTO_JSON object = make(thing, equal ? (thing->content ? thing->content : 1) : 0, false);
     create(trial, cluster, index, object);
 }
 
 static bool is_marked(const struct json *object) {
-    return *rules_text(object, "metadata", "labels", MARK_ORIGIN);
+    return *need_label(object, MARK_ORIGIN);
 }
 
 static void rotate(struct trial *trial, size_t cluster, size_t index, unsigned number) {
@@ -204,11 +204,10 @@ static void on_source(struct trial *trial, enum act act, size_t index) {
 }
 
 static bool is_of(const struct json *object, const char *origin) {
-    return object && strcmp(rules_text(object, "metadata", "labels", MARK_ORIGIN), origin) == 0;
+    return object && strcmp(need_label(object, MARK_ORIGIN), origin) == 0;
 }
 
 #define RIVAL "another"
-#define ALSO_USED "wharf.dev/also-used-by"
 
 // D8: a host of another origin has copies in the same workers.
 static void make_or_use(struct trial *trial, size_t cluster, size_t index) {
@@ -217,9 +216,8 @@ static void make_or_use(struct trial *trial, size_t cluster, size_t index) {
     if (!there && source && needs_is_copied(trial, index)) {
         add_stranger(trial, cluster, index, true);
         patch(trial, cluster, index,
-              "{\"metadata\":{\"labels\":{\"" MARK_ORIGIN "\":\"" RIVAL
-              "\",\"wharf.dev/copy-of\":\"u\"},\"annotations\":{"
-              "\"wharf.dev/source\":\"u/1\",\"" MARK_SEAL "\":\"" RIVAL "\"}}}");
+              "{\"metadata\":{\"labels\":{\"" MARK_ORIGIN "\":\"" RIVAL "\",\"" COPY_OF
+              "\":\"u\"},\"annotations\":{\"" SOURCE "\":\"u/1\",\"" MARK_SEAL "\":\"" RIVAL "\"}}}");
     } else if (is_of(there, TRIAL_ORIGIN)) {
         patch(trial, cluster, index, "{\"metadata\":{\"annotations\":{\"" ALSO_USED "\":\"" RIVAL "\"}}}");
     }
@@ -227,7 +225,7 @@ static void make_or_use(struct trial *trial, size_t cluster, size_t index) {
 
 static void yield_copy(struct trial *trial, size_t cluster, size_t index) {
     const struct json *there = needs_object(trial, cluster, index);
-    const char *also = there ? rules_text(there, "metadata", "annotations", ALSO_USED) : "";
+    const char *also = there ? need_note(there, ALSO_USED) : "";
     if (is_of(there, RIVAL) && strcmp(also, TRIAL_ORIGIN) == 0)
         patch(trial, cluster, index,
               "{\"metadata\":{\"labels\":{\"" MARK_ORIGIN "\":\"" TRIAL_ORIGIN "\"},\"annotations\":{\"" ALSO_USED
@@ -329,8 +327,7 @@ struct need_acts *need_acts_new(struct trial *trial) {
     return acts;
 }
 
-int64_t need_acts_due(const struct trial *trial, const struct need_acts *acts) {
-    (void)trial;
+int64_t need_acts_due(const struct need_acts *acts) {
     return acts->next < acts->n ? acts->due[acts->next].at_ns : CLOCK_NEVER;
 }
 

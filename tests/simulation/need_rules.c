@@ -67,6 +67,7 @@ void need_rules_place(struct trial *trial, size_t cluster, size_t kind, const st
                        world_name(trial->worlds[cluster]), name);
     }
 }
+
 // Requests ----------------------------------------------------------------------------------------------------
 
 #define SECRET_BASE64 "U0VDUkVU" // NEED_SECRET_TEXT
@@ -83,24 +84,6 @@ static void check_contents(struct trial *trial, size_t cluster, const struct htt
         trial_fail(trial, "rule D12: %s has the content of a Secret", request->path);
 }
 
-// /api/v1/namespaces/NS/secrets/NAME and the like, without the query.
-static size_t find_path(const struct trial *trial, const char *path, const char *body_name) {
-    for (size_t i = 0; i < needs_count(trial); i++) {
-        const struct thing *thing = needs_at(trial, i);
-        const struct need_names *names = &need_names[thing->resource];
-        AUTO_TEXT base = text_format("%s%s/v1%s%s/%s", *names->group ? "/apis/" : "/api", names->group,
-                                     names->cluster_scoped ? "" : "/namespaces/", thing->namespace_, names->plural);
-        size_t len = base ? strlen(base) : 0, rest = strcspn(path, "?");
-        if (rest < len || strncmp(path, base, len) != 0)
-            continue;
-        bool named = path[len] == '/' && rest - len - 1 == strlen(thing->name) &&
-                     strncmp(path + len + 1, thing->name, rest - len - 1) == 0;
-        if (named || (rest == len && *body_name && strcmp(body_name, thing->name) == 0))
-            return i;
-    }
-    return needs_count(trial);
-}
-
 static void check_preconditions(struct trial *trial, const struct http_request *request, const struct json *body) {
     const char *part = request->method == HTTP_DELETE ? "preconditions" : "metadata";
     if (!*rules_text(body, part, NULL, "uid") || !*rules_text(body, part, NULL, "resourceVersion"))
@@ -109,14 +92,13 @@ static void check_preconditions(struct trial *trial, const struct http_request *
 }
 
 void need_rules_request(struct trial *trial, size_t cluster, const struct http_request *request,
-                        const struct json *body) {
+                        const struct json *body, size_t index) {
     if (!trial->plan.needs)
         return;
     check_contents(trial, cluster, request);
-    size_t i = find_path(trial, request->path, rules_text(body, "metadata", NULL, "name"));
-    if (i == needs_count(trial))
+    if (index == needs_count(trial))
         return;
-    const struct thing *thing = needs_at(trial, i);
+    const struct thing *thing = needs_at(trial, index);
     rules_count(trial, cluster, TRIAL_KINDS + thing->resource, thing->namespace_, thing->name, false);
     if (request->method == HTTP_GET)
         return;
@@ -136,6 +118,7 @@ void need_rules_text(struct trial *trial, const char *text) {
                               strstr(text, NEED_DENIED_TEXT) || strstr(text, DENIED_BASE64)))
         trial_fail(trial, "rule D12: a text shows the content of a Secret: %s", text);
 }
+
 void need_rules_went_back(struct trial *trial, size_t cluster) {
     for (size_t i = 0; i < needs_count(trial); i++)
         need_state_of(trial, cluster, i)->others_ns = trial->now_ns;

@@ -59,11 +59,15 @@ bool need_is_copy(const struct trial *trial, const struct json *object) {
 
 // Of pods -----------------------------------------------------------------------------------------------------
 
+static void gather_index(struct need_gather *gather, size_t index, bool optional) {
+    if (index < needs_count(gather->trial))
+        *(optional ? &gather->optional : &gather->needed) |= UINT64_C(1) << index;
+}
+
 static void gather_one(void *ctx, const struct need *need) {
     struct need_gather *gather = ctx;
-    size_t i = needs_find(gather->trial, need->group, need->plural, gather->namespace_, need->name);
-    if (i < needs_count(gather->trial))
-        *(need->optional ? &gather->optional : &gather->needed) |= UINT64_C(1) << i;
+    gather_index(gather, needs_find(gather->trial, need->group, need->plural, gather->namespace_, need->name),
+                 need->optional);
 }
 
 static void gather_pull_secrets(struct need_gather *gather, size_t cluster) {
@@ -74,9 +78,7 @@ static void gather_pull_secrets(struct need_gather *gather, size_t cluster) {
                                          : NULL;
         for (const struct json *s = json_first(json_get(account, "imagePullSecrets")); s; s = json_next(s)) {
             const char *name = json_string_or(json_get(s, "name"), "");
-            size_t secret = needs_find(gather->trial, "", "secrets", gather->namespace_, name);
-            if (secret < needs_count(gather->trial))
-                gather->optional |= UINT64_C(1) << secret;
+            gather_index(gather, needs_find(gather->trial, "", "secrets", gather->namespace_, name), true);
         }
     }
 }
@@ -86,11 +88,8 @@ static void gather_references(struct need_gather *gather, size_t kind, const str
     sim_references(gather->trial->kinds[kind], object, &found);
     for (size_t i = 0; i < found.count; i++) {
         const struct reference *r = found.list[i];
-        AUTO_TEXT plural = strndup(r->resource, strcspn(r->resource, "."));
-        const char *dot = strchr(r->resource, '.');
-        struct need need = {.group = dot ? dot + 1 : "", .plural = plural, .name = r->name, .optional = r->optional};
-        if (!r->is_made && plural)
-            gather_one(gather, &need);
+        if (!r->is_made)
+            gather_index(gather, needs_find_reference(gather->trial, r), r->optional);
     }
 }
 
@@ -147,6 +146,7 @@ uint64_t need_used_by_workloads(struct trial *trial, size_t cluster, bool any) {
     }
     return used;
 }
+
 // What the host knows -----------------------------------------------------------------------------------------
 
 bool need_is_calm(const struct trial *trial, size_t cluster) {
@@ -160,6 +160,7 @@ bool need_is_known(const struct trial *trial, size_t cluster, size_t index) {
     return need_is_calm(trial, cluster) && trial->now_ns - need_state_of(trial, cluster, index)->others_ns > KNOWN_NS &&
            trial->now_ns - need_state_of(trial, ENGINE_MANAGEMENT, index)->others_ns > KNOWN_NS;
 }
+
 void need_add_made(struct trial *trial, const char *uid) {
     struct need_rules *rules = trial->need_rules;
     if (need_is_made(trial, uid))
@@ -174,7 +175,6 @@ bool need_is_of_another_host(const struct json *object) {
     return object && *need_label(object, MARK_ORIGIN) && strcmp(need_label(object, MARK_ORIGIN), TRIAL_ORIGIN) != 0;
 }
 
-// But for the list of those who use it, and what each write changes.
 bool need_is_orphan(struct trial *trial, size_t kind, const struct json *object) {
     const struct json *workload =
         trial_object(trial, ENGINE_MANAGEMENT, kind, object_namespace(object), object_name(object));

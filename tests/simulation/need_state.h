@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the rules about objects that workloads refer to have in common: what was seen of each object, who uses it, whose
-// it is, and what the host must know. Internal to need_rules.c and need_writes.c.
+// it is, and what the host must know. Internal to need_rules.c and need_writes.c; need_acts.c uses the marks.
 #pragma once
 
 #include "tests/simulation/need_rules.h"
@@ -19,6 +19,7 @@
 #define LOOK_NS (500 * CLOCK_MS)
 #define ABSENT_NS (5 * CLOCK_MINUTE)
 #define MADE 1024
+
 struct need_state {              // of an object in a cluster
     int64_t others_ns;           // when somebody else than the host last wrote it
     int64_t used_ns;             // when a mirror was last there that needs it
@@ -34,6 +35,7 @@ struct need_rules {
     int64_t looked_ns;
     int64_t held_ns[TRIAL_CLUSTERS]; // when deletions were last held up by an orphan: the time begins again then
 };
+
 struct need_gather {
     struct trial *trial;
     const char *namespace_;

@@ -52,6 +52,7 @@ static void check_copy(struct trial *trial, size_t cluster, size_t index, const 
     if (content == 0 || content > (thing->content ? thing->content : 1))
         trial_fail(trial, "rule D1: the copy of %s in %s has content that no source had", name, worker);
 }
+
 static void check_created(struct trial *trial, size_t cluster, size_t index, const struct json *copy) {
     const struct thing *thing = needs_at(trial, index);
     AUTO_TEXT name = need_name_of(trial, index);
@@ -77,6 +78,8 @@ static void check_created(struct trial *trial, size_t cluster, size_t index, con
                    world_name(trial->worlds[cluster]));
     need_add_made(trial, object_uid(copy));
 }
+
+// But for the list of those who use it, and what each write changes.
 static struct json *without_users(const struct json *object) {
     struct json *copy = json_copy(object);
     if (!copy)
@@ -184,6 +187,7 @@ static void note_used(struct trial *trial, size_t cluster, size_t kind, const st
         if ((gather.needed | gather.optional) >> i & 1)
             need_state_of(trial, cluster, i)->used_ns = trial->now_ns;
 }
+
 bool need_rules_hook(struct trial *trial, size_t cluster, const struct world_write *write) {
     if (!trial->plan.needs)
         return false;

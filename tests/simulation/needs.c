@@ -29,10 +29,7 @@ struct needs {
 
 // SIM_DEPENDENCIES: in all trials that can have them.
 void needs_choose(struct trial *trial) {
-    struct random random = {.state = trial->seed * 71 + 37};
-    struct trial_plan *plan = &trial->plan;
-    (void)random_next(&random);
-    plan->needs = getenv("SIM_DEPENDENCIES") && !plan->capacity;
+    trial->plan.needs = getenv("SIM_DEPENDENCIES") && !trial->plan.capacity;
 }
 
 static void add(struct needs *needs, enum need_resource resource, const char *namespace_, const char *name,
@@ -91,7 +88,7 @@ void needs_drop(struct trial *trial) {
 }
 
 int64_t needs_due(const struct trial *trial) {
-    return trial->plan.needs ? need_acts_due(trial, trial->needs->acts) : CLOCK_NEVER;
+    return trial->plan.needs ? need_acts_due(trial->needs->acts) : CLOCK_NEVER;
 }
 
 void needs_act(struct trial *trial) {
@@ -235,6 +232,13 @@ void needs_ask(struct trial *trial, struct json *job) {
     }
 }
 
+static enum need_resource resource_of(const struct reference *reference) {
+    size_t i = 0;
+    while (i < NEED_RESOURCES && strcmp(need_names[i].resource, reference->resource) != 0)
+        i++;
+    return (enum need_resource)i;
+}
+
 void needs_provide(struct trial *trial, size_t kind, const struct json *object) {
     __attribute__((cleanup(references_clear))) struct references found = {0};
     if (!trial->plan.needs)
@@ -242,13 +246,10 @@ void needs_provide(struct trial *trial, size_t kind, const struct json *object) 
     sim_references(trial->kinds[kind], object, &found);
     for (size_t i = 0; i < found.count; i++) {
         const struct reference *r = found.list[i];
-        enum need_resource resource = NEED_CONFIGMAPS;
-        while (resource < NEED_RESOURCES && strcmp(need_names[resource].resource, r->resource) != 0)
-            resource++;
+        enum need_resource resource = resource_of(r);
         if (resource == NEED_RESOURCES || r->is_made)
             continue;
-        const struct need_names *names = &need_names[resource];
-        size_t index = needs_find(trial, names->group, names->plural, r->namespace_, r->name);
+        size_t index = needs_find_reference(trial, r);
         if (index == needs_count(trial))
             add(trial->needs, resource, r->namespace_, r->name, SECRET_PLAIN);
         need_acts_provide(trial, index);
@@ -272,9 +273,7 @@ enum need_resource needs_resource(const char *group, const char *plural) {
     return (enum need_resource)i;
 }
 
-size_t needs_find(const struct trial *trial, const char *group, const char *plural, const char *namespace_,
-                  const char *name) {
-    enum need_resource resource = needs_resource(group, plural);
+static size_t find(const struct trial *trial, enum need_resource resource, const char *namespace_, const char *name) {
     size_t i = 0;
     for (; i < needs_count(trial); i++) {
         const struct thing *thing = needs_at(trial, i);
@@ -283,6 +282,15 @@ size_t needs_find(const struct trial *trial, const char *group, const char *plur
             break;
     }
     return i;
+}
+
+size_t needs_find(const struct trial *trial, const char *group, const char *plural, const char *namespace_,
+                  const char *name) {
+    return find(trial, needs_resource(group, plural), namespace_, name);
+}
+
+size_t needs_find_reference(const struct trial *trial, const struct reference *reference) {
+    return find(trial, resource_of(reference), reference->namespace_, reference->name);
 }
 
 const struct json *needs_object(struct trial *trial, size_t cluster, size_t index) {

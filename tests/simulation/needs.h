@@ -5,6 +5,7 @@
 // what must hold meanwhile.
 #pragma once
 
+#include "core/adapter/references.h"
 #include "core/config/engine_settings.h"
 #include "tests/simulation/trial.h"
 
@@ -71,6 +72,7 @@ struct thing *needs_at(const struct trial *trial, size_t index);
 // The index of an object; needs_count(): it is none of this trial's.
 size_t needs_find(const struct trial *trial, const char *group, const char *plural, const char *namespace_,
                   const char *name);
+size_t needs_find_reference(const struct trial *trial, const struct reference *reference);
 enum need_resource needs_resource(const char *group, const char *plural); // NEED_RESOURCES: none of them
 // The object in a cluster; NULL: there is none.
 const struct json *needs_object(struct trial *trial, size_t cluster, size_t index);

@@ -160,29 +160,32 @@ void rules_count(struct trial *trial, size_t cluster, size_t kind, const char *n
 
 // The path of a request about an object, taken apart.
 struct about {
-    char namespace_[64], name[64];
+    char group[64], plural[64], namespace_[64], name[64];
     size_t kind; // n_kinds: none of this trial
     bool known, status;
 };
 
 static struct about read_path(const struct trial *trial, const struct http_request *request, const struct json *body) {
-    static const char root[] = "/apis/";
     struct about about = {.kind = trial->n_kinds};
-    char path[512];
+    char path[512], *rest = NULL;
     text_copy(path, sizeof path, request->path);
     path[strcspn(path, "?")] = '\0';
-    if (strncmp(path, root, sizeof root - 1) != 0)
-        return about;
-    char *rest = NULL;
-    const char *group = strtok_r(path + sizeof root - 1, "/", &rest);
+    bool core = text_equal(strtok_r(path, "/", &rest), "api");
+    const char *group = core ? "" : strtok_r(NULL, "/", &rest), *namespace_ = NULL;
     strtok_r(NULL, "/", &rest); // the version
-    if (!text_equal(strtok_r(NULL, "/", &rest), "namespaces"))
+    const char *plural = strtok_r(NULL, "/", &rest);
+    if (text_equal(plural, "namespaces")) {
+        namespace_ = strtok_r(NULL, "/", &rest);
+        plural = strtok_r(NULL, "/", &rest);
+    }
+    if (!plural)
         return about;
-    const char *namespace_ = strtok_r(NULL, "/", &rest);
-    const char *plural = strtok_r(NULL, "/", &rest), *name = strtok_r(NULL, "/", &rest);
-    about.kind = plural ? trial_kind(trial, group, plural) : trial->n_kinds;
+    const char *name = strtok_r(NULL, "/", &rest);
+    about.kind = namespace_ ? trial_kind(trial, group, plural) : trial->n_kinds;
     about.known = about.kind < trial->n_kinds;
     about.status = strtok_r(NULL, "/", &rest);
+    text_copy(about.group, sizeof about.group, group);
+    text_copy(about.plural, sizeof about.plural, plural);
     text_copy(about.namespace_, sizeof about.namespace_, namespace_ ? namespace_ : "");
     text_copy(about.name, sizeof about.name, name ? name : rules_text(body, "metadata", NULL, "name"));
     return about;
@@ -438,7 +441,8 @@ char *rules_request(struct trial *trial, size_t cluster, const struct http_reque
     if (request->body)
         error_free(json_parse(request->body, request->body_len, &body));
     struct about about = read_path(trial, request, body);
-    need_rules_request(trial, cluster, request, body);
+    need_rules_request(trial, cluster, request, body,
+                       needs_find(trial, about.group, about.plural, about.namespace_, about.name));
     leases_request(trial, request);
     crew_request(trial, cluster, request);
     bool object = about.known && *about.name;

@@ -9,12 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPACES 2 // that users create workloads in
 #define ACTS 6
 #define LISTED_NS (3 * CLOCK_SECOND) // after a start, the list of namespaces takes up to so long
 
 enum { DEFAULT, TEAM };
-static const char *const names[SPACES] = {"default", "team"};
+const char *const space_names[SPACES] = {"default", "team"};
 static const char *const labels[] = {NULL, "env=prod", "env=dev", "env=dev,team=a"};
 #define LABELS (sizeof labels / sizeof *labels)
 
@@ -104,7 +103,7 @@ int64_t spaces_due(const struct trial *trial) {
 }
 
 static void post(struct trial *trial, enum namespace_news news, size_t space) {
-    struct engine_event event = {.type = EVENT_NAMESPACE, .namespace_ = {.news = news, .name = names[space]}};
+    struct engine_event event = {.type = EVENT_NAMESPACE, .namespace_ = {.news = news, .name = space_names[space]}};
     event.namespace_.labels = news == NAMESPACE_SEEN ? labels[trial->spaces->labels[space]] : NULL;
     instance_post(trial, &event);
 }
@@ -213,16 +212,16 @@ void spaces_told(struct trial *trial, const struct engine_event *event) {
     if (event->namespace_.news == NAMESPACES_LISTED || event->namespace_.news == NAMESPACES_UNKNOWN)
         memset(known->has, event->namespace_.news == NAMESPACES_LISTED, sizeof known->has);
     for (size_t i = 0; event->namespace_.news == NAMESPACE_SEEN && i < SPACES; i++)
-        for (size_t l = 0; strcmp(names[i], event->namespace_.name) == 0 && l < LABELS; l++)
+        for (size_t l = 0; strcmp(space_names[i], event->namespace_.name) == 0 && l < LABELS; l++)
             if (text_equal(labels[l], event->namespace_.labels)) {
                 known->has[i] = true;
                 known->labels[i] = l;
             }
 }
 
-static size_t space_of(const char *name) {
+size_t space_of(const char *namespace_) {
     size_t i = 0;
-    while (i < SPACES && strcmp(names[i], name) != 0)
+    while (i < SPACES && strcmp(space_names[i], namespace_) != 0)
         i++;
     return i;
 }

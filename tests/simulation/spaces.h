@@ -24,5 +24,8 @@ void spaces_check_place(struct trial *trial, size_t cluster, const char *namespa
 // A workload without a mirror stays so: its namespace is denied everywhere.
 bool spaces_keep(const struct trial *trial, const char *namespace_);
 
-// The users' own, besides default.
+#define SPACES 2 // namespaces that users create workloads in: default, and their own
+extern const char *const space_names[SPACES];
+size_t space_of(const char *namespace_); // SPACES: none of them
+// The users' own.
 void spaces_add(struct trial *trial, size_t cluster);

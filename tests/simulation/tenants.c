@@ -5,15 +5,14 @@
 #include "core/engine/mirror/mirror.h"
 #include "core/kube/object/object.h"
 #include "tests/simulation/cuts.h"
+#include "tests/simulation/spaces.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SPACES 2 // that users create workloads in
 #define ACTS 12
 #define OTHER "00000000-0000-4000-8000-000000000000"
-static const char *const names[SPACES] = {"default", "team"};
 
 enum change { CHANGE_WITHDRAW, CHANGE_CONSENT, CHANGE_DENY, CHANGE_ALLOW, CHANGES };
 static const char *const words[] = {"a consent is withdrawn", "a namespace consents",
@@ -34,13 +33,6 @@ struct tenants_play {
     } acts[ACTS];
     size_t n_acts;
 };
-
-static size_t space_of(const char *name) {
-    size_t i = 0;
-    while (i < SPACES && strcmp(names[i], name) != 0)
-        i++;
-    return i;
-}
 
 // Not with clusters that are wiped, which then have other uids, nor with namespaces that nobody owns.
 void tenants_choose(struct trial *trial) {
@@ -84,7 +76,7 @@ struct tenancy_options tenants_options(const struct trial *trial) {
 }
 
 static const char *uid_here(const struct trial *trial, size_t space) {
-    return object_uid(world_object(trial->worlds[ENGINE_MANAGEMENT], "", "namespaces", "", names[space]));
+    return object_uid(world_object(trial->worlds[ENGINE_MANAGEMENT], "", "namespaces", "", space_names[space]));
 }
 
 static void write_consent(struct trial *trial, size_t cluster, size_t space) {
@@ -93,8 +85,8 @@ static void write_consent(struct trial *trial, size_t cluster, size_t space) {
                                   consents ? uid_here(trial, space) : OTHER);
     bool acted = trial->user_acts;
     trial->user_acts = true;
-    if (patch && world_object(trial->worlds[cluster], "", "namespaces", "", names[space]))
-        (void)world_patch(trial->worlds[cluster], "", "namespaces", "", names[space], NULL, patch, trial->now_ns);
+    if (patch && world_object(trial->worlds[cluster], "", "namespaces", "", space_names[space]))
+        (void)world_patch(trial->worlds[cluster], "", "namespaces", "", space_names[space], NULL, patch, trial->now_ns);
     trial->user_acts = acted;
 }
 
@@ -114,9 +106,9 @@ static void change(struct trial *trial, enum change what) {
     struct tenants_play *play = trial->tenants;
     size_t cluster = 1 + random_below(&play->random, trial->plan.n_clusters - 1);
     size_t space = random_below(&play->random, SPACES);
-    trial_trace(trial, "owner: %s: %s in %s", words[what], names[space], world_name(trial->worlds[cluster]));
+    trial_trace(trial, "owner: %s: %s in %s", words[what], space_names[space], world_name(trial->worlds[cluster]));
     if (what == CHANGE_DENY) {
-        AUTO_TEXT user = text_format(TENANT_USER_PREFIX "%s", names[space]);
+        AUTO_TEXT user = text_format(TENANT_USER_PREFIX "%s", space_names[space]);
         world_deny_user(trial->worlds[cluster], user, "impersonate", "users");
     } else if (what == CHANGE_ALLOW) {
         world_allow_all(trial->worlds[cluster]);

@@ -57,8 +57,7 @@ class Case(unittest.TestCase):
                        "users": [{"name": "me", "user": {"token": "mine"}}],
                        "clusters": [{"name": name, "cluster": {"server": f"http://127.0.0.1:{cluster.port}", **more}}
                                     for name, cluster in clusters.items()],
-                       "contexts": [{"name": name, "context": {"cluster": name, "user": "me"}}
-                                    for name in clusters]}, file)
+                       "contexts": [{"name": name, "context": {"cluster": name, "user": "me"}} for name in clusters]}, file)
 
     def run_wharf(self, command, *arguments):
         return subprocess.run([os.path.join(BUILD, "wharf"), command, "--adapters", os.path.join(BUILD, "adapters"),
@@ -83,9 +82,11 @@ class Case(unittest.TestCase):
     def kubeconfig_of_secret(self):
         return base64.b64decode(self.secret()["data"]["kubeconfig"]).decode()
 
+    def role_rules(self):
+        return self.worker.objects["/apis/rbac.authorization.k8s.io/v1/clusterroles/wharf-worker"]["rules"]
+
     def rules(self):
-        role = self.worker.objects["/apis/rbac.authorization.k8s.io/v1/clusterroles/wharf-worker"]
-        return {(group, resource, verb) for rule in role["rules"] for group in rule["apiGroups"]
+        return {(group, resource, verb) for rule in self.role_rules() for group in rule["apiGroups"]
                 for resource in rule["resources"] for verb in rule["verbs"]}
 
     def join_without_names(self, *arguments, code=0):
