@@ -139,7 +139,7 @@ static void the_owners_are_told(void **state) {
     wish_for(&stand, "a", true);
     answer(&stand, ONE "a", 200, LIST("5", OBJECT("a", "3", OWNED)));
     expect(&stand, "seen n/a@3; ");
-    assert_int_equal(stand.bytes, strlen(OBJECT("a", "3", OWNED)));
+    assert_int_equal(bytes, strlen(OBJECT("a", "3", OWNED)));
     end(&stand);
 }
 
