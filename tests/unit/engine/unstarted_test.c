@@ -262,7 +262,8 @@ static void a_changed_namespace_or_quota_tries_again_at_once_but_not_always(stru
 
 // A placement that the management cluster does not take yet.
 static int refuse_second_placements(struct stage *stage, const struct command *command) {
-    bool places = command->cluster == 0 && command->request.body && strstr(command->request.body, MARK_CLUSTER "\":\"w2");
+    bool places =
+        command->cluster == 0 && command->request.body && strstr(command->request.body, MARK_CLUSTER "\":\"w2");
     return places && !stage->ctx ? 503 : STAGE_PASS;
 }
 
