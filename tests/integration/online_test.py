@@ -359,13 +359,13 @@ class Online(cli_test.Case):
         self.assertEqual(self.check()[2], "")
 
     def test_namespaces_are_listed_once_for_their_names_and_the_consent(self):
-        management = self.serve("mgmt", lists={self.NAMESPACES: self.spaces("a", "c", "d")})
-        self.serve("w1", lists={self.NAMESPACES: self.spaces("other")})
+        management = self.serve("mgmt", lists=self.namespaces(a="", c="", d=""))
+        self.serve("w1", lists=self.namespaces(other=""))
         self.write_mapped("b: a, d: c", more="tenancy: impersonate\n")
         code, _, err = self.check()
         self.assertEqual(code, 0, err)
         self.assert_says(err, "no workload of 2 namespaces is placed there, for example: ", "no namespace consents")
-        page = self.NAMESPACES + "?limit=500"
+        page = "/api/v1/namespaces?limit=500"
         self.assertEqual(management.listed, [page, page + "&continue=1", page + "&continue=2"])
 
     def test_rights_are_asked_for_in_the_namespaces_of_the_worker(self):

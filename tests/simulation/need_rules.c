@@ -180,9 +180,10 @@ static void look_at(struct trial *trial, size_t cluster, size_t index, const str
     const struct json *there = needs_object(trial, cluster, index);
     bool copy = need_is_copy(trial, there) && !object_is_being_deleted(there);
     AUTO_TEXT name = need_name_of(trial, index);
-    if (lasts(trial, &state->unused_ns, copy && !used && !held && !*need_note(there, ALSO_USED), UNUSED_NS))
+    int64_t most_ns = UNUSED_NS + trial->plan.retention_ns; // the workload may have finished just before
+    if (lasts(trial, &state->unused_ns, copy && !used && !held && !*need_note(there, ALSO_USED), most_ns))
         trial_fail(trial, "rule D5: nothing has used the copy of %s in %s for %.0f s", name,
-                   world_name(trial->worlds[cluster]), (double)UNUSED_NS / 1e9);
+                   world_name(trial->worlds[cluster]), (double)most_ns / 1e9);
     if (lasts(trial, &state->stale_ns, copy && needed && !is_current(trial, index, there), ROTATED_NS))
         trial_fail(trial, "rule D6: the copy of %s in %s is old for %.0f s", name, world_name(trial->worlds[cluster]),
                    (double)ROTATED_NS / 1e9);

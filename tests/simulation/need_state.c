@@ -147,6 +147,16 @@ uint64_t need_used_by_workloads(struct trial *trial, size_t cluster, bool any) {
     return used;
 }
 
+void need_note_user(struct trial *trial, size_t kind, const struct json *workload) {
+    if (!workload)
+        return;
+    struct need_gather gather = need_gather(trial, ENGINE_MANAGEMENT, kind, workload);
+    for (size_t c = 1; c < trial->plan.n_clusters; c++)
+        for (size_t i = 0; i < needs_count(trial) && is_user(trial, c, kind, workload, true); i++)
+            if ((gather.needed | gather.optional) >> i & 1)
+                need_state_of(trial, c, i)->unused_ns = 0;
+}
+
 // What the host knows -----------------------------------------------------------------------------------------
 
 bool need_is_calm(const struct trial *trial, size_t cluster) {

@@ -61,6 +61,8 @@ struct need_gather need_gather(struct trial *trial, size_t cluster, size_t kind,
 uint64_t need_used_by_mirrors(struct trial *trial, size_t cluster, bool told);
 // Unfinished workloads that are placed there, or (`any`) are to be placed.
 uint64_t need_used_by_workloads(struct trial *trial, size_t cluster, bool any);
+// A version of a workload that is, or was, a user, even for an instant: the wait for a deletion begins again.
+void need_note_user(struct trial *trial, size_t kind, const struct json *workload);
 
 bool need_is_calm(const struct trial *trial, size_t cluster);
 // The host must know this object, and its source, as they are.

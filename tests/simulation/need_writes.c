@@ -195,6 +195,10 @@ bool need_rules_hook(struct trial *trial, size_t cluster, const struct world_wri
     if (cluster != ENGINE_MANAGEMENT && write->status < 300 && write->old && kind < trial->n_kinds &&
         rules_mirror(trial, object_uid(write->old)))
         note_used(trial, cluster, kind, write->old);
+    if (cluster == ENGINE_MANAGEMENT && write->status < 300 && kind < trial->n_kinds) {
+        need_note_user(trial, kind, write->old);
+        need_note_user(trial, kind, write->now);
+    }
     const struct json *object = write->now ? write->now : write->old;
     if (cluster != ENGINE_MANAGEMENT && write->status < 300 && kind < trial->n_kinds &&
         need_is_orphan(trial, kind, object))
