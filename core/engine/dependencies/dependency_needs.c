@@ -9,14 +9,15 @@
 
 // Places ----------------------------------------------------------------------------------------------------------
 
-// The mirror is there, or may be.
-static bool is_place(const struct mirror *m) {
-    return m->facts.present || m->facts.may_exist || m->facts.busy || m->facts.unsure;
+// The mirror is there, or may be. Of a mirror of an earlier placement, a list without the mirror is proof enough.
+static bool is_place(const struct entry *entry, const struct mirror *m) {
+    bool placed = entry->workload->facts.exists && entry->workload->facts.cluster == m->facts.cluster;
+    return m->facts.present || m->facts.may_exist || m->facts.busy || (m->facts.unsure && placed);
 }
 
 static bool has_mirror(const struct entry *entry) {
     for (const struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
-        if (is_place(m))
+        if (is_place(entry, m))
             return true;
     return false;
 }
@@ -55,7 +56,7 @@ static bool find_places(const struct entry *entry, int64_t now_ns, struct place 
     bool ok = true;
     *count = 0;
     for (const struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
-        if (is_place(m))
+        if (is_place(entry, m))
             ok &= add_place(places, count, m->facts.cluster, true);
     return find_placement(entry, now_ns, &placed) ? add_place(places, count, placed, false) && ok : ok;
 }
@@ -65,7 +66,7 @@ static uint64_t hash_places(const struct entry *entry, int64_t now_ns) {
     uint32_t placed;
     uint64_t hash = find_placement(entry, now_ns, &placed) ? placed + 2 : 1;
     for (const struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
-        if (is_place(m))
+        if (is_place(entry, m))
             hash = hash * UINT64_C(0x9e3779b97f4a7c15) + m->facts.cluster;
     return hash;
 }
@@ -505,7 +506,7 @@ void needs_workload_ends(struct entry *entry) {
 }
 
 static bool is_unknown(const struct entry *entry, const struct mirror *m) {
-    return is_place(m) && (!entry->needs || entry->needs->open || !is_read(m));
+    return is_place(entry, m) && (!entry->needs || entry->needs->open || !is_read(m));
 }
 
 bool needs_find_holds(struct engine *engine) {

@@ -30,6 +30,33 @@ static void test_lost(void **state) {
     needs_end(&play);
 }
 
+static int lose_reads(struct stage *here, const struct command *command) {
+    (void)here;
+    return command->cluster && command->request.verb == VERB_GET ? STAGE_LOST : STAGE_PASS;
+}
+
+// The lost worker comes back without the mirror, and is lost again before a read confirms that.
+static void test_lost_with_its_mirror(void **state) {
+    (void)state;
+    needs_begin_with_job(&play);
+    size_t w = stage_where(stage, "a");
+    stage_disconnect(stage, w);
+    stage_run(stage, CLOCK_SECOND);
+    assert_int_equal(stage_delete(stage, w, "a"), 200);
+    play.meddle = lose_reads;
+    stage_connect(stage, w);
+    stage_disconnect(stage, w);
+    stage_run(stage, 6 * CLOCK_MINUTE);
+    assert_int_equal(stage_where(stage, "a"), 3 - w);
+    assert_true(has_copy(w));
+    play.meddle = NULL;
+    stage_connect(stage, w);
+    stage_run(stage, 75 * CLOCK_SECOND);
+    assert_false(has_copy(w));
+    assert_true(has_copy(3 - w));
+    needs_end(&play);
+}
+
 // A rotation while the worker is away reaches it when it is back.
 static void test_rotation_meanwhile(void **state) {
     (void)state;
@@ -272,11 +299,17 @@ static void test_other_shard(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lost),        cmocka_unit_test(test_rotation_meanwhile),
-        cmocka_unit_test(test_wiped),       cmocka_unit_test(test_restored),
-        cmocka_unit_test(test_orphan),      cmocka_unit_test(test_incomplete_lists),
-        cmocka_unit_test(test_namespace),   cmocka_unit_test(test_reload),
-        cmocka_unit_test(test_leaves),      cmocka_unit_test(test_shards),
+        cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_lost_with_its_mirror),
+        cmocka_unit_test(test_rotation_meanwhile),
+        cmocka_unit_test(test_wiped),
+        cmocka_unit_test(test_restored),
+        cmocka_unit_test(test_orphan),
+        cmocka_unit_test(test_incomplete_lists),
+        cmocka_unit_test(test_namespace),
+        cmocka_unit_test(test_reload),
+        cmocka_unit_test(test_leaves),
+        cmocka_unit_test(test_shards),
         cmocka_unit_test(test_other_shard),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
