@@ -38,5 +38,6 @@ $(ABI_ADAPTERS):
 	$(link_adapter)
 
 .PHONY: abi
-abi: $(ABI_TESTS) $(ABI_ADAPTERS) $(B)/wharf-adapter
+abi-programs: $(ABI_TESTS) $(ABI_ADAPTERS) $(B)/wharf-adapter
+abi: abi-programs
 	@sh tests/abi/run.sh $(B)

@@ -4,7 +4,8 @@ TEST_TARGETS += authors
 AUTHORS_ROOT := $(abspath $(B))/authors/root
 
 .PHONY: authors
-authors: all $(B)/tests/to_json
+authors-programs: all $(B)/tests/to_json
+authors: authors-programs
 	@rm -rf $(B)/authors
 	@mkdir -p $(B)/authors
 	@$(MAKE) --no-print-directory install DESTDIR='$(AUTHORS_ROOT)' > $(B)/authors/install.log 2>&1 || { cat $(B)/authors/install.log; exit 1; }

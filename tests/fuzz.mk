@@ -22,7 +22,8 @@ fuzz-corpus: $(B)/tests/to_json
 	@python3 -B tests/fuzz/corpus.py $(B)
 
 ## make fuzz-replay  the corpora of the fuzz targets, and changed copies of them, without libFuzzer
-fuzz-replay: fuzz-programs fuzz-corpus
+fuzz-replay-programs: fuzz-programs fuzz-corpus
+fuzz-replay: fuzz-replay-programs
 	@sh tests/fuzz/replay.sh $(B) $(FUZZ_TARGETS)
 
 fuzz:

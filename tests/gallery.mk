@@ -4,5 +4,6 @@ GALLERY ?=
 TEST_TARGETS += gallery
 
 .PHONY: gallery
-gallery: sandbox $(GALLERY_ADAPTERS) $(B)/tests/to_json
+gallery-programs: sandbox $(GALLERY_ADAPTERS) $(B)/tests/to_json
+gallery: gallery-programs
 	@python3 -B tests/gallery run $(B) $(GALLERY)

@@ -4,5 +4,6 @@ HOSTILE ?=
 TEST_TARGETS += hostile
 
 .PHONY: hostile
-hostile: $(B)/wharf $(B)/adapters/job.so $(B)/tests/world/world
+hostile-programs: $(B)/wharf $(B)/adapters/job.so $(B)/tests/world/world
+hostile: hostile-programs
 	@python3 -B tests/hostile run $(B) $(HOSTILE)

@@ -12,12 +12,14 @@ rbac: $(B)/wharf $(ADAPTERS)
 ## make rbac-test wharf rbac: its output, and that the manifests are it
 TEST_TARGETS += rbac-test
 .PHONY: rbac-test
-rbac-test: $(B)/wharf $(ADAPTERS)
+rbac-test-programs: $(B)/wharf $(ADAPTERS)
+rbac-test: rbac-test-programs
 	python3 -B tests/integration/rbac_test.py $(B)
 
 ## make join-test wharf join, wharf leave and wharf init, with API servers that the test plays
 TEST_TARGETS += join-test
 .PHONY: join-test
-join-test: $(B)/wharf $(ADAPTERS) $(SCORER)
+join-test-programs: $(B)/wharf $(ADAPTERS) $(SCORER)
+join-test: join-test-programs
 	python3 -B tests/integration/join/join_test.py $(B)
 	python3 -B tests/integration/join/dependencies_test.py $(B)

@@ -1,22 +1,33 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tests/run.sh FOLDER TARGET...: makes one target after the other, whatever becomes of them, and ends with the sum of
-# their tests. Output is kept in FOLDER/test-<target>.log. $MAKE: the make to use, with its variables.
-folder=$1
-shift
-mkdir -p "$folder" || exit 1
+# tests/run.sh FOLDER TARGET...: builds the programs of the targets (TARGET-programs), then makes as many targets at a
+# time as there are processors, whatever becomes of them, and ends with the sum of their tests. Each target's output is
+# shown at its end, and kept in FOLDER/test-<target>.log. $MAKE: the make to use, with its variables.
 case "${MAKEFLAGS:-}" in
 *jobserver*) jobs= ;; # of the make that runs this
 *) jobs=-j$(nproc) ;;
 esac
-logs=''
-for target in "$@"; do
-    log=$folder/test-$target.log
-    echo "== $target"
+if [ "$1" = --one ]; then
+    folder=$2 target=$3
     began=$(date +%s)
-    { eval "$MAKE --no-print-directory $jobs $target" 2>&1; echo "exit code $?"; } | tee "$log" | grep -v '^exit code 0$'
+    { eval "$MAKE --no-print-directory $jobs $target" 2>&1; echo "exit code $?"; } >"$folder/test-$target.log"
+    exec 9>"$folder/test-output.lock" && flock 9
+    echo "== $target"
+    grep -v '^exit code 0$' "$folder/test-$target.log"
     echo "-- $target took $(($(date +%s) - began)) s"
-    logs="$logs $log"
+    exit 0
+fi
+folder=$1
+shift
+mkdir -p "$folder" || exit 1
+programs='' logs=''
+for target in "$@"; do
+    programs="$programs $target-programs"
+    logs="$logs $folder/test-$target.log"
 done
+began=$(date +%s)
+eval "$MAKE --no-print-directory -k $jobs $programs" # what fails here fails its target, too
+echo "-- building took $(($(date +%s) - began)) s"
+printf '%s\n' "$@" | xargs -P "$(nproc)" -n 1 sh "$0" --one "$folder"
 # shellcheck disable=SC2086  # one word a log
 sh tests/summary.sh $logs

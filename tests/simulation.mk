@@ -21,5 +21,6 @@ $(B)/tests/simulation/adapter-names: FORCE
 	@echo '$(PLUGINS)' | cmp -s - $@ || echo '$(PLUGINS)' > $@
 
 .PHONY: sim
-sim: $(B)/tests/simulation/sim
+sim-programs: $(B)/tests/simulation/sim
+sim: sim-programs
 	@$(B)/tests/simulation/sim $(if $(SEED),--seed $(SEED) $(if $(TRACE),--shrink --trace),--seeds $(SEEDS) --from $(FROM))

@@ -4,6 +4,7 @@
 world: $(B)/tests/world/world
 
 ## make contract  the world model answers as a kube-apiserver does (tests/contract/table.py)
-contract: $(B)/tests/world/world
+contract-programs: $(B)/tests/world/world
+contract: contract-programs
 	@python3 -B tests/contract/world.py $(B)/tests/world/world
 TEST_TARGETS += contract

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/simulation/steady.h"
 #include "core/json/pointer.h"
+#include "tests/simulation/needs.h"
 #include "tests/simulation/rules.h"
 #include "tests/simulation/shapes.h"
 
@@ -282,9 +283,11 @@ static void check(struct trial *trial, const char *key, const struct count *coun
 }
 
 // About a cluster, Events among them: one of each withdrawal, three of what follows it. Each watch begins anew a few
-// times a minute: one for each kind, that of Kueue's Workloads, and that of namespaces.
+// times a minute: one for each kind, that of Kueue's Workloads, that of namespaces, and those of what workloads refer
+// to.
 static unsigned cluster_max(const struct trial *trial, const struct count *count) {
-    unsigned watches = STEADY_WATCH_MAX * (unsigned)(trial->n_kinds + 2);
+    size_t needs = !trial->plan.needs ? 0 : needs_options(trial).by_name ? needs_count(trial) : NEED_RESOURCES;
+    unsigned watches = STEADY_WATCH_MAX * (unsigned)(trial->n_kinds + 2 + needs);
     return (watches > STEADY_CLUSTER_MAX ? watches : STEADY_CLUSTER_MAX) + count->changes;
 }
 
