@@ -43,7 +43,7 @@ static bool has_waited(const struct trial *trial, const struct json *workload) {
     return mirror_attempt(workload) == 0 && trial->now_ns - made_ns > 2 * KNOWN_NS;
 }
 
-// D3, and D4 where it is known.
+// D3, and D4 of checked objects: with other content of another writer only the mirror is not created.
 void need_rules_place(struct trial *trial, size_t cluster, size_t kind, const struct json *workload) {
     struct need_gather gather = need_gather(trial, ENGINE_MANAGEMENT, kind, workload);
     bool asked = has_waited(trial, workload);
@@ -55,15 +55,10 @@ void need_rules_place(struct trial *trial, size_t cluster, size_t kind, const st
         AUTO_TEXT name = need_name_of(trial, i);
         const struct json *source = needs_object(trial, ENGINE_MANAGEMENT, i), *there = needs_object(trial, cluster, i);
         bool copied = needs_is_copied(trial, i);
-        enum need_resource resource = needs_at(trial, i)->resource;
         if (copied && !source)
             trial_fail(trial, "rule D3: %s is placed, and there is no %s", object_name(workload), name);
         if (!copied && !there && asked)
             trial_fail(trial, "rule D4: %s is placed in %s, which has no %s", object_name(workload),
-                       world_name(trial->worlds[cluster]), name);
-        if (copied && there && source && asked && !*need_label(there, MARK_ORIGIN) && resource != NEED_CLAIMS &&
-            !needs_are_equal(resource, there, source))
-            trial_fail(trial, "rule D4: %s is placed in %s, where another writer has other %s", object_name(workload),
                        world_name(trial->worlds[cluster]), name);
     }
 }

@@ -85,6 +85,8 @@ static struct json *without_users(const struct json *object) {
     if (!copy)
         abort();
     pointer_remove(copy, "/metadata/annotations/wharf.dev~1also-used-by");
+    if (json_size(pointer_find(copy, "/metadata/annotations")) == 0) // the list may be the only annotation
+        pointer_remove(copy, "/metadata/annotations");
     pointer_remove(copy, "/metadata/resourceVersion");
     pointer_remove(copy, "/metadata/managedFields");
     return copy;
