@@ -57,7 +57,7 @@ void need_rules_place(struct trial *trial, size_t cluster, size_t kind, const st
         bool copied = needs_is_copied(trial, i);
         if (copied && !source)
             trial_fail(trial, "rule D3: %s is placed, and there is no %s", object_name(workload), name);
-        if (!copied && !there && asked)
+        if (!needs_may_be_copied(trial, i) && !there && asked) // the type of a Secret shows with the first copy
             trial_fail(trial, "rule D4: %s is placed in %s, which has no %s", object_name(workload),
                        world_name(trial->worlds[cluster]), name);
     }
@@ -119,9 +119,10 @@ void need_rules_went_back(struct trial *trial, size_t cluster) {
         need_state_of(trial, cluster, i)->others_ns = trial->now_ns;
 }
 
-// Watches by name find no copy that nobody needs, of an earlier process or in a worker that went back or left.
+// Watches by name find no copy that nobody needs, of an earlier process or in a worker that went back or left. Replicas
+// begin and end also without faults.
 static bool is_hidden(const struct trial *trial) {
-    return trial->plan.faults && needs_options(trial).by_name;
+    return (trial->plan.faults || trial->plan.elects) && needs_options(trial).by_name;
 }
 
 // D5: what no workload is known for holds up all deletions in its worker.
@@ -159,14 +160,14 @@ static bool lasts(const struct trial *trial, int64_t *since_ns, bool so, int64_t
 }
 
 struct usage {
-    uint64_t needed; // by mirrors and placed workloads
-    uint64_t used;   // also by workloads that are to be placed
+    uint64_t needed; // by mirrors of workloads, and placed workloads
+    uint64_t used;   // also by orphans, and workloads that are to be placed
 };
 
 static struct usage usage_of(struct trial *trial, size_t cluster) {
-    uint64_t mirrors = need_used_by_mirrors(trial, cluster, false);
-    return (struct usage){mirrors | need_used_by_workloads(trial, cluster, false),
-                          mirrors | need_used_by_workloads(trial, cluster, true)};
+    return (struct usage){
+        need_used_by_mirrors(trial, cluster, MIRRORS_KNOWN) | need_used_by_workloads(trial, cluster, false),
+        need_used_by_mirrors(trial, cluster, MIRRORS_ALL) | need_used_by_workloads(trial, cluster, true)};
 }
 
 static void look_at(struct trial *trial, size_t cluster, size_t index, const struct usage *usage, bool held) {

@@ -303,16 +303,16 @@ bool needs_copies(const struct trial *trial, enum need_resource resource) {
     return resource <= NEED_ACCOUNTS || (resource == NEED_CLAIMS && trial->needs->claims_copied);
 }
 
-bool needs_is_copied(struct trial *trial, size_t index) {
+bool needs_may_be_copied(struct trial *trial, size_t index) {
     const struct thing *thing = needs_at(trial, index);
     const struct json *source = needs_object(trial, ENGINE_MANAGEMENT, index);
-    if (!needs_copies(trial, thing->resource))
-        return false;
-    if (thing->resource != NEED_SECRETS)
-        return true;
-    return thing->nature < SECRET_TOKEN &&
-           (!trial->needs->labelled_only || !source ||
-            strcmp(rules_text(source, "metadata", "labels", "wharf.dev/copy"), "true") == 0);
+    bool by_label = thing->resource == NEED_SECRETS && trial->needs->labelled_only;
+    return needs_copies(trial, thing->resource) &&
+           (!by_label || !source || strcmp(rules_text(source, "metadata", "labels", "wharf.dev/copy"), "true") == 0);
+}
+
+bool needs_is_copied(struct trial *trial, size_t index) {
+    return needs_may_be_copied(trial, index) && needs_at(trial, index)->nature < SECRET_TOKEN;
 }
 
 static bool same(const struct json *a, const struct json *b, const char *pointer) {

@@ -76,6 +76,8 @@ size_t needs_find_reference(const struct trial *trial, const struct reference *r
 enum need_resource needs_resource(const char *group, const char *plural); // NEED_RESOURCES: none of them
 // The object in a cluster; NULL: there is none.
 const struct json *needs_object(struct trial *trial, size_t cluster, size_t index);
+// By its resource, and by the label of its source; a Secret may have a type that is never copied.
+bool needs_may_be_copied(struct trial *trial, size_t index);
 // It is copied, as its source is now; else workers have to have it.
 bool needs_is_copied(struct trial *trial, size_t index);
 bool needs_copies(const struct trial *trial, enum need_resource resource); // as configured
