@@ -9,10 +9,12 @@
 
 // Places ----------------------------------------------------------------------------------------------------------
 
-// The mirror is there, or may be. Of a mirror of an earlier placement, a list without the mirror is proof enough.
+// The mirror is there, or may be. Of an earlier placement, or of a finished workload, a list without the mirror is proof
+// enough.
 static bool is_place(const struct entry *entry, const struct mirror *m) {
-    bool placed = entry->workload->facts.exists && entry->workload->facts.cluster == m->facts.cluster;
-    return m->facts.present || m->facts.may_exist || m->facts.busy || (m->facts.unsure && placed);
+    const struct workload_facts *w = &entry->workload->facts;
+    bool expected = w->exists && !w->finished, placed = w->cluster == m->facts.cluster;
+    return m->facts.present || m->facts.busy || (expected && (m->facts.may_exist || (m->facts.unsure && placed)));
 }
 
 static bool has_mirror(const struct entry *entry) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects that workloads refer to: workers that are lost, wiped, restored, removed; namespaces, shards, the
 // configuration.
+#include "core/engine/shard/shard_hash.h"
 #include "tests/unit/engine/needs_play.h"
 
 static struct needs_play play;
@@ -297,6 +298,44 @@ static void test_other_shard(void **state) {
     needs_end(&play);
 }
 
+static uint32_t half_of(const char *plural_group, const char *name) {
+    return shard_hash_at(shard_hash_of(plural_group, "default", name), 2);
+}
+
+// The workload is another replica's, which deletes the mirror; this host sees that before the final status.
+static void test_finished_elsewhere(void **state) {
+    (void)state;
+    char name[] = "a";
+    uint32_t shard = half_of("configmaps", "settings");
+    while (half_of("jobs.batch", name) == shard)
+        name[0]++;
+    needs_init(&play);
+    stage->options.shards = 2;
+    stage->options.settings.mirror_retention_ns = 0;
+    stage_start(stage);
+    lease(0, true, 1);
+    lease(1, true, 1);
+    needs_map(stage, 0, "settings", "1");
+    needs_job(stage, name, MAP_VOLUME("settings"));
+    stage_run(stage, CLOCK_SECOND);
+    size_t w = stage_where(stage, name);
+    assert_true(has_copy(w));
+    stage_runs(stage, w, name);
+    stage_run(stage, CLOCK_SECOND);
+    lease(1 - shard, false, 1);
+    stage_disconnect(stage, w);
+    assert_int_equal(stage_delete(stage, w, name), 200);
+    stage_connect(stage, w);
+    stage_run(stage, CLOCK_SECOND);
+    stage_completes(stage, 0, name);
+    assert_true(stage_finished(stage, name));
+    stage_run(stage, 50 * CLOCK_SECOND);
+    assert_true(has_copy(w));
+    stage_run(stage, 25 * CLOCK_SECOND);
+    assert_false(has_copy(w));
+    needs_end(&play);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lost),
@@ -311,6 +350,7 @@ int main(void) {
         cmocka_unit_test(test_leaves),
         cmocka_unit_test(test_shards),
         cmocka_unit_test(test_other_shard),
+        cmocka_unit_test(test_finished_elsewhere),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
 }
