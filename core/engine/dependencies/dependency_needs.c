@@ -9,8 +9,7 @@
 
 // Places ----------------------------------------------------------------------------------------------------------
 
-// The mirror is there, or may be. Of an earlier placement, or of a finished workload, a list without the mirror is proof
-// enough.
+// The mirror is there, or may be. Of an earlier placement or a finished workload, a list without the mirror is proof.
 static bool is_place(const struct entry *entry, const struct mirror *m) {
     const struct workload_facts *w = &entry->workload->facts;
     bool expected = w->exists && !w->finished, placed = w->cluster == m->facts.cluster;
