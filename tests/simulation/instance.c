@@ -404,6 +404,7 @@ bool instance_start(struct trial *trial) {
     tenants_started(trial);
     promises_restarted(trial);
     breaks_started(trial);
+    need_rules_restarted(trial);
     for (size_t c = 0; c < trial->plan.n_clusters; c++) {
         host->link_due_ns[c] = CLOCK_NEVER;
         for (size_t k = 0; k < trial->n_kinds; k++)
