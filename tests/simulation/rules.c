@@ -462,6 +462,8 @@ char *rules_request(struct trial *trial, size_t cluster, const struct http_reque
                 about.name, about.status ? "/status" : "", world_name(trial->worlds[cluster]),
                 shown && request->body_len < 150 ? (int)request->body_len : 150, shown ? request->body : "");
     check_write(trial, cluster, &about, request, body);
+    if (request->method == HTTP_POST && cluster != ENGINE_MANAGEMENT)
+        fields_sent(trial, body);
     struct tracked_mirror *mirror = rules_mirror(trial, rules_text(body, "metadata", NULL, "uid"));
     if (mirror)
         mirror->patched_ns = trial->now_ns;
