@@ -60,7 +60,7 @@ enum tenant_news {
 
 enum dependency_news {
     DEPENDENCIES_FORGOTTEN, // the host has no wishes of this cluster: repeat them. Has no resource
-    DEPENDENCIES_LISTING,   // a list of the resource begins: objects not seen before LISTED are gone
+    DEPENDENCIES_LISTING,   // a list, of one object if named, begins: objects not seen before LISTED are gone
     DEPENDENCIES_LISTED,    // complete, and the watch is open; without LISTING before: open again, nothing was missed
     DEPENDENCY_SEEN,        // the first answer to a wish, and each change; also objects with the host's mark
     DEPENDENCY_GONE,        // likewise: there is none

@@ -23,8 +23,11 @@ struct fields {
     struct random random;
     enum drops drops[TRIAL_CLUSTERS];
     int64_t looked_ns;
-    bool lacked[RULES_MIRRORS];      // when it was created
-    int64_t since_ns[RULES_MIRRORS]; // since when it could have been deleted; 0: it has not been without
+    bool lacked[RULES_MIRRORS];       // when it was created
+    unsigned sender[RULES_WORKLOADS]; // the process of the host that sent the last create
+    unsigned maker[RULES_MIRRORS];    // the one that created it,
+    bool answered[RULES_MIRRORS];     // and has got the answer
+    int64_t since_ns[RULES_MIRRORS];  // since when it could have been deleted; 0: it has not been without
 };
 
 void fields_set_up(struct trial *trial, size_t cluster) {
@@ -89,14 +92,38 @@ static bool lacks(struct trial *trial, const struct json *mirror) {
     return trial->plan.fields && mirror && !pointer_find(mirror, FIELD) && workload_with(trial, mirror);
 }
 
+void fields_sent(struct trial *trial, const struct json *mirror) {
+    const struct tracked_workload *job = rules_workload(trial, rules_text(mirror, "metadata", "labels", MARK_UID));
+    if (job)
+        trial->fields->sender[job - trial->rules->workloads] = trial->host->number;
+}
+
 // Where it is always dropped, the host has been told so when it tried.
 void fields_created(struct trial *trial, size_t cluster, const struct json *mirror) {
     struct tracked_mirror *tracked = rules_mirror(trial, object_uid(mirror));
+    const struct tracked_workload *job = rules_workload(trial, rules_text(mirror, "metadata", "labels", MARK_UID));
+    if (tracked && job)
+        trial->fields->maker[tracked - trial->rules->mirrors] = trial->fields->sender[job - trial->rules->workloads];
     if (tracked && lacks(trial, mirror))
         trial->fields->lacked[tracked - trial->rules->mirrors] = true;
     if (lacks(trial, mirror) && trial->fields->drops[cluster] == DROPS_ALWAYS)
         trial_fail(trial, "requireFields: the mirror of %s is created in %s, which drops " FIELD, object_name(mirror),
                    world_name(trial->worlds[cluster]));
+}
+
+void fields_answered(struct trial *trial, const struct object *object) {
+    const struct tracked_mirror *mirror = object ? rules_mirror(trial, object_uid(object->value)) : NULL;
+    size_t index = mirror ? (size_t)(mirror - trial->rules->mirrors) : 0;
+    if (mirror && trial->fields->maker[index] == trial->host->number)
+        trial->fields->answered[index] = true;
+}
+
+// The process that created it ended before the answer.
+static bool is_unheard(const struct trial *trial, size_t index) {
+    bool ended = true;
+    for (size_t h = 0; h < TRIAL_HOSTS; h++)
+        ended &= !trial->hosts[h].alive || trial->hosts[h].number != trial->fields->maker[index];
+    return ended && !trial->fields->answered[index];
 }
 
 static void look_at(struct trial *trial, size_t index) {
@@ -107,7 +134,8 @@ static void look_at(struct trial *trial, size_t index) {
         job && tracked->kind == 0 ? trial_object(trial, tracked->cluster, 0, job->namespace_, job->name) : NULL;
     bool left = mirror && strcmp(object_uid(mirror), tracked->uid) == 0 && lacks(trial, mirror) && !job->tampered &&
                 !object_is_being_deleted(mirror) && !rules_finished(mirror) &&
-                trial_is_ours(trial, 0, workload_with(trial, mirror)) && !pests_rule(trial, tracked->cluster);
+                trial_is_ours(trial, 0, workload_with(trial, mirror)) && !pests_rule(trial, tracked->cluster) &&
+                !is_unheard(trial, index);
     if (!left || !faults_are_over(trial, tracked->cluster, CALM_NS)) {
         *since_ns = 0;
         return;

@@ -7,6 +7,7 @@
 #include "tests/simulation/breaks.h"
 #include "tests/simulation/crew.h"
 #include "tests/simulation/faults.h"
+#include "tests/simulation/fields.h"
 #include "tests/simulation/guards.h"
 #include "tests/simulation/intake.h"
 #include "tests/simulation/leases.h"
@@ -140,6 +141,7 @@ static void before_event(void *ctx, const struct engine_event *event) {
     struct instance *host = trial->host;
     if (event->type == EVENT_ANSWER) {
         pace_answered(trial, event->answer.command);
+        fields_answered(trial, event->answer.response->object);
         status_answered(trial, event->answer.command, event->answer.response->reason == REASON_OK);
     }
     if (event->type == EVENT_NAMESPACE || event->type == EVENT_WORKER)
@@ -404,6 +406,7 @@ bool instance_start(struct trial *trial) {
     tenants_started(trial);
     promises_restarted(trial);
     breaks_started(trial);
+    need_rules_restarted(trial);
     for (size_t c = 0; c < trial->plan.n_clusters; c++) {
         host->link_due_ns[c] = CLOCK_NEVER;
         for (size_t k = 0; k < trial->n_kinds; k++)

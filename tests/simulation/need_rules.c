@@ -185,6 +185,12 @@ static void look_at(struct trial *trial, size_t cluster, size_t index, const str
                    (double)ROTATED_NS / 1e9);
 }
 
+void need_rules_restarted(struct trial *trial) {
+    for (size_t c = 1; trial->plan.needs && c < trial->plan.n_clusters; c++)
+        for (size_t i = 0; i < needs_count(trial); i++)
+            need_state_of(trial, c, i)->unused_ns = 0;
+}
+
 void need_rules_check(struct trial *trial) {
     struct need_rules *rules = trial->need_rules;
     if (!trial->plan.needs || trial->now_ns < rules->looked_ns + LOOK_NS)

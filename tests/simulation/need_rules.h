@@ -16,6 +16,7 @@ void need_rules_request(struct trial *trial, size_t cluster, const struct http_r
 // Any write, by anybody. True: it is the host's, and of one of the resources.
 bool need_rules_hook(struct trial *trial, size_t cluster, const struct world_write *write);
 void need_rules_went_back(struct trial *trial, size_t cluster);
+void need_rules_restarted(struct trial *trial); // the host: the wait for a deletion begins again
 // A text for people: an Event or a line of the log.
 void need_rules_text(struct trial *trial, const char *text);
 void need_rules_check(struct trial *trial); // often

@@ -127,10 +127,11 @@ uint64_t need_used_by_mirrors(struct trial *trial, size_t cluster, enum need_mir
     return used;
 }
 
-// An unfinished workload that is placed there, or (`any`) is to be placed.
+// An unfinished workload that is placed there, or (`any`) is to be placed. One that is being deleted gets no mirror.
 static bool is_user(const struct trial *trial, size_t cluster, size_t kind, const struct json *workload, bool any) {
     const char *placed = need_note(workload, MARK_CLUSTER);
-    if (!trial_is_ours(trial, kind, workload) || sim_finished(trial->kinds[kind], workload))
+    if (!trial_is_ours(trial, kind, workload) || sim_finished(trial->kinds[kind], workload) ||
+        object_is_being_deleted(workload))
         return false;
     return *placed ? strcmp(placed, world_name(trial->worlds[cluster])) == 0
                    : any && !phase_suspend_asked(&trial->engine_kinds[kind]->abi, workload);

@@ -334,10 +334,13 @@ static void check_withdrawn(struct trial *trial, size_t cluster, const struct ab
                    world_name(trial->worlds[cluster]));
 }
 
-// The end of the mirror, if the workload's status has a later one: the host's clock was ahead when the host wrote that.
-static int64_t earlier_end_ns(struct trial *trial, size_t cluster, const struct about *about, int64_t end_ns) {
+// The end of the mirror, or the write of the host, if the workload's status has a later one: the host's clock was ahead
+// when the host wrote that.
+static int64_t earlier_end_ns(struct trial *trial, size_t cluster, const struct about *about,
+                              const struct tracked_workload *job, int64_t end_ns) {
     const struct json *object = trial_object(trial, cluster, about->kind, about->namespace_, about->name);
     int64_t mirror_end_ns = 0;
+    end_ns = job->end_ns > 0 ? clock_earlier(job->end_ns, end_ns) : end_ns;
     bool ended = object && phase_is_final(sim_phase(trial->kinds[about->kind], object, &mirror_end_ns));
     return ended && mirror_end_ns > 0 ? clock_earlier(mirror_end_ns, end_ns) : end_ns;
 }
@@ -369,7 +372,7 @@ static void check_needed(struct trial *trial, size_t cluster, const struct about
     else if (tracked->rival_end && finished_ns > trial->now_ns)
         return; // a rival's status, with the times of its recording; rivals_check has the rule about it
     else if (trial->now_ns + trial->host->ahead_ns <
-             earlier_end_ns(trial, cluster, about, finished_ns) + trial->plan.retention_ns)
+             earlier_end_ns(trial, cluster, about, tracked, finished_ns) + trial->plan.retention_ns)
         trial_fail(trial, "the mirror of %s in %s is deleted too early", about->name,
                    world_name(trial->worlds[cluster]));
 }
@@ -462,6 +465,8 @@ char *rules_request(struct trial *trial, size_t cluster, const struct http_reque
                 about.name, about.status ? "/status" : "", world_name(trial->worlds[cluster]),
                 shown && request->body_len < 150 ? (int)request->body_len : 150, shown ? request->body : "");
     check_write(trial, cluster, &about, request, body);
+    if (request->method == HTTP_POST && cluster != ENGINE_MANAGEMENT)
+        fields_sent(trial, body);
     struct tracked_mirror *mirror = rules_mirror(trial, rules_text(body, "metadata", NULL, "uid"));
     if (mirror)
         mirror->patched_ns = trial->now_ns;

@@ -28,6 +28,7 @@ struct tracked_workload { // an object of the management cluster, by uid
     bool fenced;                // an Event said that a guard suspended its mirror
     bool denied;                // an Event said that its namespace is
     bool rival_end;             // another writer has given it a final status
+    int64_t end_ns;             // the host has; 0: it has not
     bool also_run;              // an Event said that a controller of the management cluster runs it
     unsigned withdrawn;         // Events that said that a mirror of it did not start
     unsigned placements, creates, statuses, deletes, releases, changes, events;

@@ -43,15 +43,14 @@ static void check_suspended(struct trial *trial, const struct engine_view *view,
 static void look_at(void *ctx, const struct engine_view *view) {
     struct trial *trial = ctx;
     struct tracked_workload *job = rules_workload(trial, view->uid);
-    if (view->phase == WHARF_SUCCEEDED || view->phase == WHARF_FAILED || view->being_deleted || view->suspended || !job)
+    if (!job || !crew_holds(trial, view->kind, view->namespace_, view->name))
         return;
-    if (!crew_holds(trial, view->kind, view->namespace_, view->name))
-        return;
-    bool followed = *view->mirror != '\0';
-    if (leases_missing(trial)) { // it may be another host's
-        job->blind_ns = 0;
+    bool over = view->phase == WHARF_SUCCEEDED || view->phase == WHARF_FAILED || view->being_deleted || view->suspended;
+    if (over || leases_missing(trial)) { // without a lease it may be another host's
+        job->blind_ns = job->stopped_ns = 0;
         return;
     }
+    bool followed = *view->mirror != '\0';
     bool adapter = view->why == waiting_text(WAITING_ADAPTER);
     if (adapter && !breaks_failed(trial, view->kind))
         trial_fail(trial, "rule 12: %s waits for an adapter that has not failed", view->name);

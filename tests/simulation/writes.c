@@ -107,6 +107,9 @@ static void in_management(struct trial *trial, size_t kind, const struct world_w
     struct tracked_workload *job = write->old ? rules_workload(trial, uid_of(write->old)) : NULL;
     if (job)
         job->stray |= trial->rules->late;
+    if (job && write->status < 300 && write->now && sim_finished(trial->kinds[kind], write->now) &&
+        !sim_finished(trial->kinds[kind], write->old))
+        job->end_ns = trial->now_ns;
     if (write->status < 300 && write->now)
         forgery_check(trial, write->now);
     if (write->status < 300 && (!job || !job->ours))

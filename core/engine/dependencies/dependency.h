@@ -51,6 +51,7 @@ struct copy { // the object in a worker
     bool unsealed;       // own: without a seal of the present key
     bool shared;         // own: another host uses the copy
     bool deleting;       // a request is in flight, or its outcome is not known yet
+    bool listing;        // its own list is not complete
     bool refused;        // the worker rejects the last request
     bool recreate;       // the copy cannot be changed as the source was
     bool namespace_made; // tried, for a copy that failed without it

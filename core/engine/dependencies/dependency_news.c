@@ -64,7 +64,7 @@ static enum copy_owner owner_of(const struct engine *engine, const struct depend
 
 static bool is_stale(const struct engine *engine, const struct dependency_resource *resource, const struct copy *copy,
                      const struct json *metadata) {
-    bool listing = copy->cluster < resource->n_watches && resource->watches[copy->cluster].listing;
+    bool listing = copy->listing || (copy->cluster < resource->n_watches && resource->watches[copy->cluster].listing);
     return copy->presence == PRESENCE_THERE && !listing && engine->now.mono_ns - copy->answered_ns < STALE_NS &&
            copy->answered_ns && strcmp(copy->uid, object_uid(metadata)) == 0 &&
            object_version_is_older(object_version(metadata), copy->version);
@@ -218,6 +218,15 @@ static void drop_unseen(struct engine *engine, const struct dependency_resource 
     }
 }
 
+// After a restoration from a backup, a list has older versions than the answers before.
+static void set_listing(struct engine *engine, const struct engine_event *event,
+                        const struct dependency_resource *resource, bool listing) {
+    struct dependency *object = find(engine, resource, event->dependency.namespace_, event->dependency.name);
+    struct copy *copy = object ? dependency_copy(object, event->cluster) : NULL;
+    if (copy)
+        copy->listing = listing;
+}
+
 // Of one object.
 static void set_object_problem(struct engine *engine, const struct engine_event *event,
                                const struct dependency_resource *resource, const char *problem) {
@@ -283,8 +292,12 @@ void dependency_on_event(struct engine *engine, struct engine_event *event) {
     case DEPENDENCIES_LISTING:
         watch->epoch += all;
         watch->listing = all;
+        if (!all)
+            set_listing(engine, event, resource, true);
         break;
     case DEPENDENCIES_LISTED:
+        if (!all)
+            set_listing(engine, event, resource, false);
         if (all && watch->listing)
             drop_unseen(engine, resource, event->cluster, watch->epoch);
         watch->listing = false;

@@ -267,7 +267,7 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
         object_free(object);
         return;
     }
-    w->listed_older = false;
+    w->listed_older = w->outdated = false;
     bool restored = strcmp(w->doc.version, STORE_VERSION_NONE) == 0;
     struct shared_text text = {0};
     if (had && w->facts.finished && !w->facts.unread && (restored || w->facts.ended))

@@ -74,7 +74,7 @@ static bool take_read(struct engine *engine, struct entry *entry, const struct r
         return response->reason == REASON_NOT_FOUND && !exists;
     bool stale = stale_version_must_read(engine, entry);
     if (exists)
-        entry->workload->listed_older = false;
+        entry->workload->listed_older = entry->workload->outdated = false;
     if (!response->object) // too large: the known version is older, unless the known object is a stub
         return exists && entry->workload->facts.too_large;
     if (is_gone(entry, request, response->object))
@@ -108,8 +108,10 @@ static void write_failed(struct engine *engine, struct entry *entry, const struc
                          const struct response *response) {
     struct workload *w = entry->workload;
     bool status = request->type == REQUEST_STATUS, place = request->type == REQUEST_PLACE;
-    if (response->reason == REASON_CONFLICT)
+    if (response->reason == REASON_CONFLICT) {
         repeat_conflict(entry, request);
+        w->outdated = answer_is_newest(engine, &w->doc, request->known);
+    }
     w->unsure |= !answer_is_heard(response->reason);
     w->facts.not_before_ns = answer_next_try_ns(engine, response, &w->failures);
     w->facts.status_due = true;
@@ -172,11 +174,12 @@ static bool is_in_worker(const struct action *action) {
 }
 
 struct action confirm_action(struct engine *engine, struct entry *entry, struct action action) {
-    bool stale = stale_version_must_read(engine, entry);
-    if (!stale && (!is_in_worker(&action) || shard_is_fresh(engine, entry)))
+    bool stale = stale_version_must_read(engine, entry), outdated = entry->workload->outdated;
+    if (!stale && !outdated && (!is_in_worker(&action) || shard_is_fresh(engine, entry)))
         return action;
-    const char *why = stale ? "the list has an older version than the stored one: a read is next"
-                            : "another host may have written the workload last: a read is next";
+    const char *why = stale      ? "the list has an older version than the stored one: a read is next"
+                      : outdated ? "another client has changed the workload: a read is next"
+                                 : "another host may have written the workload last: a read is next";
     if (entry->busy)
         return (struct action){.type = ACTION_NONE, .waiting = WAITING_ANSWER, .why = why};
     if (!cluster_is_connected(engine, ENGINE_MANAGEMENT, entry->kind))

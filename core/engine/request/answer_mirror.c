@@ -360,8 +360,10 @@ static void on_update(struct engine *engine, struct entry *entry, struct mirror 
     bool permanent = reason_is_permanent(response->reason);
     bool piece = request->piece != PIECE_WHOLE && mirror->refused && permanent;
     int64_t next_ns = piece ? mirror->refused->until_ns : answer_next_try_ns(engine, response, &mirror->failures);
-    if (response->reason == REASON_NOT_FOUND)
-        mirror->facts.unsure = true;
+    // The watch shows newer versions, but may lag.
+    mirror->facts.unsure |=
+        response->reason == REASON_NOT_FOUND ||
+        (response->reason == REASON_CONFLICT && answer_is_newest(engine, &mirror->doc, request->known));
     if (!permanent)
         mirror->facts.not_before_ns = next_ns;
     else // a rejection does not delay the deletion, the other pieces, or another change

@@ -91,6 +91,8 @@ bool command_send(struct engine *engine, struct entry *entry, const struct reque
     slot->record = slot->offered ? TAKE(*slot->offered) : NULL;
     slot->restorations = watch->restorations;
     slot->workload = text_hash(TEXT_HASH, entry->workload->uid);
+    struct mirror *mirror = entry_mirror(entry, request->cluster);
+    slot->known = text_hash(TEXT_HASH, doc_version(&engine->store, mirror ? &mirror->doc : &entry->workload->doc));
     slot->term = shard_term(engine, entry);
     slot->is_budgeted = request->type == REQUEST_STATUS || (request->type == REQUEST_PLACE && request->attempt > 1);
     if (slot->is_budgeted)

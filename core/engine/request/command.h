@@ -53,6 +53,7 @@ struct request_in_flight {
     uint32_t restorations; // of the watch at the time of sending
     uint32_t term;         // of the shard at the time of sending
     uint64_t workload;     // text_hash of the workload's uid at that time
+    uint64_t known;        // the same of the version of the mirror in the worker, or of the workload
     struct entry *entry;   // NULL: the slot is free
 };
 
@@ -70,8 +71,9 @@ bool command_send_about(struct engine *engine, struct entry *entry, struct mirro
 bool command_send_patch(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct json *patch,
                         struct request_in_flight request);
 
-// The host reads the workload before the first write in a worker in a new term (shard.h), and after a list with an
-// older version of the workload (stale_version_must_read). Returns the action, or ACTION_READ.
+// The host reads the workload before the first write in a worker in a new term (shard.h), after a list with an older
+// version of the workload (stale_version_must_read), and after a conflict, unless the watch shows the newer version
+// first. Returns the action, or ACTION_READ.
 struct action confirm_action(struct engine *engine, struct entry *entry, struct action action);
 bool confirm_read(struct engine *engine, struct entry *entry);
 

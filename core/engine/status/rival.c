@@ -427,13 +427,23 @@ static void settle_end(struct engine *engine, struct entry *entry, struct mirror
     queue_entry(engine, entry);
 }
 
-// Without a mirror, the host reports the end if this host wrote the status.
+// The final status is this host's own.
+static void end_own(struct engine *engine, struct entry *entry) {
+    struct workload_facts *w = &entry->workload->facts;
+    if (w->end_untold && !report_end(engine, entry, &entry->workload->doc))
+        return; // judged again
+    if (facts_placed_mirror(entry))
+        w->ended = true;
+    w->end_untold = false;
+    queue_entry(engine, entry);
+}
+
+// The watch may have shown this host's status before the answer to the write.
 static void judge_end(struct engine *engine, struct entry *entry) {
-    if (!is_own(engine, entry)) {
+    if (is_own(engine, entry))
+        end_own(engine, entry);
+    else
         ask(engine, entry);
-        return;
-    }
-    entry->workload->facts.end_untold = !report_end(engine, entry, &entry->workload->doc);
 }
 
 // The controller of the management cluster has run the workload to its end. The mirror is suspended, or finished
@@ -461,9 +471,9 @@ static void check(struct engine *engine, struct entry *entry, const struct actio
         end_yielding(engine, entry, placed);
     else if (placed && placed->facts.finished)
         settle_end(engine, entry, placed);
-    else if (placed ? !w->foreign_end && !placed->facts.unsure : suspected)
+    else if (!placed && suspected)
         ask(engine, entry);
-    else if (!placed && w->end_untold && !entry->busy)
+    else if (!entry->busy && (placed ? !w->foreign_end && !placed->facts.unsure : w->end_untold))
         judge_end(engine, entry);
 }
 
@@ -495,10 +505,7 @@ static void judge_final(struct engine *engine, struct entry *entry, const struct
     if (placed && placed->facts.finished) // settle_end follows
         return;
     if (!writers->other && *writers->own_at) {
-        if (w->end_untold && !report_end(engine, entry, &entry->workload->doc))
-            return; // asks again
-        w->ended = placed;
-        w->end_untold = false;
+        end_own(engine, entry);
         return;
     }
     if (placed) {

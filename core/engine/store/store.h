@@ -145,6 +145,7 @@ struct workload {
     bool unsure : 1;                 // an earlier write got no answer
     bool labelled : 1;               // the label has named the cluster
     bool listed_older : 1;           // the last list had an older version, see stale_version_must_read
+    bool outdated : 1;               // a write conflicted: there is a newer version
     bool stub : 1;                   // doc is one (object.h)
     bool unsealed_reported : 1;      // an unsealed object with the host's marks was reported
     bool phase_read : 1;             // of some version; `phase` is the last one

@@ -30,6 +30,7 @@ static void handle_notice(void *ctx, const struct cluster_notice *notice) {
     struct wished *wished = ctx;
     if (notice->type == NOTICE_LISTING) {
         wished->listed = false;
+        dependency_post(wished->of, DEPENDENCIES_LISTING, wished, NULL);
     } else if (notice->type == NOTICE_SEEN || notice->type == NOTICE_GONE) {
         wished->listed = true;
         dependency_tell(wished, notice->object, notice->type == NOTICE_GONE);

@@ -107,6 +107,26 @@ static void test_restored(void **state) {
     needs_end(&play);
 }
 
+// D6: the same where the watch of the copy is one of its own, shortly after the change.
+static void test_restored_by_name(void **state) {
+    (void)state;
+    needs_begin_with_job(&play);
+    size_t w = stage_where(stage, "a");
+    struct world_copy *copy = world_copy(stage->clusters[w]);
+    needs_map(stage, 0, "settings", "2");
+    stage_run(stage, 3 * CLOCK_SECOND);
+    world_restore(stage->clusters[w], copy, stage->now.wall_ns);
+    world_copy_free(copy);
+    assert_string_equal(needs_value(stage, w, "settings"), "1");
+    needs_say(stage, w, DEPENDENCIES_LISTING, "settings", NULL);
+    needs_repeat(&play, w);
+    stage_run(stage, 2 * CLOCK_MS);
+    needs_say(stage, w, DEPENDENCIES_LISTED, "settings", NULL);
+    stage_run(stage, 2 * CLOCK_SECOND);
+    assert_string_equal(needs_value(stage, w, "settings"), "2");
+    needs_end(&play);
+}
+
 // Before the first lists are complete nothing is deleted; D5.
 static void test_incomplete_lists(void **state) {
     (void)state;
@@ -343,6 +363,7 @@ int main(void) {
         cmocka_unit_test(test_rotation_meanwhile),
         cmocka_unit_test(test_wiped),
         cmocka_unit_test(test_restored),
+        cmocka_unit_test(test_restored_by_name),
         cmocka_unit_test(test_orphan),
         cmocka_unit_test(test_incomplete_lists),
         cmocka_unit_test(test_namespace),

@@ -122,6 +122,33 @@ static void a_final_status_of_this_host_ends_the_mirror(void **state) {
     stage_end(&stage);
 }
 
+// Such an attempt runs in vain after a restore: it ends once suspended, without a final mirror.
+static void a_status_of_this_host_that_the_watch_shows_before_the_answer_ends_the_mirror(void **state) {
+    (void)state;
+    struct stage stage;
+    start_one(&stage);
+    struct world_copy *copy = world_copy(stage.clusters[1]);
+    assert_int_equal(stage_patch(&stage, 1, "a", "status",
+                                 "{'status':{'failed':1,'conditions':[{'type':'FailureTarget','status':'True','reason':"
+                                 "'x','lastTransitionTime':'2026-03-01T12:00:02Z'}]}}"),
+                     200);
+    stage_run(&stage, CLOCK_SECOND);
+    stage_back(&stage, 1, copy);
+    world_copy_free(copy);
+    stage_run(&stage, CLOCK_SECOND);
+    stage.latency_ns = 50 * CLOCK_MS;
+    assert_int_equal(stage_patch(&stage, 1, "a", "status",
+                                 "{'status':{'active':null,'ready':0,'startTime':null,'conditions':[{'type':"
+                                 "'Suspended','status':'True','lastTransitionTime':'2026-03-01T12:00:03Z'}]}}"),
+                     200);
+    stage_run(&stage, CLOCK_SECOND);
+    assert_int_equal(stage_told(&stage, "Finished: failed in w1"), 1);
+    assert_int_equal(stage.sent[0][VERB_RAW_GET], 0);
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_null(stage_job(&stage, 1, "a"));
+    stage_end(&stage);
+}
+
 static uint64_t also_run(struct stage *stage) {
     return engine_stats(stage->engine)->kinds[0].also_run;
 }
@@ -519,6 +546,7 @@ int main(void) {
         cmocka_unit_test(its_mirror_is_deleted_with_its_workload),
         cmocka_unit_test(its_workload_is_not_placed_again),
         cmocka_unit_test(a_final_status_of_this_host_ends_the_mirror),
+        cmocka_unit_test(a_status_of_this_host_that_the_watch_shows_before_the_answer_ends_the_mirror),
         cmocka_unit_test(another_writer_of_the_status_is_noticed_at_once),
         cmocka_unit_test(signs_in_one_namespace_do_not_hold_up_another),
         cmocka_unit_test(it_is_permitted_by_the_configuration),

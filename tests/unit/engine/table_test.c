@@ -308,7 +308,7 @@ static void a_workload_is_placed_and_its_mirror_created(void **state) {
 static void a_write_that_is_not_accepted_is_made_anew(void **state) {
     (void)state;
     static const struct row rows[] = {
-        {"conflict of the annotations", "W conflict t1", "place:w1.1 place:w1.1"},
+        {"conflict of the annotations", "W conflict t1 ok:W", "place:w1.1 get0 place:w1.1"},
         {"the annotations cannot be written", "W forbidden t4", "place:w1.1 !Forbidden"},
         {"and are tried again slowly", "W forbidden t10", "place:w1.1 !Forbidden place:w1.1"},
         {"nobody knows whether they were written", "W unknown t1", "place:w1.1 place:w1.1"},
@@ -336,7 +336,7 @@ static void a_write_that_is_not_accepted_is_made_anew(void **state) {
         {"which is tried again later", PLACED "nostatus t60", "status0 !KindNotFound status0"},
         {"its namespace is not there", "W ok:W=w1.1 nonamespace",
          "place:w1.1 create1 place:w2.2 !NamespaceNotFound !Rescheduled"},
-        {"a conflict of the status", PLACED "conflict t1", "status0 status0"},
+        {"a conflict of the status", PLACED "conflict t1 ok:W=w1.1", "status0 get0 status0"},
         {"a deletion is forbidden", "W=w2.2 M1 M2=2 | forbidden t4", "delete1 !Forbidden"},
     };
     CHECK(rows);

@@ -120,11 +120,61 @@ static void a_status_that_is_final_when_its_turn_comes_is_one_patch(void **state
     play_end(&play);
 }
 
+static void answer_last(struct play *play, enum reason reason, struct json *value) {
+    play_answer(play, play->commands[play->n_commands - 1].id, reason, value);
+    play_wait(play, CLOCK_SECOND);
+}
+
+// A watch may be silent, and no version is tried twice.
+static void after_a_conflict_the_workload_is_read_unless_the_watch_has_shown_another_version(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play, 0, false);
+    play_seen(&play, 0, play_workload("a", HOST, ""));
+    answer_last(&play, REASON_CONFLICT, NULL);
+    assert_int_equal(play_sent(&play, 0, VERB_MERGE_PATCH), 1);
+    assert_int_equal(play_sent(&play, 0, VERB_GET), 1);
+    answer_last(&play, REASON_OK, play_workload("a", HOST, ""));
+    assert_int_equal(play_sent(&play, 0, VERB_MERGE_PATCH), 2);
+    play_seen(&play, 0, play_workload("a", HOST, ""));
+    answer_last(&play, REASON_CONFLICT, NULL);
+    assert_int_equal(play_sent(&play, 0, VERB_MERGE_PATCH), 3);
+    play_answer(&play, play.commands[play.n_commands - 1].id, REASON_CONFLICT, NULL);
+    play_seen(&play, 0, play_workload("a", HOST, ""));
+    play_wait(&play, CLOCK_SECOND);
+    assert_int_equal(play_sent(&play, 0, VERB_MERGE_PATCH), 4);
+    assert_int_equal(play_sent(&play, 0, VERB_GET), 1);
+    play_end(&play);
+}
+
+static void so_is_the_mirror(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play, 0, false);
+    play_seen(&play, 1, play_mirror("a"));
+    struct json *workload = play_workload("a", HOST, "w1");
+    assert_true(pointer_set(workload, "/spec/parallelism", json_new_int64(7)));
+    play_seen(&play, 0, workload);
+    assert_int_equal(play_sent(&play, 1, VERB_MERGE_PATCH), 1);
+    answer_last(&play, REASON_CONFLICT, NULL);
+    assert_int_equal(play_sent(&play, 1, VERB_MERGE_PATCH), 1);
+    assert_int_equal(play_sent(&play, 1, VERB_GET), 1);
+    answer_last(&play, REASON_OK, play_mirror("a"));
+    assert_int_equal(play_sent(&play, 1, VERB_MERGE_PATCH), 2);
+    play_seen(&play, 1, play_mirror("a"));
+    answer_last(&play, REASON_CONFLICT, NULL);
+    assert_int_equal(play_sent(&play, 1, VERB_MERGE_PATCH), 3);
+    assert_int_equal(play_sent(&play, 1, VERB_GET), 1);
+    play_end(&play);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_record_of_a_placement_is_one_patch_before_the_create),
         cmocka_unit_test(the_marks_and_the_finalizer_of_a_mirror_are_in_its_create),
         cmocka_unit_test(a_status_that_is_final_when_its_turn_comes_is_one_patch),
+        cmocka_unit_test(after_a_conflict_the_workload_is_read_unless_the_watch_has_shown_another_version),
+        cmocka_unit_test(so_is_the_mirror),
     };
     return cmocka_run_group_tests(tests, play_load, play_unload);
 }

@@ -125,7 +125,7 @@ static void only_the_metadata_that_concerns_the_host_is_told(void **state) {
     size_t once = bytes;
     open_stream(&stand, ONE "a&watch");
     change(&stand, ONE "a&watch", EVENT("MODIFIED", OBJECT("a", "4", OTHERS)));
-    expect(&stand, "seen n/a@3; listed n/a; seen n/a@4; ");
+    expect(&stand, "listing n/a; seen n/a@3; listed n/a; seen n/a@4; ");
     assert_int_equal(bytes, 2 * once);
     assert_int_equal(once, strlen(OBJECT("a", "3", ",\"labels\":{\"wharf.dev/origin\":\"there\"},\"annotations\":{}")));
     end(&stand);
@@ -138,7 +138,7 @@ static void the_owners_are_told(void **state) {
     begin(&stand, 1);
     wish_for(&stand, "a", true);
     answer(&stand, ONE "a", 200, LIST("5", OBJECT("a", "3", OWNED)));
-    expect(&stand, "seen n/a@3; ");
+    expect(&stand, "listing n/a; seen n/a@3; ");
     assert_int_equal(bytes, strlen(OBJECT("a", "3", OWNED)));
     end(&stand);
 }
@@ -252,7 +252,7 @@ static void without_the_right_to_all_the_wished_ones_are_watched_one_by_one(void
     expect(&stand, "lost; refused; ");
     answer(&stand, ONE "a", 200, LIST("5", OBJECT("a", "4", "")));
     open_stream(&stand, ONE "a&watch");
-    expect(&stand, "seen n/a@4; listed n/a; ");
+    expect(&stand, "listing n/a; seen n/a@4; listed n/a; ");
     for (int i = 0; i < 8; i++) { // still refused, told once
         pass(&stand, 80 * CLOCK_SECOND);
         discover(&stand);
@@ -280,7 +280,7 @@ static void a_refused_object_is_told_and_tried_again(void **state) {
     }
     answer(&stand, ONE "a", 200, LIST("5", ""));
     open_stream(&stand, ONE "a&watch");
-    expect(&stand, "gone n/a; listed n/a; ");
+    expect(&stand, "listing n/a; gone n/a; listed n/a; ");
     wish_for(&stand, "a", false);
     assert_int_equal(find(&stand, "/"), 0);
     end(&stand);
@@ -317,7 +317,7 @@ static void an_object_of_a_resource_that_is_not_served_is_refused(void **state) 
     expect(&stand, "refused n/a; ");
     pass(&stand, 2 * CLOCK_SECOND);
     answer(&stand, ONE "a", 200, LIST("5", OBJECT("a", "4", "")));
-    expect(&stand, "seen n/a@4; ");
+    expect(&stand, "listing n/a; seen n/a@4; ");
     end(&stand);
 }
 
