@@ -122,10 +122,12 @@ uint64_t need_used_by_mirrors(struct trial *trial, size_t cluster, bool told) {
     return used;
 }
 
-// An unfinished workload that is placed there, or (`any`) is to be placed.
+// An unfinished workload that is placed there, or (`any`) is to be placed. While it is being deleted it gets no mirror,
+// and only the one that it has is a user.
 static bool is_user(const struct trial *trial, size_t cluster, size_t kind, const struct json *workload, bool any) {
     const char *placed = need_note(workload, MARK_CLUSTER);
-    if (!trial_is_ours(trial, kind, workload) || sim_finished(trial->kinds[kind], workload))
+    if (!trial_is_ours(trial, kind, workload) || object_is_being_deleted(workload) ||
+        sim_finished(trial->kinds[kind], workload))
         return false;
     return *placed ? strcmp(placed, world_name(trial->worlds[cluster])) == 0
                    : any && !phase_suspend_asked(&trial->engine_kinds[kind]->abi, workload);
