@@ -315,7 +315,8 @@ static void make_worlds(struct trial *trial) {
                                         .pods = trial->plan.capacity,
                                         .no_watch_list = trial_chance(trial, 30),
                                         .expired = (enum world_expired)trial_below(trial, 3),
-                                        .managed_fields = trial_chance(trial, 20) || rivals_are_there(trial->seed)};
+                                        .managed_fields = trial_chance(trial, 20) || rivals_are_there(trial->seed) ||
+                                                          c == ENGINE_MANAGEMENT}; // they name who wrote a status
         trial->worlds[c] = world_new(&options, trial->now_ns);
         trial->sides[c] = (struct side){trial, c};
         trial->user_acts = true;
