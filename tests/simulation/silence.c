@@ -43,6 +43,8 @@ static void check_suspended(struct trial *trial, const struct engine_view *view,
 static void look_at(void *ctx, const struct engine_view *view) {
     struct trial *trial = ctx;
     struct tracked_workload *job = rules_workload(trial, view->uid);
+    if (job && view->suspended) // as its user wants: the times begin when it is to run again
+        job->stopped_ns = job->blind_ns = 0;
     if (view->phase == WHARF_SUCCEEDED || view->phase == WHARF_FAILED || view->being_deleted || view->suspended || !job)
         return;
     if (!crew_holds(trial, view->kind, view->namespace_, view->name))
