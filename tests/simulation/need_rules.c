@@ -164,14 +164,14 @@ static bool lasts(const struct trial *trial, int64_t *since_ns, bool so, int64_t
 }
 
 struct usage {
-    uint64_t needed; // by mirrors and placed workloads
-    uint64_t used;   // also by workloads that are to be placed
+    uint64_t needed; // by workloads that are placed, and by their mirrors
+    uint64_t used;   // also by orphans, and by workloads that are to be placed
 };
 
 static struct usage usage_of(struct trial *trial, size_t cluster) {
-    uint64_t mirrors = need_used_by_mirrors(trial, cluster, false);
-    return (struct usage){mirrors | need_used_by_workloads(trial, cluster, false),
-                          mirrors | need_used_by_workloads(trial, cluster, true)};
+    return (struct usage){
+        need_used_by_mirrors(trial, cluster, NEED_MIRRORS_OF_WORKLOADS) | need_used_by_workloads(trial, cluster, false),
+        need_used_by_mirrors(trial, cluster, NEED_MIRRORS_ALL) | need_used_by_workloads(trial, cluster, true)};
 }
 
 static void look_at(struct trial *trial, size_t cluster, size_t index, const struct usage *usage, bool held) {

@@ -104,15 +104,16 @@ struct need_gather need_gather(struct trial *trial, size_t cluster, size_t kind,
     return gather;
 }
 
-// Used by mirrors that are there. `told`: that the host has seen.
-uint64_t need_used_by_mirrors(struct trial *trial, size_t cluster, bool told) {
+// Used by mirrors that are there.
+uint64_t need_used_by_mirrors(struct trial *trial, size_t cluster, enum need_mirrors which) {
     uint64_t used = 0;
     for (size_t k = 0; k < trial->n_kinds; k++) {
         const wharf_kind *abi = &trial->engine_kinds[k]->abi;
         const void *cursor = NULL;
         for (const struct json *o; (o = world_next(trial->worlds[cluster], abi->group, abi->plural, &cursor));) {
             const struct tracked_mirror *mirror = rules_mirror(trial, object_uid(o));
-            if (!mirror || (told && !rules_was_told(trial, mirror)) || forgery_is(o) ||
+            if (!mirror || (which == NEED_MIRRORS_TOLD && !rules_was_told(trial, mirror)) ||
+                (which == NEED_MIRRORS_OF_WORKLOADS && need_is_orphan(trial, k, o)) || forgery_is(o) ||
                 !rules_is_ours(trial, cluster, k, o))
                 continue;
             struct need_gather gather = need_gather(trial, cluster, k, o);

@@ -57,8 +57,12 @@ bool need_is_orphan(struct trial *trial, size_t kind, const struct json *object)
 
 // Sets of indexes. Of an object, with the ServiceAccount as it is in that cluster.
 struct need_gather need_gather(struct trial *trial, size_t cluster, size_t kind, const struct json *object);
-// `told`: only mirrors that the host has seen.
-uint64_t need_used_by_mirrors(struct trial *trial, size_t cluster, bool told);
+enum need_mirrors {
+    NEED_MIRRORS_ALL,
+    NEED_MIRRORS_TOLD,        // that the host has seen
+    NEED_MIRRORS_OF_WORKLOADS // not orphans, of which the host knows only names and marks
+};
+uint64_t need_used_by_mirrors(struct trial *trial, size_t cluster, enum need_mirrors which);
 // Unfinished workloads that are placed there, or (`any`) are to be placed.
 uint64_t need_used_by_workloads(struct trial *trial, size_t cluster, bool any);
 // A version of a workload that is, or was, a user, even for an instant: the wait for a deletion begins again.

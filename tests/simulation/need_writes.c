@@ -57,7 +57,9 @@ static void check_created(struct trial *trial, size_t cluster, size_t index, con
     const struct thing *thing = needs_at(trial, index);
     AUTO_TEXT name = need_name_of(trial, index);
     bool used =
-        (need_used_by_mirrors(trial, cluster, false) | need_used_by_workloads(trial, cluster, true)) >> index & 1;
+        (need_used_by_mirrors(trial, cluster, NEED_MIRRORS_ALL) | need_used_by_workloads(trial, cluster, true)) >>
+            index &
+        1;
     if (!used && thing->nature != SECRET_PULL && need_is_known(trial, cluster, index) &&
         trial->now_ns - need_state_of(trial, cluster, index)->seen_used_ns > KNOWN_NS)
         trial_fail(trial, "rule D5: %s was created in %s, where nothing needs it", name,
@@ -106,7 +108,7 @@ static bool check_shared(struct trial *trial, size_t cluster, size_t index, cons
         return false;
     if (strcmp(need_note(write->old, ALSO_USED), need_label(write->now, MARK_ORIGIN)) != 0)
         trial_fail(trial, "rule D8: %s in %s was given to a host that does not use it", name, worker);
-    if (need_used_by_mirrors(trial, cluster, true) >> index & 1)
+    if (need_used_by_mirrors(trial, cluster, NEED_MIRRORS_TOLD) >> index & 1)
         trial_fail(trial, "rule D8: %s in %s was given away while a mirror needs it", name, worker);
     return true;
 }
@@ -142,7 +144,7 @@ static void check_deleted(struct trial *trial, size_t cluster, size_t index, con
         trial_fail(trial, "rule D8: %s in %s was deleted while others use it", name, worker);
     if (retyped)
         return;
-    if (need_used_by_mirrors(trial, cluster, true) >> index & 1)
+    if (need_used_by_mirrors(trial, cluster, NEED_MIRRORS_TOLD) >> index & 1)
         trial_fail(trial, "rule D5: the copy of %s in %s was deleted while a mirror needs it", name, worker);
     int64_t used_ns = need_state_of(trial, cluster, index)->used_ns;
     if (used_ns && trial->now_ns - used_ns < KEPT_NS)
