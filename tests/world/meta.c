@@ -247,7 +247,7 @@ static struct json *without_manager(const struct json *entries, const char *mana
     struct json *list = json_new_array();
     for (const struct json *e = json_first(entries); e && list; e = json_next(e))
         if (is_of_manager(e, manager, subresource))
-            *has_status |= json_path(e, "fieldsV1", "f:status", NULL) != NULL;
+            *has_status = *has_status || json_path(e, "fieldsV1", "f:status", NULL);
         else if (!json_append(list, json_copy(e)))
             world_oom();
     return list;
