@@ -334,12 +334,9 @@ static void check_withdrawn(struct trial *trial, size_t cluster, const struct ab
                    world_name(trial->worlds[cluster]));
 }
 
-// The end of the mirror, if the workload's status has a later one: the host's clock was ahead when the host wrote that.
-static int64_t earlier_end_ns(struct trial *trial, size_t cluster, const struct about *about, int64_t end_ns) {
-    const struct json *object = trial_object(trial, cluster, about->kind, about->namespace_, about->name);
-    int64_t mirror_end_ns = 0;
-    bool ended = object && phase_is_final(sim_phase(trial->kinds[about->kind], object, &mirror_end_ns));
-    return ended && mirror_end_ns > 0 ? clock_earlier(mirror_end_ns, end_ns) : end_ns;
+// The end by the workload's status, or the write of that, if that was earlier: the clock of the writer was ahead.
+static int64_t earlier_end_ns(const struct tracked_workload *tracked, int64_t end_ns) {
+    return tracked->ended_ns ? clock_earlier(tracked->ended_ns, end_ns) : end_ns;
 }
 
 // The mirror that a workload has now stays until the workload is over, and for mirrorRetention after that.
@@ -368,8 +365,7 @@ static void check_needed(struct trial *trial, size_t cluster, const struct about
                    world_name(trial->worlds[cluster]));
     else if (tracked->rival_end && finished_ns > trial->now_ns)
         return; // a rival's status, with the times of its recording; rivals_check has the rule about it
-    else if (trial->now_ns + trial->host->ahead_ns <
-             earlier_end_ns(trial, cluster, about, finished_ns) + trial->plan.retention_ns)
+    else if (trial->now_ns + trial->host->ahead_ns < earlier_end_ns(tracked, finished_ns) + trial->plan.retention_ns)
         trial_fail(trial, "the mirror of %s in %s is deleted too early", about->name,
                    world_name(trial->worlds[cluster]));
 }

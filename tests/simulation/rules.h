@@ -23,6 +23,7 @@ struct tracked_workload { // an object of the management cluster, by uid
     int64_t stopped_ns;         // since when its mirror is suspended by the host without reason; 0: it is not
     bool twice;                 // it runs in two workers
     int64_t twice_ns;           // since then; 0: it does not
+    int64_t ended_ns;           // when the host wrote a final status; 0: never
     bool stray;                 // an answer to a write of it was lost
     bool gave_up;               // an Event said that no worker starts it
     bool fenced;                // an Event said that a guard suspended its mirror

@@ -66,6 +66,8 @@ static void check_status(struct trial *trial, struct tracked_workload *job, cons
         trial_fail(trial, "rule 6: a status patch of %s changed nothing", write->name);
     job->unsure = false;
     job->statuses++;
+    if (sim_finished(trial->kinds[job->kind], write->now) && !sim_finished(trial->kinds[job->kind], write->old))
+        job->ended_ns = trial->now_ns;
 }
 
 // The whole object is patched where the kind has no status subresource.
