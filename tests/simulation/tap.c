@@ -95,8 +95,11 @@ static void cancel(struct transport *base, uint64_t id) {
     tap->inner->ops->cancel(tap->inner, id);
     for (struct tapped *t = tap->all, *next; t; t = next) {
         next = t->next;
-        if (t->id == id)
-            forget(t);
+        if (t->id != id)
+            continue;
+        // It may take effect all the same.
+        rules_answered(tap->trial, tap->cluster, t->object, &(struct http_result){.outcome = HTTP_BROKEN});
+        forget(t);
     }
 }
 

@@ -33,7 +33,7 @@ static void count(const struct op *op) {
 
 struct stored *commit_create(const struct op *op, struct json *value) {
     count(op);
-    meta_managed_fields(op, value);
+    meta_managed_fields(op, value, NULL);
     struct stored *object = world_store_add(op->kind, value);
     show(op, object, NULL, object->value, false);
     return object;
@@ -42,14 +42,14 @@ struct stored *commit_create(const struct op *op, struct json *value) {
 void commit_update(const struct op *op, struct stored *object, struct json *value, const struct json *old,
                    bool same_spec) {
     count(op);
-    meta_managed_fields(op, value);
+    meta_managed_fields(op, value, old);
     world_store_replace(object, value, same_spec);
     show(op, object, old, object->value, false);
 }
 
 void commit_replace(const struct op *op, struct stored *object, struct json *value, bool same_spec) {
     count(op);
-    meta_managed_fields(op, value);
+    meta_managed_fields(op, value, object->value);
     AUTO_JSON old = world_store_exchange(object, value, same_spec);
     show(op, object, old, object->value, false);
 }

@@ -235,27 +235,38 @@ static const char job_fields[] =
     "{\"f:metadata\":{\"f:labels\":{\".\":{}}},\"f:spec\":{\"f:backoffLimit\":{},\"f:template\":{\"f:spec\":{"
     "\"f:containers\":{\"k:{\\\"name\\\":\\\"main\\\"}\":{\".\":{},\"f:image\":{}}}}}}}";
 
-// One entry for each manager and subresource.
-static struct json *without_manager(const struct json *entries, const char *manager, const char *subresource) {
+static bool is_of_manager(const struct json *entry, const char *manager, const char *subresource) {
+    return strcmp(json_string_or(json_get(entry, "manager"), ""), manager) == 0 &&
+           strcmp(json_string_or(json_get(entry, "subresource"), ""), subresource) == 0;
+}
+
+// There is one entry for each manager and subresource: those of all others. *has_status: the former entry has the
+// status.
+static struct json *without_manager(const struct json *entries, const char *manager, const char *subresource,
+                                    bool *has_status) {
     struct json *list = json_new_array();
-    for (const struct json *e = json_first(entries); e && list; e = json_next(e)) {
-        bool same = strcmp(json_string_or(json_get(e, "manager"), ""), manager) == 0 &&
-                    strcmp(json_string_or(json_get(e, "subresource"), ""), subresource) == 0;
-        if (!same && !json_append(list, json_copy(e)))
+    for (const struct json *e = json_first(entries); e && list; e = json_next(e))
+        if (is_of_manager(e, manager, subresource))
+            *has_status = *has_status || json_path(e, "fieldsV1", "f:status", NULL);
+        else if (!json_append(list, json_copy(e)))
             world_oom();
-    }
     return list;
 }
 
-void meta_managed_fields(const struct op *op, struct json *value) {
+void meta_managed_fields(const struct op *op, struct json *value, const struct json *old) {
     if (!op->cluster->options.managed_fields)
         return;
     const char *manager = op->internal ? "kube-controller-manager" : op->manager ? op->manager : "client";
     struct json *metadata = json_get(value, "metadata"), *entry = json_new_object();
-    struct json *list = without_manager(json_get(metadata, "managedFields"), manager, op->subresource);
+    const struct json *status = json_get(value, "status"), *before = json_get(old, "status");
+    // Without a subresource the status is one of the object's fields.
+    bool has_status = !op->kind->has_status && status && !(before && json_equal(status, before));
+    struct json *list = without_manager(json_get(metadata, "managedFields"), manager, op->subresource, &has_status);
     struct json *fields = NULL;
     if (!entry || !list || json_parse(job_fields, sizeof job_fields - 1, &fields))
         world_oom();
+    if (has_status)
+        world_json_set(fields, "f:status", json_new_object());
     world_set_text(entry, "manager", manager);
     world_set_text(entry, "operation", "Update");
     AUTO_TEXT version = text_format("%s%s%s", op->kind->group, *op->kind->group ? "/" : "", op->version);

@@ -18,5 +18,5 @@ void meta_add_finalizer(struct json *value, const char *name);
 void meta_remove_finalizer(struct json *value, const char *name);
 bool meta_deleting(const struct json *value);
 
-// Adds one entry for the writer, as server-side field management does.
-void meta_managed_fields(const struct op *op, struct json *value);
+// Adds one entry for the writer, as server-side field management does. `old` NULL: the object is new.
+void meta_managed_fields(const struct op *op, struct json *value, const struct json *old);

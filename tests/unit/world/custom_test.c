@@ -72,7 +72,41 @@ static void each_kind_refuses_what_its_crd_and_its_webhook_refuse(void **state) 
     }
 }
 
+static bool owns_status(struct world_cluster *cluster, const char *plural, const char *manager) {
+    const struct world_kind *kind = &custom_by_plural(plural)->kind;
+    const struct json *object = world_object(cluster, kind->group, kind->plural, "default", "x");
+    for (const struct json *f = json_first(pointer_find(object, "/metadata/managedFields")); f; f = json_next(f))
+        if (text_equal(json_string(json_get(f, "manager")), manager) && json_path(f, "fieldsV1", "f:status", NULL))
+            return true;
+    return false;
+}
+
+static void managed_fields_name_the_writer_of_a_status_without_a_subresource(void **state) {
+    (void)state;
+    const struct world_kind *kind = &custom_by_plural("workflows")->kind;
+    struct fixture fixture;
+    begin(&fixture, &(struct world_options){.seed = 1, .managed_fields = true});
+    assert_true(world_register(fixture.cluster, kind));
+    AUTO_TEXT list = text_format("/apis/%s/%s/namespaces/default/workflows", kind->group, kind->versions[0]);
+    AUTO_TEXT path = text_format("%s/x?fieldManager=host", list);
+    AUTO_TEXT made = text_format("{\"apiVersion\":\"%s/%s\",\"kind\":\"Workflow\",\"metadata\":{\"name\":\"x\"},"
+                                 "\"spec\":{\"a\":1}}",
+                                 kind->group, kind->versions[0]);
+    assert_int_equal(ask(&fixture, "POST", list, made, NULL), 201);
+    assert_int_equal(ask(&fixture, "PATCH", path, "{\"spec\":{\"a\":2}}", NULL), 200);
+    assert_false(owns_status(fixture.cluster, "workflows", "host"));
+    assert_int_equal(ask(&fixture, "PATCH", path, "{\"status\":{\"phase\":\"Running\"}}", NULL), 200);
+    assert_true(owns_status(fixture.cluster, "workflows", "host"));
+    assert_false(owns_status(fixture.cluster, "workflows", "client"));
+    assert_int_equal(ask(&fixture, "PATCH", path, "{\"spec\":{\"a\":3}}", NULL), 200);
+    assert_true(owns_status(fixture.cluster, "workflows", "host"));
+    end(&fixture);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_kind_refuses_what_its_crd_and_its_webhook_refuse)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_kind_refuses_what_its_crd_and_its_webhook_refuse),
+        cmocka_unit_test(managed_fields_name_the_writer_of_a_status_without_a_subresource),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
