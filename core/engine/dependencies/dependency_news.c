@@ -88,7 +88,7 @@ void dependency_see_copy(struct engine *engine, struct dependency *object, struc
     text_copy(copy->uid, sizeof copy->uid, object_uid(metadata));
     text_copy(copy->version, sizeof copy->version, object_version(metadata));
     copy->marked = source ? text_hash(TEXT_HASH, source) : 0;
-    copy->also_used = also && text_list_has(also, engine->origin);
+    copy->also_used = text_list_has(also, engine->origin);
     copy->shared = copy->owner == COPY_OWN && copy_heir(also, engine->origin, heir);
     if (object_is_being_deleted(metadata)) // others wait for the end
         copy->presence = PRESENCE_UNKNOWN;
@@ -218,9 +218,19 @@ static void drop_unseen(struct engine *engine, const struct dependency_resource 
     }
 }
 
-// After a restoration from a backup, a list has older versions than the answers before.
+// A list of all objects, or of one, begins or is complete. After a restoration from a backup, a list has older versions
+// than the answers before.
 static void set_listing(struct engine *engine, const struct engine_event *event,
-                        const struct dependency_resource *resource, bool listing) {
+                        const struct dependency_resource *resource, struct dependency_watch *watch, bool listing) {
+    if (!event->dependency.name) {
+        if (listing)
+            watch->epoch++;
+        else if (watch->listing)
+            drop_unseen(engine, resource, event->cluster, watch->epoch);
+        watch->listing = listing;
+        watch->seen |= !listing;
+        return;
+    }
     struct dependency *object = find(engine, resource, event->dependency.namespace_, event->dependency.name);
     struct copy *copy = object ? dependency_copy(object, event->cluster) : NULL;
     if (copy)
@@ -287,21 +297,12 @@ void dependency_on_event(struct engine *engine, struct engine_event *event) {
     struct dependency_watch *watch = resource ? dependency_watch_of(engine, resource, event->cluster) : NULL;
     if (!watch)
         return;
-    bool all = !event->dependency.name;
     switch (event->dependency.news) {
     case DEPENDENCIES_LISTING:
-        watch->epoch += all;
-        watch->listing = all;
-        if (!all)
-            set_listing(engine, event, resource, true);
+        set_listing(engine, event, resource, watch, true);
         break;
     case DEPENDENCIES_LISTED:
-        if (!all)
-            set_listing(engine, event, resource, false);
-        if (all && watch->listing)
-            drop_unseen(engine, resource, event->cluster, watch->epoch);
-        watch->listing = false;
-        watch->seen |= all;
+        set_listing(engine, event, resource, watch, false);
         set_problem(engine, event, resource, watch, NULL);
         break;
     case DEPENDENCY_SEEN:

@@ -90,15 +90,22 @@ static void test_wiped(void **state) {
     needs_end(&play);
 }
 
+// A rotation reaches the Job's worker, *w. The worker as before, owned by the caller.
+static struct world_copy *begin_with_rotation(size_t *w) {
+    needs_begin_with_job(&play);
+    *w = stage_where(stage, "a");
+    struct world_copy *copy = world_copy(stage->clusters[*w]);
+    needs_map(stage, 0, "settings", "2");
+    stage_run(stage, 3 * CLOCK_SECOND);
+    assert_string_equal(needs_value(stage, *w, "settings"), "2");
+    return copy;
+}
+
 // A worker restored to the time before a rotation gets the newest content again.
 static void test_restored(void **state) {
     (void)state;
-    needs_begin_with_job(&play);
-    size_t w = stage_where(stage, "a");
-    struct world_copy *copy = world_copy(stage->clusters[w]);
-    needs_map(stage, 0, "settings", "2");
-    stage_run(stage, 3 * CLOCK_SECOND);
-    assert_string_equal(needs_value(stage, w, "settings"), "2");
+    size_t w;
+    struct world_copy *copy = begin_with_rotation(&w);
     stage_back(stage, w, copy);
     world_copy_free(copy);
     assert_string_equal(needs_value(stage, w, "settings"), "1");
@@ -110,11 +117,8 @@ static void test_restored(void **state) {
 // D6: the same where the watch of the copy is one of its own, shortly after the change.
 static void test_restored_by_name(void **state) {
     (void)state;
-    needs_begin_with_job(&play);
-    size_t w = stage_where(stage, "a");
-    struct world_copy *copy = world_copy(stage->clusters[w]);
-    needs_map(stage, 0, "settings", "2");
-    stage_run(stage, 3 * CLOCK_SECOND);
+    size_t w;
+    struct world_copy *copy = begin_with_rotation(&w);
     world_restore(stage->clusters[w], copy, stage->now.wall_ns);
     world_copy_free(copy);
     assert_string_equal(needs_value(stage, w, "settings"), "1");
@@ -124,6 +128,26 @@ static void test_restored_by_name(void **state) {
     needs_say(stage, w, DEPENDENCIES_LISTED, "settings", NULL);
     stage_run(stage, 2 * CLOCK_SECOND);
     assert_string_equal(needs_value(stage, w, "settings"), "2");
+    needs_end(&play);
+}
+
+// The list of one object begins and ends within that of all, which lacks an unused copy: nothing is left to delete.
+static void test_list_within_a_list(void **state) {
+    (void)state;
+    needs_begin_with_job(&play);
+    size_t w = stage_where(stage, "a");
+    assert_int_equal(stage_delete(stage, 0, "a"), 200);
+    stage_run(stage, 5 * CLOCK_SECOND);
+    stage_restart(stage); // the new process does not watch the copy by name
+    stage_run(stage, 5 * CLOCK_SECOND);
+    play.blind[w] = true;
+    needs_delete(stage, w, "configmaps", "settings");
+    needs_say(stage, w, DEPENDENCIES_LISTING, NULL, NULL);
+    needs_say(stage, w, DEPENDENCIES_LISTING, "other", NULL);
+    needs_say(stage, w, DEPENDENCIES_LISTED, "other", NULL);
+    needs_say(stage, w, DEPENDENCIES_LISTED, NULL, NULL);
+    stage_run(stage, 2 * CLOCK_MINUTE);
+    assert_int_equal(play.sent[w][VERB_DELETE], 0);
     needs_end(&play);
 }
 
@@ -364,6 +388,7 @@ int main(void) {
         cmocka_unit_test(test_wiped),
         cmocka_unit_test(test_restored),
         cmocka_unit_test(test_restored_by_name),
+        cmocka_unit_test(test_list_within_a_list),
         cmocka_unit_test(test_orphan),
         cmocka_unit_test(test_incomplete_lists),
         cmocka_unit_test(test_namespace),
