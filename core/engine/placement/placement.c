@@ -93,8 +93,16 @@ static int compare_workers(enum placement_policy policy, const struct worker_fac
     return by ? by : strcmp(a->name, b->name);
 }
 
+// Has not started the mirror before, and is a candidate again, after all others.
+static bool is_second_choice(const struct decide_facts *f, size_t cluster) {
+    const struct mirror_facts *m = decide_mirror_in(f, cluster);
+    return m && m->changed;
+}
+
 static bool is_better(const struct decide_facts *f, size_t a, size_t b) {
     const struct placement_view *view = f->view;
+    if (is_second_choice(f, a) != is_second_choice(f, b))
+        return is_second_choice(f, b);
     if (view && view->pinned)
         return view->workers[a].rank < view->workers[b].rank;
     if (view && view->workers[a].score != view->workers[b].score)
@@ -121,22 +129,20 @@ bool placement_permits(const struct decide_facts *f, size_t cluster, int64_t *ne
     return !until_ns;
 }
 
-// Workers that did not start the mirror come after all others, those with a change since before the rest.
-enum candidates { UNTRIED, CHANGED, ALL };
-
-static bool is_candidate(const struct decide_facts *f, size_t cluster, enum candidates which, int64_t *next_ns) {
+// `again`: also workers that did not start the mirror.
+static bool is_candidate(const struct decide_facts *f, size_t cluster, bool again, int64_t *next_ns) {
     if (!placement_permits(f, cluster, next_ns))
         return false;
     const struct mirror_facts *m = decide_mirror_in(f, cluster);
     // An unwanted mirror there must be gone first.
-    return !m || (!m->present && (which == ALL || !decide_is_tried(f, m)) && (which >= CHANGED || !m->changed));
+    return !m || (!m->present && (again || !decide_is_tried(f, m)));
 }
 
-static size_t choose_once(const struct decide_facts *f, enum candidates which, int64_t *next_ns, size_t *candidates) {
+static size_t choose_once(const struct decide_facts *f, bool again, int64_t *next_ns, size_t *candidates) {
     size_t best = DECIDE_UNPLACED;
     *candidates = 0;
     for (size_t c = 1; c < f->n_clusters; c++) {
-        if (!is_candidate(f, c, which, next_ns))
+        if (!is_candidate(f, c, again, next_ns))
             continue;
         ++*candidates;
         if (best == DECIDE_UNPLACED || is_better(f, c, best))
@@ -148,18 +154,17 @@ static size_t choose_once(const struct decide_facts *f, enum candidates which, i
 size_t placement_candidates(const struct decide_facts *f, size_t *list) {
     size_t count = 0;
     int64_t next_ns = CLOCK_NEVER;
-    for (enum candidates which = UNTRIED; which <= ALL && count == 0; which++)
+    for (int again = 0; again < 2 && count == 0; again++)
         for (size_t c = 1; c < f->n_clusters; c++)
-            if (is_candidate(f, c, which, &next_ns))
+            if (is_candidate(f, c, again, &next_ns))
                 list[count++] = c;
     return count;
 }
 
 size_t placement_choose(const struct decide_facts *f, int64_t *next_ns, size_t *candidates) {
-    size_t best = choose_once(f, UNTRIED, next_ns, candidates);
-    if (best == DECIDE_UNPLACED)
-        best = choose_once(f, CHANGED, next_ns, candidates);
-    return best == DECIDE_UNPLACED && decide_round_begins(f, next_ns) ? choose_once(f, ALL, next_ns, candidates) : best;
+    size_t best = choose_once(f, false, next_ns, candidates);
+    return best == DECIDE_UNPLACED && decide_round_begins(f, next_ns) ? choose_once(f, true, next_ns, candidates)
+                                                                      : best;
 }
 
 bool placement_in_startup_grace(const struct decide_facts *f) {
