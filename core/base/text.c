@@ -166,7 +166,7 @@ bool text_next_word(const char **rest, char separator, const char **word, size_t
 
 bool text_list_has(const char *list, const char *word) {
     size_t len = strlen(word);
-    for (const char *at = list; *at; at += strcspn(at, ", "), at += strspn(at, ", "))
+    for (const char *at = list ? list : ""; *at; at += strcspn(at, ", "), at += strspn(at, ", "))
         if (len > 0 && strcspn(at, ", ") == len && strncmp(at, word, len) == 0)
             return true;
     return false;

@@ -14,7 +14,7 @@ void text_cleanup(char **text);
 // The next word of a list like "a, b": start and length, which may be 0 for "a,,b". False at the end. *rest NULL: an
 // empty list.
 bool text_next_word(const char **rest, char separator, const char **word, size_t *len);
-// Whether a list "a, b" or "a,b" has exactly this word, which is not empty.
+// Whether a list "a, b" or "a,b" has exactly this word, which is not empty. `list` NULL: an empty list.
 bool text_list_has(const char *list, const char *word);
 void text_list_free(char **list); // with its texts, up to the NULL at the end; NULL is fine
 

@@ -8,14 +8,10 @@
 
 #define KUBERNETES_GROUPS ".k8s.io" // API groups of Kubernetes itself, none of which has two more parts
 
-static bool has(const char *list, const char *resource) {
-    return list && text_list_has(list, resource);
-}
-
 enum dependency_use dependency_use_of(const struct dependency_options *options, const char *resource) {
-    if (has(options->copy, resource))
+    if (text_list_has(options->copy, resource))
         return DEPENDENCY_COPIED;
-    return has(options->check, resource) ? DEPENDENCY_CHECKED : DEPENDENCY_IGNORED;
+    return text_list_has(options->check, resource) ? DEPENDENCY_CHECKED : DEPENDENCY_IGNORED;
 }
 
 bool dependency_options_any(const struct dependency_options *options) {

@@ -106,20 +106,12 @@ struct error *join_read_needed(struct join *join) {
     return NULL;
 }
 
-static bool has_word(const char *list, const char *word) {
-    size_t len = 0;
-    for (const char *rest = list, *at; text_next_word(&rest, ',', &at, &len);)
-        if (strlen(word) == len && memcmp(at, word, len) == 0)
-            return true;
-    return false;
-}
-
 static bool is_granted(const struct rights *rights, const char *group, const char *resource, const char *verb,
                        const char *name) {
     for (size_t i = 0; i < rights->count; i++) {
         const struct right *right = &rights->list[i];
-        if (strcmp(right->group, group) == 0 && has_word(right->resources, resource) && has_word(right->verbs, verb) &&
-            (!right->names || (name && has_word(right->names, name))))
+        if (strcmp(right->group, group) == 0 && text_list_has(right->resources, resource) &&
+            text_list_has(right->verbs, verb) && (!right->names || (name && text_list_has(right->names, name))))
             return true;
     }
     return false;
