@@ -46,20 +46,6 @@ struct error *local_socket_default(uint16_t port, char **out) {
     return name_socket(unit ? unit : geteuid() == 0 ? SYSTEM_FOLDER : user, port, out);
 }
 
-struct error *local_socket_find(uint16_t port, char **out) {
-    AUTO_TEXT user = user_folder();
-    const char *const folders[] = {SYSTEM_FOLDER, user};
-    struct stat info;
-    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
-        struct error *error = name_socket(folders[i], port, out);
-        if (error || (*out && lstat(*out, &info) == 0))
-            return error;
-        free(TAKE(*out));
-    }
-    *out = NULL;
-    return NULL;
-}
-
 static struct error *make_address(const char *path, struct sockaddr_un *out) {
     *out = (struct sockaddr_un){.sun_family = AF_UNIX};
     if (*path != '/' || strlen(path) > LOCAL_SOCKET_PATH_MAX)
@@ -87,6 +73,38 @@ static int open_connection(const struct sockaddr_un *address, int *fd) {
         close(*fd);
     *fd = -1;
     return number;
+}
+
+// 1: a process listens, or the caller may not know; 0: the file of a host that has ended, -1: no file.
+static int liveness(const char *path) {
+    struct sockaddr_un address;
+    struct stat info;
+    int fd = -1;
+    if (lstat(path, &info) != 0)
+        return -1;
+    AUTO_ERROR unusable = make_address(path, &address);
+    int number = unusable ? 0 : open_connection(&address, &fd);
+    if (fd >= 0)
+        close(fd);
+    return number != ECONNREFUSED;
+}
+
+struct error *local_socket_find(uint16_t port, char **out) {
+    AUTO_TEXT user = user_folder();
+    const char *const folders[] = {SYSTEM_FOLDER, user};
+    *out = NULL;
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        AUTO_TEXT path = NULL;
+        TRY(name_socket(folders[i], port, &path));
+        int live = path ? liveness(path) : -1;
+        if (live == 1 || (live == 0 && !*out)) {
+            free(*out);
+            *out = TAKE(path);
+        }
+        if (live == 1)
+            break;
+    }
+    return NULL;
 }
 
 // Removes the socket of a host that has ended.

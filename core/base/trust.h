@@ -27,7 +27,8 @@ struct error *trust_file_check(const char *path);
 // $RUNTIME_DIRECTORY (of a systemd unit), for root in /run/wharf, for a user in $XDG_RUNTIME_DIR/wharf. free(). *out is
 // NULL where there is no such folder.
 struct error *local_socket_default(uint16_t port, char **out);
-// The first default path at which a host of this port may listen, for a caller. *out is NULL if there is none.
+// The first default path at which a host of this port listens, for a caller: a host that was killed leaves its file.
+// If none listens, the first file; *out is NULL if there is none.
 struct error *local_socket_find(uint16_t port, char **out);
 
 struct local_socket {

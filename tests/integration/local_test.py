@@ -235,6 +235,19 @@ class LocalSocket(Host):
         self.until(lambda: "socket=" + path in self.log())
         self.assert_answers("--config", self.configure("{address: 127.0.0.2:%d}" % port), XDG_RUNTIME_DIR=self.runtime)
 
+    def test_the_file_of_a_killed_host_hides_no_other_host(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root has sockets in /run/wharf")
+        port = free_port()
+        left = "/run/wharf/%d.sock" % port
+        os.makedirs(os.path.dirname(left), exist_ok=True)
+        with socket.socket(socket.AF_UNIX) as killed:
+            killed.bind(left)
+        self.addCleanup(os.unlink, left)
+        path = os.path.join(self.runtime, "wharf", "%d.sock" % port)
+        self.start_host("{address: 127.0.0.1:%d}" % port, path, RUNTIME_DIRECTORY=os.path.dirname(path))
+        self.assert_answers("--config", self.configure("{address: 127.0.0.2:%d}" % port), XDG_RUNTIME_DIR=self.runtime)
+
     def test_that_of_a_killed_host_is_replaced_and_that_of_a_live_one_is_not(self):
         self.start_host("{socket: %s}" % self.path).kill()
         self.children.pop().wait()
