@@ -4,6 +4,7 @@
 #include "core/engine/mirror/mirror.h"
 #include "core/json/pointer.h"
 #include "core/kube/object/object.h"
+#include "tests/simulation/breaks.h"
 #include "tests/simulation/cuts.h"
 #include "tests/simulation/faults.h"
 #include "tests/simulation/pests.h"
@@ -135,7 +136,7 @@ static void look_at(struct trial *trial, size_t index) {
     bool left = mirror && strcmp(object_uid(mirror), tracked->uid) == 0 && lacks(trial, mirror) && !job->tampered &&
                 !object_is_being_deleted(mirror) && !rules_finished(mirror) &&
                 trial_is_ours(trial, 0, workload_with(trial, mirror)) && !pests_rule(trial, tracked->cluster) &&
-                !is_unheard(trial, index);
+                !is_unheard(trial, index) && !breaks_failed(trial, 0); // rule 12: it stays
     if (!left || !faults_are_over(trial, tracked->cluster, CALM_NS)) {
         *since_ns = 0;
         return;

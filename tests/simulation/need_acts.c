@@ -187,6 +187,7 @@ static void on_source(struct trial *trial, enum act act, size_t index) {
     case ACT_PULLS:
         if (thing->resource != NEED_ACCOUNTS)
             break;
+        thing->pulled |= thing->pulls;
         thing->pulls = !thing->pulls;
         patch(trial, ENGINE_MANAGEMENT, index,
               thing->pulls ? "{\"imagePullSecrets\":[{\"name\":\"pull-0\"}]}" : "{\"imagePullSecrets\":null}");

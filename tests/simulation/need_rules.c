@@ -164,10 +164,24 @@ struct usage {
     uint64_t used;   // also by orphans, and workloads that are to be placed
 };
 
+// D5: the needs of a mirror never shrink, though its ServiceAccount names the Secret no longer.
+static uint64_t formerly_pulled(struct trial *trial, uint64_t used) {
+    uint64_t pulled = 0;
+    for (size_t i = 0; i < needs_count(trial); i++) {
+        const struct thing *account = needs_at(trial, i);
+        size_t secret = account->pulled && (used >> i & 1) != 0
+                            ? needs_find(trial, "", "secrets", account->namespace_, "pull-0")
+                            : needs_count(trial);
+        pulled |= secret < needs_count(trial) ? UINT64_C(1) << secret : 0;
+    }
+    return pulled;
+}
+
 static struct usage usage_of(struct trial *trial, size_t cluster) {
+    uint64_t mirrors = need_used_by_mirrors(trial, cluster, MIRRORS_ALL);
     return (struct usage){
         need_used_by_mirrors(trial, cluster, MIRRORS_KNOWN) | need_used_by_workloads(trial, cluster, false),
-        need_used_by_mirrors(trial, cluster, MIRRORS_ALL) | need_used_by_workloads(trial, cluster, true)};
+        mirrors | formerly_pulled(trial, mirrors) | need_used_by_workloads(trial, cluster, true)};
 }
 
 static void look_at(struct trial *trial, size_t cluster, size_t index, const struct usage *usage, bool held) {

@@ -42,6 +42,7 @@ struct thing {
     bool labelled;                 // its source has label wharf.dev/copy=true
     bool retyped;                  // of a Secret: its source has the other type
     bool pulls;                    // of a ServiceAccount: it names a pull secret
+    bool pulled;                   // or did at some time
     unsigned content;              // the newest number of a content
     char uids[NEEDS_UIDS][40];     // that sources of this name have had
     unsigned n_uids;
