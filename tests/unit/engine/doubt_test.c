@@ -54,6 +54,27 @@ static void a_mirror_that_a_list_lacks_is_read_before_it_counts_as_gone(void **s
     stage_end(&stage);
 }
 
+static int lose_answers_to_placements(struct stage *stage, const struct command *command) {
+    (void)stage;
+    return command->cluster == 0 && command->request.verb == VERB_MERGE_PATCH ? STAGE_UNHEARD : STAGE_PASS;
+}
+
+// The write had the resourceVersion as a precondition, so a newer version has the outcome.
+static void a_placement_that_the_watch_shows_needs_no_answer(void **state) {
+    (void)state;
+    struct stage stage;
+    stage_init(&stage);
+    stage.meddle = lose_answers_to_placements;
+    stage_start(&stage);
+    stage_submit(&stage, "a", "");
+    stage_run(&stage, 2 * CLOCK_MINUTE);
+    assert_non_null(stage_job(&stage, 1, "a"));
+    assert_int_equal(stage_attempt(&stage, "a"), 1);
+    assert_int_equal(stage.sent[0][VERB_MERGE_PATCH], 1);
+    assert_int_equal(stage_told(&stage, "Rescheduled"), 0);
+    stage_end(&stage);
+}
+
 static void a_workload_made_anew_under_its_name_has_nothing_of_the_earlier_one(void **state) {
     (void)state;
     struct stage stage;
@@ -219,6 +240,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mirror_that_left_the_watch_is_read_before_it_counts_as_gone),
         cmocka_unit_test(a_mirror_that_a_list_lacks_is_read_before_it_counts_as_gone),
+        cmocka_unit_test(a_placement_that_the_watch_shows_needs_no_answer),
         cmocka_unit_test(a_workload_made_anew_under_its_name_has_nothing_of_the_earlier_one),
         cmocka_unit_test(a_host_that_stops_places_nothing_and_creates_nothing_that_can_wait),
         cmocka_unit_test(the_same_event_is_not_repeated),
