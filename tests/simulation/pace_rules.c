@@ -311,7 +311,7 @@ static void mark_here(void *ctx, const struct engine_waiter *waiter) {
 // of another class's turn.
 static bool may_send(enum work_class work, const struct command *command) {
     bool status = work == WORK_FINAL_STATUS || work == WORK_STATUS;
-    return command->request.verb != VERB_STATUS_PATCH || status;
+    return (command->request.verb == VERB_STATUS_PATCH) == status;
 }
 
 // Those that stopped waiting in this step and sent nothing: whether they had a turn is not seen.
