@@ -10,6 +10,7 @@
 #include "tests/simulation/rules.h"
 #include "tests/simulation/spaces.h"
 #include "tests/simulation/steady.h"
+#include "tests/simulation/tenants.h"
 #include "tests/simulation/users.h"
 
 #include <stdio.h>
@@ -375,7 +376,7 @@ static void end(struct trial *trial, const struct episode *e) {
         sim_cluster_up(trial->net, cluster);
         break;
     case TROUBLE_DENIED:
-        world_allow_all(cluster);
+        tenants_allow(trial, e->cluster);
         break;
     case TROUBLE_QUOTA:
         trial->faults->full[e->cluster] = false;
@@ -472,7 +473,7 @@ void faults_end(struct trial *trial) {
     for (size_t c = 0; c < trial->plan.n_clusters; c++) {
         be_calm(trial, c);
         sim_cluster_up(trial->net, trial->worlds[c]);
-        world_allow_all(trial->worlds[c]);
+        tenants_allow(trial, c);
         trial->faults->full[c] = false;
     }
     for (size_t i = 0; i < trial->plan.hosts; i++)

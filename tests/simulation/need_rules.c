@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/kube/object/object.h"
+#include "tests/simulation/tenants.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -218,7 +219,7 @@ void need_rules_check(struct trial *trial) {
             struct need_state *state = need_state_of(trial, c, i);
             if (usage.used >> i & 1)
                 state->seen_used_ns = trial->now_ns;
-            if (calm)
+            if (calm && !tenants_are_denied(trial, c, needs_at(trial, i)->namespace_))
                 look_at(trial, c, i, &usage, held);
             else
                 state->unused_ns = state->stale_ns = 0;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define ACTS 12
+#define NEXT_TRY_NS (10 * CLOCK_MINUTE + CLOCK_SECOND) // at most, after a denial
 #define OTHER "00000000-0000-4000-8000-000000000000"
 
 enum change { CHANGE_WITHDRAW, CHANGE_CONSENT, CHANGE_DENY, CHANGE_ALLOW, CHANGES };
@@ -21,6 +22,7 @@ static const char *const words[] = {"a consent is withdrawn", "a namespace conse
 struct tenants_play {
     struct random random;
     bool consents[TRIAL_CLUSTERS][SPACES];
+    int64_t denied_ns[TRIAL_CLUSTERS][SPACES]; // until then the host might not act; CLOCK_NEVER: it may not
     struct heard { // by a replica of the host
         struct {
             bool listed, lost, seen[SPACES];
@@ -102,6 +104,19 @@ int64_t tenants_due(const struct trial *trial) {
     return due;
 }
 
+void tenants_allow(struct trial *trial, size_t cluster) {
+    world_allow_all(trial->worlds[cluster]);
+    for (size_t s = 0; trial->tenants && s < SPACES; s++)
+        if (trial->tenants->denied_ns[cluster][s] == CLOCK_NEVER)
+            trial->tenants->denied_ns[cluster][s] = trial->now_ns;
+}
+
+bool tenants_are_denied(const struct trial *trial, size_t cluster, const char *namespace_) {
+    size_t space = space_of(namespace_);
+    int64_t denied_ns = space < SPACES ? trial->tenants->denied_ns[cluster][space] : 0;
+    return denied_ns && (denied_ns == CLOCK_NEVER || trial->now_ns - denied_ns < NEXT_TRY_NS);
+}
+
 static void change(struct trial *trial, enum change what) {
     struct tenants_play *play = trial->tenants;
     size_t cluster = 1 + random_below(&play->random, trial->plan.n_clusters - 1);
@@ -110,8 +125,9 @@ static void change(struct trial *trial, enum change what) {
     if (what == CHANGE_DENY) {
         AUTO_TEXT user = text_format(TENANT_USER_PREFIX "%s", space_names[space]);
         world_deny_user(trial->worlds[cluster], user, "impersonate", "users");
+        play->denied_ns[cluster][space] = CLOCK_NEVER;
     } else if (what == CHANGE_ALLOW) {
-        world_allow_all(trial->worlds[cluster]);
+        tenants_allow(trial, cluster);
     } else {
         play->consents[cluster][space] = what == CHANGE_CONSENT;
         write_consent(trial, cluster, space);
@@ -134,7 +150,7 @@ void tenants_end(struct trial *trial) {
     trial_trace(trial, "owner: all namespaces consent");
     trial->tenants->n_acts = 0;
     for (size_t c = 1; c < trial->plan.n_clusters; c++) {
-        world_allow_all(trial->worlds[c]);
+        tenants_allow(trial, c);
         for (size_t s = 0; s < SPACES; s++)
             trial->tenants->consents[c][s] = true;
         tenants_namespace(trial, c);

@@ -14,6 +14,10 @@ int64_t tenants_due(const struct trial *trial);
 void tenants_act(struct trial *trial);
 void tenants_end(struct trial *trial);     // all consent, and nothing is denied
 void tenants_started(struct trial *trial); // trial->host
+// Nothing is denied in the cluster any more.
+void tenants_allow(struct trial *trial, size_t cluster);
+// The host may not act as the tenant there, or may again, and waits for its next try.
+bool tenants_are_denied(const struct trial *trial, size_t cluster, const char *namespace_);
 
 struct tenancy_options tenants_options(const struct trial *trial);
 
