@@ -126,6 +126,11 @@ static struct look look(struct trial *trial) {
     return look;
 }
 
+static bool has_name_of(const struct tracked_workload *job, size_t kind, const struct json *workload) {
+    return job && job->kind == kind && strcmp(job->name, object_name(workload)) == 0 &&
+           strcmp(job->namespace_, object_namespace(workload)) == 0;
+}
+
 // It is placed already, or the host may have seen a mirror of it.
 static bool may_be_placed(struct trial *trial, size_t kind, const struct json *workload) {
     if (object_annotation(workload, MARK_CLUSTER))
@@ -133,12 +138,13 @@ static bool may_be_placed(struct trial *trial, size_t kind, const struct json *w
     for (size_t c = 1; c < trial->plan.n_clusters; c++)
         if (trial_object(trial, c, kind, object_namespace(workload), object_name(workload)))
             return true;
-    for (size_t i = 0; i < trial->rules->n_mirrors; i++) { // also of an earlier one of its name
-        const struct tracked_workload *job = rules_workload(trial, trial->rules->mirrors[i].workload);
-        if (job && job->kind == kind && strcmp(job->name, object_name(workload)) == 0 &&
-            strcmp(job->namespace_, object_namespace(workload)) == 0)
+    const struct rules *rules = trial->rules;
+    for (size_t i = 0; i < rules->n_mirrors; i++) // also of an earlier one of its name
+        if (has_name_of(rules_workload(trial, rules->mirrors[i].workload), kind, workload))
             return true;
-    }
+    for (size_t i = 0; i < rules->n_workloads; i++) // whose create may still be on its way
+        if (rules->workloads[i].placements > 0 && has_name_of(&rules->workloads[i], kind, workload))
+            return true;
     return false;
 }
 

@@ -180,9 +180,9 @@ static uint64_t formerly_pulled(struct trial *trial, uint64_t used) {
 
 static struct usage usage_of(struct trial *trial, size_t cluster) {
     uint64_t mirrors = need_used_by_mirrors(trial, cluster, MIRRORS_ALL);
-    return (struct usage){
-        need_used_by_mirrors(trial, cluster, MIRRORS_KNOWN) | need_used_by_workloads(trial, cluster, false),
-        mirrors | formerly_pulled(trial, mirrors) | need_used_by_workloads(trial, cluster, true)};
+    return (struct usage){need_used_by_mirrors(trial, cluster, MIRRORS_KNOWN) |
+                              need_used_by_workloads(trial, cluster, false),
+                          mirrors | formerly_pulled(trial, mirrors) | need_used_by_workloads(trial, cluster, true)};
 }
 
 static void look_at(struct trial *trial, size_t cluster, size_t index, const struct usage *usage, bool held) {

@@ -23,7 +23,7 @@ struct tenants_play {
     struct random random;
     bool consents[TRIAL_CLUSTERS][SPACES];
     int64_t denied_ns[TRIAL_CLUSTERS][SPACES]; // until then the host might not act; CLOCK_NEVER: it may not
-    struct heard { // by a replica of the host
+    struct heard {                             // by a replica of the host
         struct {
             bool listed, lost, seen[SPACES];
             char uids[SPACES][64];

@@ -121,8 +121,8 @@ static void write_failed(struct engine *engine, struct entry *entry, const struc
         report_event(engine, entry, true, reason_text(response->reason), status ? "CopyStatus" : "Place",
                      "the management cluster rejected the write: %s", response->message);
     // A newer state shows the outcome: the write had the known resourceVersion.
-    w->facts.record_unsure |= place && !answer_certainly_not_done(response->reason) &&
-                              answer_is_newest(engine, &w->doc, request->known);
+    w->facts.record_unsure |=
+        place && !answer_certainly_not_done(response->reason) && answer_is_newest(engine, &w->doc, request->known);
     bool placed = w->facts.cluster != DECIDE_UNKNOWN_CLUSTER && !w->facts.finished;
     if (place) // as far as the host knows, the workload was not placed
         cluster_count_active(engine, entry, placed ? w->facts.cluster : 0);
