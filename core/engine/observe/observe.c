@@ -28,6 +28,11 @@ bool observe_is_stale(struct engine *engine, struct doc *doc, bool stub, const s
     return known && (order < 0 || (order == 0 && (!stub || object->too_large || object->reduced)));
 }
 
+bool observe_is_older(struct engine *engine, const struct entry *entry, const char *version) {
+    return entry->workload->facts.exists &&
+           object_version_is_older(version, doc_version(&engine->store, &entry->workload->doc));
+}
+
 // Rule 12: without a result the former phase stays.
 static void read_phase(struct engine *engine, struct entry *entry, const struct json *object) {
     struct workload_facts *w = &entry->workload->facts;
@@ -249,10 +254,17 @@ void observe_set_of_workload(const struct entry *entry, struct mirror *m) {
 }
 
 void observe_workload(struct engine *engine, struct entry *entry, struct object *object) {
-    bool had = entry->workload->facts.exists;
-    if (had && strcmp(entry->workload->uid, object_uid(object->value)) != 0) {
+    struct workload *w = entry->workload;
+    bool had = w->facts.exists, same = strcmp(w->uid, object_uid(object->value)) == 0;
+    if (had && (same ? observe_is_stale(engine, &w->doc, w->stub, object)
+                     : observe_is_older(engine, entry, object_version(object->value)))) {
+        stale_version_listed(engine, entry, object);
+        object_free(object);
+        return;
+    }
+    if (had && !same) {
         if (!cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->listing)
-            orphans_seen_deleted(engine, entry, entry->workload->uid);
+            orphans_seen_deleted(engine, entry, w->uid);
         end_workload(engine, entry);
         had = false;
     }
@@ -260,13 +272,8 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
         object_free(object);
         return;
     }
-    struct workload *w = entry->workload;
+    w = entry->workload;
     engine->stats.kinds[entry->kind].phases[WHARF_PENDING] += !had;
-    if (had && observe_is_stale(engine, &w->doc, w->stub, object)) {
-        stale_version_listed(engine, entry, object);
-        object_free(object);
-        return;
-    }
     w->listed_older = w->outdated = false;
     bool restored = strcmp(w->doc.version, STORE_VERSION_NONE) == 0;
     struct shared_text text = {0};
@@ -331,6 +338,12 @@ static void seen_workload(struct engine *engine, size_t kind, struct object *obj
         entry->epoch = cluster_watch(engine, ENGINE_MANAGEMENT, kind)->epoch;
         pause_owned(engine, kind);
         observe_workload(engine, entry, object);
+        return;
+    }
+    if (entry && observe_is_older(engine, entry, object_version(object->value))) {
+        entry->epoch = cluster_watch(engine, ENGINE_MANAGEMENT, kind)->epoch;
+        stale_version_listed(engine, entry, object);
+        object_free(object);
         return;
     }
     if (entry && entry->workload->facts.exists && strcmp(entry->workload->uid, uid) == 0)

@@ -43,6 +43,8 @@ void restored_unfinished(struct engine *engine, struct entry *entry);
 // The stored version of the workload is stale: all later objects count as newer, and another spec may have the same
 // generation.
 void stale_version_reset_workload(struct entry *entry);
+// The known workload of this name has a newer version.
+bool observe_is_older(struct engine *engine, const struct entry *entry, const char *version);
 // A list had an older version of the workload than the known one, or the same version.
 void stale_version_listed(struct engine *engine, struct entry *entry, const struct object *object);
 // The last list is at least as new as the stored workload but had an older version of that workload: etcd was

@@ -273,14 +273,10 @@ void stale_version_reset_workload(struct entry *entry) {
     status_forget_writes(w);
 }
 
-static bool is_older(struct engine *engine, struct entry *entry, const char *version) {
-    return object_version_is_older(version, doc_version(&engine->store, &entry->workload->doc));
-}
-
 void stale_version_listed(struct engine *engine, struct entry *entry, const struct object *object) {
     if (!cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->listing)
         return;
-    entry->workload->listed_older = is_older(engine, entry, object_version(object->value));
+    entry->workload->listed_older = observe_is_older(engine, entry, object_version(object->value));
 }
 
 bool stale_version_must_read(struct engine *engine, struct entry *entry) {
@@ -289,7 +285,7 @@ bool stale_version_must_read(struct engine *engine, struct entry *entry) {
     if (!entry->workload->listed_older || !entry->workload->facts.exists || !watch->listed || watch->revision == 0)
         return false;
     snprintf(revision, sizeof revision, "%lld", (long long)watch->revision);
-    return !is_older(engine, entry, revision);
+    return !observe_is_older(engine, entry, revision);
 }
 
 // The host then knows the carried fields only by the annotation.

@@ -44,12 +44,6 @@ bool answer_is_newest(struct engine *engine, struct doc *doc, uint64_t version) 
     return text_hash(TEXT_HASH, doc_version(&engine->store, doc)) == version;
 }
 
-// A read of a workload. Watch events that came meanwhile are newer.
-static bool is_older(struct engine *engine, struct entry *entry, const struct object *object) {
-    return entry->workload->facts.exists &&
-           object_version_is_older(object_version(object->value), doc_version(&engine->store, &entry->workload->doc));
-}
-
 // The watch has meanwhile shown the deletion or the end of the delegation, and will not do so again.
 static bool is_gone(const struct entry *entry, const struct request_in_flight *request, const struct object *object) {
     const char *uid = object_uid(object->value);
@@ -79,9 +73,10 @@ static bool take_read(struct engine *engine, struct entry *entry, const struct r
         return exists && entry->workload->facts.too_large;
     if (is_gone(entry, request, response->object))
         return false;
-    if (stale && is_older(engine, entry, response->object))
+    const char *version = object_version(response->object->value);
+    if (stale && observe_is_older(engine, entry, version))
         stale_version_reset_workload(entry);
-    if (!is_older(engine, entry, response->object))
+    if (!observe_is_older(engine, entry, version)) // watch events that came meanwhile are newer
         observe_seen(engine, ENGINE_MANAGEMENT, entry->kind, TAKE(response->object));
     return true;
 }

@@ -97,6 +97,37 @@ static void a_workload_made_anew_under_its_name_has_nothing_of_the_earlier_one(v
     stage_end(&stage);
 }
 
+// As a watch that lags behind a read or an answer.
+static void tell_again(struct stage *stage, const struct json *value) {
+    struct object *object = NULL;
+    assert_null(object_new(json_copy(value), "batch/v1", "Job", &object));
+    stage_step(stage, &(struct engine_event){.type = EVENT_SEEN, .cluster = 0, .object = object});
+    stage_run(stage, CLOCK_MINUTE);
+}
+
+static void an_older_version_of_the_name_ends_no_workload(void **state) {
+    (void)state;
+    struct stage stage;
+    start_one(&stage);
+    AUTO_JSON of_another_uid = json_copy(stage_job(&stage, 0, "a"));
+    assert_int_equal(stage_delete(&stage, 0, "a"), 200);
+    stage_run(&stage, CLOCK_SECOND);
+    stage_submit(&stage, "a", "");
+    AUTO_JSON not_delegated = json_copy(stage_job(&stage, 0, "a"));
+    assert_true(pointer_remove(not_delegated, "/spec/managedBy"));
+    stage_run(&stage, CLOCK_SECOND);
+    size_t where = stage_where(&stage, "a");
+    AUTO_TEXT uid = strdup(object_uid(stage_job(&stage, where, "a")));
+    unsigned deletes = stage.sent[where][VERB_DELETE];
+    tell_again(&stage, of_another_uid);
+    tell_again(&stage, not_delegated);
+    assert_string_equal(object_uid(stage_job(&stage, where, "a")), uid);
+    assert_null(stage_job(&stage, 3 - where, "a"));
+    assert_int_equal(stage.sent[where][VERB_DELETE], deletes);
+    assert_int_equal(stage_told(&stage, "NotDelegated"), 0);
+    stage_end(&stage);
+}
+
 static void a_host_that_stops_places_nothing_and_creates_nothing_that_can_wait(void **state) {
     (void)state;
     struct stage stage;
@@ -242,6 +273,7 @@ int main(void) {
         cmocka_unit_test(a_mirror_that_a_list_lacks_is_read_before_it_counts_as_gone),
         cmocka_unit_test(a_placement_that_the_watch_shows_needs_no_answer),
         cmocka_unit_test(a_workload_made_anew_under_its_name_has_nothing_of_the_earlier_one),
+        cmocka_unit_test(an_older_version_of_the_name_ends_no_workload),
         cmocka_unit_test(a_host_that_stops_places_nothing_and_creates_nothing_that_can_wait),
         cmocka_unit_test(the_same_event_is_not_repeated),
         cmocka_unit_test(a_server_that_asks_for_time_gets_it),
