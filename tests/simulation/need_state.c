@@ -107,7 +107,7 @@ struct need_gather need_gather(struct trial *trial, size_t cluster, size_t kind,
 static bool counts(struct trial *trial, size_t cluster, size_t kind, const struct json *object,
                    enum need_mirrors which) {
     const struct tracked_mirror *mirror = rules_mirror(trial, object_uid(object));
-    return mirror && !(which == MIRRORS_TOLD && !rules_was_told(trial, mirror)) &&
+    return mirror && !(which == MIRRORS_TOLD && !rules_was_told_to_all(trial, mirror)) &&
            !(which == MIRRORS_KNOWN && need_is_orphan(trial, kind, object)) && !forgery_is(object) &&
            rules_is_ours(trial, cluster, kind, object);
 }

@@ -59,7 +59,7 @@ bool need_is_orphan(struct trial *trial, size_t kind, const struct json *object)
 struct need_gather need_gather(struct trial *trial, size_t cluster, size_t kind, const struct json *object);
 enum need_mirrors {
     MIRRORS_ALL,
-    MIRRORS_TOLD, // that the host has seen
+    MIRRORS_TOLD, // that all replicas have seen
     MIRRORS_KNOWN // of a workload: what an orphan needs is not known
 };
 uint64_t need_used_by_mirrors(struct trial *trial, size_t cluster, enum need_mirrors which);

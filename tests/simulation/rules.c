@@ -105,6 +105,13 @@ bool rules_was_told(const struct trial *trial, const struct tracked_mirror *mirr
     return mirror->told[trial->host->index] == trial->host->number;
 }
 
+bool rules_was_told_to_all(const struct trial *trial, const struct tracked_mirror *mirror) {
+    for (size_t i = 0; i < trial->plan.hosts; i++)
+        if (trial->hosts[i].alive && mirror->told[i] != trial->hosts[i].number)
+            return false;
+    return true;
+}
+
 bool rules_was_final(const struct trial *trial, const struct tracked_mirror *mirror) {
     return mirror->final[trial->host->index] == trial->host->number;
 }
@@ -496,6 +503,8 @@ void rules_went_back(struct trial *trial, size_t cluster) {
             m->cluster == cluster && job ? trial_object(trial, cluster, m->kind, job->namespace_, job->name) : NULL;
         if (m->cluster == cluster && job)
             m->gone = !there || strcmp(rules_text(there, "metadata", NULL, "uid"), m->uid) != 0;
+        if (m->cluster == cluster && job && m->gone) // no replica has seen that it exists again
+            memset(m->told, 0, sizeof m->told);
     }
     for (size_t i = 0; i < trial->rules->n_workloads; i++) {
         struct tracked_workload *job = &trial->rules->workloads[i];

@@ -70,6 +70,8 @@ struct rules *rules_new(struct trial *trial);
 // trial->host has seen the mirror; and has seen it finished.
 bool rules_was_told(const struct trial *trial, const struct tracked_mirror *mirror);
 bool rules_was_final(const struct trial *trial, const struct tracked_mirror *mirror);
+// Each replica has seen it: when a write is served, its sender is not known.
+bool rules_was_told_to_all(const struct trial *trial, const struct tracked_mirror *mirror);
 // The engine receives an object of a worker.
 void rules_told(struct trial *trial, const struct json *object);
 // The engine has decided to send this.
