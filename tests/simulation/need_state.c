@@ -8,6 +8,7 @@
 #include "tests/simulation/faults.h"
 #include "tests/simulation/forgery.h"
 #include "tests/simulation/members.h"
+#include "tests/simulation/steady.h"
 #include "tests/world/pod_needs.h"
 
 #include <stdlib.h>
@@ -167,8 +168,9 @@ void need_note_user(struct trial *trial, size_t kind, const struct json *workloa
 
 bool need_is_calm(const struct trial *trial, size_t cluster) {
     return !trial->plan.elects && !trial->plan.slow && !trial->plan.costs && !trial->plan.breaks &&
-           !trial->plan.shards && faults_are_over(trial, cluster, CALM_NS) && members_knows(trial, cluster) &&
-           !trial->host->silent[cluster] && trial->host->alive && trial->now_ns >= trial->host->asleep_until_ns;
+           !trial->plan.shards && faults_are_over(trial, cluster, CALM_NS) && steady_is_calm(trial, cluster, CALM_NS) &&
+           members_knows(trial, cluster) && !trial->host->silent[cluster] && trial->host->alive &&
+           trial->now_ns >= trial->host->asleep_until_ns;
 }
 
 // It must know this object, and its source, as they are.

@@ -337,3 +337,11 @@ void steady_change(struct trial *trial, size_t kind, const char *namespace_, con
     key_of(key, kind, namespace_, name);
     count_of(trial, key)->changes++;
 }
+
+bool steady_is_calm(const struct trial *trial, size_t cluster, int64_t calm_ns) {
+    const struct steady *steady = trial->steady;
+    if (!steady->began || steady->trouble > STEADY_DENIED_ALL ||
+        (steady->cluster != cluster && steady->cluster != ENGINE_MANAGEMENT))
+        return true;
+    return !steady->on && trial->now_ns - steady->end_ns >= calm_ns;
+}

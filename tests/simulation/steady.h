@@ -31,3 +31,5 @@ int steady_admit(const struct trial *trial, size_t cluster, enum world_verb verb
 bool steady_strips(const struct trial *trial, size_t cluster);
 // For so long a request to the cluster may be in flight at most, as it does not answer; 0: it does.
 int64_t steady_answer_ns(const struct trial *trial, size_t cluster);
+// No steady trouble keeps the host from lists, watches or writes there, nor has for so long.
+bool steady_is_calm(const struct trial *trial, size_t cluster, int64_t calm_ns);
