@@ -138,7 +138,7 @@ static bool is_held_up(struct trial *trial, size_t cluster) {
         const wharf_kind *abi = &trial->engine_kinds[k]->abi;
         const void *cursor = NULL;
         for (const struct json *o; (o = world_next(trial->worlds[cluster], abi->group, abi->plural, &cursor));)
-            if (need_is_orphan(trial, k, o))
+            if (need_is_held(trial, k, o))
                 return true;
     }
     return false;

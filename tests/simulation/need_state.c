@@ -109,7 +109,7 @@ static bool counts(struct trial *trial, size_t cluster, size_t kind, const struc
                    enum need_mirrors which) {
     const struct tracked_mirror *mirror = rules_mirror(trial, object_uid(object));
     return mirror && !(which == MIRRORS_TOLD && !rules_was_told_to_all(trial, mirror)) &&
-           !(which == MIRRORS_KNOWN && need_is_orphan(trial, kind, object)) && !forgery_is(object) &&
+           !(which == MIRRORS_KNOWN && need_is_held(trial, kind, object)) && !forgery_is(object) &&
            rules_is_ours(trial, cluster, kind, object);
 }
 
@@ -193,9 +193,9 @@ bool need_is_of_another_host(const struct json *object) {
     return object && *need_label(object, MARK_ORIGIN) && strcmp(need_label(object, MARK_ORIGIN), TRIAL_ORIGIN) != 0;
 }
 
-bool need_is_orphan(struct trial *trial, size_t kind, const struct json *object) {
+bool need_is_held(struct trial *trial, size_t kind, const struct json *object) {
     const struct json *workload =
         trial_object(trial, ENGINE_MANAGEMENT, kind, object_namespace(object), object_name(object));
-    return *need_label(object, MARK_UID) &&
-           (!workload || strcmp(object_uid(workload), need_label(object, MARK_UID)) != 0);
+    bool orphan = !workload || strcmp(object_uid(workload), need_label(object, MARK_UID)) != 0;
+    return *need_label(object, MARK_UID) && (orphan || (forgery_is(object) && !seal_keys_any(trial->seals)));
 }

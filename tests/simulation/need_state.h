@@ -53,7 +53,8 @@ void need_add_made(struct trial *trial, const char *uid);
 bool need_is_copy(const struct trial *trial, const struct json *object); // the host must recognise it
 bool need_is_given(const struct json *object);                           // handed over to the host
 bool need_is_of_another_host(const struct json *object);
-bool need_is_orphan(struct trial *trial, size_t kind, const struct json *object); // a mirror of no workload
+// A mirror of no workload, or one without proof (docs/lifecycle.md, Terms: quarantined): its needs are not known.
+bool need_is_held(struct trial *trial, size_t kind, const struct json *object);
 
 // Sets of indexes. Of an object, with the ServiceAccount as it is in that cluster.
 struct need_gather need_gather(struct trial *trial, size_t cluster, size_t kind, const struct json *object);

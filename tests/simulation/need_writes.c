@@ -203,7 +203,7 @@ bool need_rules_hook(struct trial *trial, size_t cluster, const struct world_wri
     }
     const struct json *object = write->now ? write->now : write->old;
     if (cluster != ENGINE_MANAGEMENT && write->status < 300 && kind < trial->n_kinds &&
-        need_is_orphan(trial, kind, object))
+        need_is_held(trial, kind, object))
         trial->need_rules->held_ns[cluster] = trial->now_ns;
     if (needs_resource(write->group, write->plural) == NEED_RESOURCES)
         return false;
