@@ -390,38 +390,27 @@ struct error *rights_make(unsigned roles, const struct rights_wanted *wanted, st
     return finish_table(&table);
 }
 
-// The next of "a, b" from *at on; false at the end.
-static bool next_word(const char **at, char **word) {
-    const char *start;
-    size_t len = 0;
-    bool found = text_next_word(at, ',', &start, &len);
-    *word = found ? strndup(start, len) : NULL;
-    return found;
-}
-
-static struct error *each_name(const struct right *right, struct access_review question, right_visit visit, void *ctx) {
-    if (!right->names)
-        return visit(ctx, &question);
-    char *name;
-    struct error *error = NULL;
-    for (const char *names = right->names; !error && next_word(&names, &name); free(name)) {
-        question.name = name;
-        error = name ? visit(ctx, &question) : error_no_memory();
-    }
-    return error;
+// With each name, or once without one.
+static struct error *each_name(char *const *names, struct access_review question, right_visit visit, void *ctx) {
+    do {
+        question.name = *names;
+        TRY(visit(ctx, &question));
+    } while (*names && *++names);
+    return NULL;
 }
 
 struct error *right_each(const struct right *right, const char *namespace_, right_visit visit, void *ctx) {
-    struct error *error = NULL;
-    char *resource, *verb;
-    for (const char *resources = right->resources; !error && next_word(&resources, &resource); free(resource)) {
-        char *slash = resource ? strchr(resource, '/') : NULL;
-        if (slash)
-            *slash++ = '\0';
-        for (const char *verbs = right->verbs; !error && next_word(&verbs, &verb); free(verb)) {
-            const struct access_review question = {right->group, resource, slash, verb, NULL, namespace_};
-            error = resource && verb ? each_name(right, question, visit, ctx) : error_no_memory();
+    AUTO_WORDS resources = text_words(right->resources, ',');
+    AUTO_WORDS verbs = text_words(right->verbs, ',');
+    AUTO_WORDS names = text_words(right->names, ',');
+    if (!resources || !verbs || !names)
+        return error_no_memory();
+    for (char **at = resources; *at; at++) {
+        char *subresource = *at, *resource = strsep(&subresource, "/");
+        for (char **verb = verbs; *verb; verb++) {
+            const struct access_review question = {right->group, resource, subresource, *verb, NULL, namespace_};
+            TRY(each_name(names, question, visit, ctx));
         }
     }
-    return error;
+    return NULL;
 }
