@@ -23,10 +23,8 @@ static void check_resource(struct visit *visit, const char *resource) {
     struct reference_resource known;
     if (!reference_resource_find(adapters->kinds, adapters->n_kinds, resource, &known))
         return; // see dependencies_check
-    char *dot = strchr(known.resource, '.');
-    if (dot)
-        *dot = '\0';
-    if (!serves(visit, dot ? dot + 1 : "", known.version, known.resource))
+    known.resource[strcspn(known.resource, ".")] = '\0';
+    if (!serves(visit, reference_group(resource), known.version, known.resource))
         problems_add(&visit->warnings, "%s (%s): does not serve %s/%s of dependencies: %s", visit->name, visit->server,
                      resource, known.version,
                      visit->management ? "workloads that refer to such objects wait"
@@ -34,13 +32,7 @@ static void check_resource(struct visit *visit, const char *resource) {
 }
 
 void visit_check_dependencies(struct visit *visit) {
-    const struct dependency_options *options = &visit->preflight->config->engine.dependencies;
-    const char *lists[] = {options->copy, options->check}, *at;
-    size_t len = 0;
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        while (text_next_word(&lists[i], ',', &at, &len)) {
-            AUTO_TEXT resource = strndup(at, len);
-            if (resource)
-                check_resource(visit, resource);
-        }
+    AUTO_WORDS resources = dependency_resources(&visit->preflight->config->engine.dependencies, true);
+    for (char **resource = resources; resource && *resource; resource++)
+        check_resource(visit, *resource);
 }
