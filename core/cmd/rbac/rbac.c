@@ -70,21 +70,14 @@ struct error *rbac_rights(const struct rbac_options *options, const struct setup
         return rbac_add_tenants(options, config, out);
     }
     enum seal_source source = seal_source_of(config);
-    struct rights_wanted wanted = {
-        .kinds = (const struct kind *const *)enabled->adapters->kinds,
-        .n_kinds = enabled->adapters->n_kinds,
-        .seal = source == SEAL_FROM_SECRET || source == SEAL_FROM_DEFAULT_SECRET,
-        .seal_name = seal_secret_name(config),
-        .account = options->account,
-        .worker_secrets = !enabled->from_file || config->workers_from.secrets,
-        .cluster_profiles = config->workers_from.cluster_profiles,
-        .namespace_labels = config_needs_namespaces(config),
-        .callers = !enabled->from_file || config_serves(&config->serve),
-        .logs = options->with_logs,
-        .exec = options->with_exec,
-        .features = rights_features_of(config),
-        .objects = options->objects,
-    };
+    struct rights_wanted wanted = rights_wanted_of(config, enabled->adapters);
+    wanted.seal = source == SEAL_FROM_SECRET || source == SEAL_FROM_DEFAULT_SECRET;
+    wanted.account = options->account;
+    wanted.worker_secrets |= !enabled->from_file;
+    wanted.callers |= !enabled->from_file;
+    wanted.logs = options->with_logs;
+    wanted.exec = options->with_exec;
+    wanted.objects = options->objects;
     if (options->guard)
         return rights_make(RIGHTS_OF_GUARD, &wanted, out);
     unsigned role =
@@ -199,8 +192,7 @@ static void print_tenants(struct buffer *out, const struct rbac_options *options
 
 // Rights of the command line's ServiceAccount, and by aggregation of the ClusterRole `view`.
 static struct error *print_viewer(const struct rbac_options *options, const struct setup *enabled, struct buffer *out) {
-    struct rights_wanted wanted = {.kinds = (const struct kind *const *)enabled->adapters->kinds,
-                                   .n_kinds = enabled->adapters->n_kinds};
+    struct rights_wanted wanted = rights_wanted_of(enabled->config, enabled->adapters);
     __attribute__((cleanup(rights_free))) struct rights rights = {.count = 0};
     TRY(rights_make(RIGHTS_OF_VIEWER, &wanted, &rights));
     print_head(out, "ServiceAccount", RIGHTS_VIEWER, options->namespace_);

@@ -6,16 +6,13 @@
 #include "core/kube/api/requests.h"
 #include "core/kube/client/ask.h"
 
-// False: the API group has no such resource in this version. An unreadable answer proves nothing.
+// False: the API group has no such resource in this version.
 static bool serves(struct visit *visit, const char *group, const char *version, const char *plural) {
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
     AUTO_TEXT path = api_resources_path(group, version);
-    AUTO_ERROR error = path ? ask_raw(visit->client, path, &response) : error_no_memory();
-    if (error)
-        return true;
-    if (response.reason == REASON_NOT_FOUND || response.reason == REASON_KIND_NOT_FOUND)
-        return false;
-    return response.reason != REASON_OK || api_resources_find(response.value, plural);
+    if (visit_read(visit, path, false, &response))
+        return api_resources_find(response.value, plural);
+    return response.reason != REASON_NOT_FOUND && response.reason != REASON_KIND_NOT_FOUND;
 }
 
 static void check_resource(struct visit *visit, const char *resource) {
@@ -25,10 +22,8 @@ static void check_resource(struct visit *visit, const char *resource) {
         return; // see dependencies_check
     known.resource[strcspn(known.resource, ".")] = '\0';
     if (!serves(visit, reference_group(resource), known.version, known.resource))
-        problems_add(&visit->warnings, "%s (%s): does not serve %s/%s of dependencies: %s", visit->name, visit->server,
-                     resource, known.version,
-                     visit->management ? "workloads that refer to such objects wait"
-                                       : "workloads that refer to such objects are not placed there");
+        visit_warn(visit, "does not serve %s/%s of dependencies: workloads that refer to such objects %s", resource,
+                   known.version, visit->management ? "wait" : "are not placed there");
 }
 
 void visit_check_dependencies(struct visit *visit) {

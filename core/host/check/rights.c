@@ -6,6 +6,7 @@
 #include "core/config/dependencies.h"
 #include "core/engine/kueue/kueue.h"
 #include "core/host/check/rights_internal.h"
+#include "core/host/startup/seal_source.h"
 
 #define RESOURCE_LIST_MAX 65536
 
@@ -169,6 +170,17 @@ struct rights_features rights_features_of(const struct config *config) {
                                     .fencing = config->engine.fencing.enabled,
                                     .tenants = config->engine.tenancy.impersonate,
                                     .dependencies = config->engine.dependencies};
+}
+
+struct rights_wanted rights_wanted_of(const struct config *config, const struct adapters *adapters) {
+    return (struct rights_wanted){.kinds = (const struct kind *const *)adapters->kinds,
+                                  .n_kinds = adapters->n_kinds,
+                                  .seal_name = seal_secret_name(config),
+                                  .worker_secrets = config->workers_from.secrets,
+                                  .cluster_profiles = config->workers_from.cluster_profiles,
+                                  .namespace_labels = config_needs_namespaces(config),
+                                  .callers = config_serves(&config->serve),
+                                  .features = rights_features_of(config)};
 }
 
 void rights_free(struct rights *rights) {
