@@ -339,51 +339,19 @@ wharf_result references_of(struct adapter_call *call, const struct json *workloa
     return result;
 }
 
-// Without a row for the resource, a kind has nothing to say about its objects.
-static bool has_rows_of(const struct kind *kind, const char *resource) {
-    const wharf_reference *row = kind->abi.references;
-    while (row && row->name && !text_equal(row->of, resource))
-        row++;
-    return row && row->name;
-}
-
-static bool add_all(struct collector *collector, const struct references *from) {
-    bool going = true;
-    for (size_t i = 0; going && i < from->count; i++)
-        going = add(collector, from->list[i]);
-    return going;
-}
-
-// The references of an object by one kind's rows and, already collected, by those of Kubernetes.
-static void add_of_kind(struct collector *all, const struct kind *kind, const char *resource, const struct json *object,
-                        const struct references *built_in) {
-    __attribute__((cleanup(references_clear))) struct references own = {.list = NULL};
-    struct collector one = {&own, all->namespace_, OBJECT_MAX, .trouble = FINE};
-    if (collect(&one, kind->abi.references, resource, object, ""))
-        add_all(&one, built_in);
-    if (one.trouble == NO_MEMORY)
-        fails(all, NO_MEMORY);
-    else
-        add_all(all, &own);
-}
-
 bool references_of_object(struct kind *const *kinds, size_t n_kinds, const char *resource, const struct json *object,
                           struct references *out) {
     *out = (struct references){.list = NULL};
-    __attribute__((cleanup(references_clear))) struct references built_in = {.list = NULL};
-    const char *namespace_ = namespace_of(object);
-    struct collector all = {out, namespace_, n_kinds * OBJECT_MAX, .of_kinds = true, .trouble = FINE};
-    struct collector common = {&built_in, namespace_, OBJECT_MAX, .trouble = FINE};
-    bool silent = false; // a kind has no row
-    if (!collect(&common, references_built_in, resource, object, "") && common.trouble == NO_MEMORY)
-        return false;
-    for (size_t k = 0; k < n_kinds && all.trouble == FINE; k++)
-        if (has_rows_of(kinds[k], resource))
-            add_of_kind(&all, kinds[k], resource, object, &built_in);
-        else
-            silent = true;
-    if (silent && all.trouble == FINE)
-        add_all(&all, &built_in);
+    struct collector all = {out, namespace_of(object), n_kinds * OBJECT_MAX, .of_kinds = true, .trouble = FINE};
+    for (size_t k = 0; k < n_kinds && all.trouble == FINE; k++) {
+        __attribute__((cleanup(references_clear))) struct references own = {.list = NULL};
+        struct collector one = {&own, all.namespace_, OBJECT_MAX, .trouble = FINE};
+        if (collect(&one, kinds[k]->abi.references, resource, object, ""))
+            collect(&one, references_built_in, resource, object, "");
+        all.trouble = one.trouble == NO_MEMORY ? NO_MEMORY : FINE;
+        for (size_t i = 0; i < own.count && all.trouble == FINE; i++)
+            add(&all, own.list[i]);
+    }
     if (all.trouble == NO_MEMORY)
         references_clear(out);
     return all.trouble != NO_MEMORY;
