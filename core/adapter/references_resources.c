@@ -5,10 +5,6 @@
 
 #include <stdio.h>
 
-void reference_resource_name(const wharf_reference *row, char out[REFERENCE_RESOURCE_MAX]) {
-    snprintf(out, REFERENCE_RESOURCE_MAX, "%s%s%s", row->resource, row->group[0] ? "." : "", row->group);
-}
-
 struct cursor { // over the rows of the built-in table and of all kinds
     struct kind *const *kinds;
     size_t n_kinds, table;
@@ -23,7 +19,7 @@ bool reference_resource(const wharf_reference *row, struct reference_resource *o
         .kind = row->kind,
         .cluster_scoped = (row->flags & WHARF_REFERENCE_CLUSTER_SCOPED) != 0,
     };
-    reference_resource_name(row, out->resource);
+    snprintf(out->resource, sizeof out->resource, "%s%s%s", row->resource, *row->group ? "." : "", row->group);
     return true;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/watchers/boundary.h"
 
+#include "core/adapter/references.h"
 #include "core/base/memory.h"
 #include "core/base/sensitive.h"
 #include "core/base/text.h"
@@ -42,11 +43,10 @@ static bool is_subject(const struct document_kind *subject, const char *group, c
 
 // The resource "plural.group" of a reference's `of`, whose kind another reference of the list names.
 static bool refers_to_subject(const wharf_reference *list, const char *of, const struct document_kind *subject) {
-    size_t len = strcspn(of, ".");
-    const char *group = of[len] ? of + len + 1 : "";
+    struct reference_resource named;
     for (const wharf_reference *row = list; row->name; row++)
-        if (row->resource && row->group && strlen(row->resource) == len && memcmp(row->resource, of, len) == 0 &&
-            strcmp(row->group, group) == 0 && is_subject(subject, group, row->resource, row->kind))
+        if (reference_resource(row, &named) && strcmp(named.resource, of) == 0 &&
+            is_subject(subject, row->group, row->resource, row->kind))
             return true;
     return false;
 }
