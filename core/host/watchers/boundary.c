@@ -142,7 +142,7 @@ static bool translate_back(const struct cluster_scope *scope, struct json *value
     return good;
 }
 
-bool boundary_object(const struct cluster_scope *scope, struct object *object) {
+static bool translate_object(const struct cluster_scope *scope, struct object *object) {
     char here[NAMESPACE_SIZE];
     const char *there = object_namespace(object->value);
     bool changed = false;
@@ -152,7 +152,7 @@ bool boundary_object(const struct cluster_scope *scope, struct object *object) {
            translate_back(scope, object->value, &changed) && (!changed || print_again(object));
 }
 
-bool boundary_value(const struct cluster_scope *scope, struct json *value) {
+static bool translate_value(const struct cluster_scope *scope, struct json *value) {
     char here[NAMESPACE_SIZE];
     const char *there = object_namespace(value);
     bool changed = false;
@@ -187,12 +187,9 @@ static struct object *object_of(const struct engine_event *event) {
     return event->type == EVENT_DEPENDENCY ? event->dependency.metadata : NULL;
 }
 
-// In the namespace of the request, which has a name.
-static void translate_answer(const struct cluster_scope *scope, struct response *response) {
-    if (response->object)
-        (void)boundary_object(scope, response->object);
-    if (response->value)
-        (void)boundary_value(scope, response->value);
+bool boundary_response(const struct cluster_scope *scope, struct response *response) {
+    bool object = !response->object || translate_object(scope, response->object);
+    return (!response->value || translate_value(scope, response->value)) && object;
 }
 
 bool boundary_event(const struct cluster_scope *scope, struct engine_event *event, char name[NAMESPACE_SIZE]) {
@@ -205,9 +202,9 @@ bool boundary_event(const struct cluster_scope *scope, struct engine_event *even
             return false;
         *text = name;
     }
-    if (event->type == EVENT_ANSWER)
-        translate_answer(scope, event->answer.response);
-    return !object || boundary_object(scope, object);
+    if (event->type == EVENT_ANSWER) // in the namespace of the request, which has a name
+        (void)boundary_response(scope, event->answer.response);
+    return !object || translate_object(scope, object);
 }
 
 // Requests -----------------------------------------------------------------------------------------------------------
