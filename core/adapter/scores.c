@@ -16,8 +16,10 @@ struct json *scores_worker(const char *name, const char *labels) {
     bool named = json_set(worker, "name", json_new_string(name)), made = json_set(worker, "labels", list) && named;
     AUTO_WORDS words = text_words(labels, ',');
     for (char **label = words; label && *label && made; label++) {
-        char *value = *label, *key = strsep(&value, "=");
-        made = !value || json_set(list, key, json_new_string(value));
+        char *equals = strchr(*label, '=');
+        if (equals)
+            *equals = '\0';
+        made = !equals || json_set(list, *label, json_new_string(equals + 1));
     }
     return made && words ? TAKE(worker) : NULL;
 }

@@ -12,8 +12,8 @@
 // The reason why a call of an existing function has no result. The result is then WHARF_RETRY.
 enum call_trouble {
     CALL_FINE,
-    CALL_WAITS,  // the adapter's process starts, or is busy with an earlier call
-    CALL_ASIDE,  // not called: the caller has set the objects aside
+    CALL_WAITS, // the adapter's process starts, or is busy with an earlier call
+    CALL_ASIDE, // not called: the caller has set the objects aside
     // From here on with a text.
     CALL_BROKEN, // the adapter's process ended during the call
     CALL_LIMIT,  // the same, at a limit
