@@ -77,8 +77,9 @@ static size_t place_of(const struct references *references, const struct referen
     return high;
 }
 
+// The first trouble counts.
 static bool fails(struct collector *collector, enum trouble trouble) {
-    collector->trouble = trouble;
+    collector->trouble = collector->trouble == FINE ? trouble : collector->trouble;
     return false;
 }
 
@@ -109,6 +110,19 @@ static bool add(struct collector *collector, const struct reference *reference) 
     return true;
 }
 
+// `reference` has no resource yet, and the namespace, or "", that is said beside the name.
+static bool add_of(struct collector *collector, const struct reference_resource *of, struct reference reference) {
+    reference.resource = of->resource;
+    reference.version = of->version;
+    reference.kind = of->kind;
+    reference.cluster_scoped = of->cluster_scoped;
+    if (of->cluster_scoped)
+        reference.namespace_ = "";
+    else if (!*reference.namespace_)
+        reference.namespace_ = collector->namespace_;
+    return add(collector, &reference);
+}
+
 // The value at the place of `pattern` that belongs to the match `found` of the row. False: out of memory.
 static bool paired(const struct matched_row *row, const char *pattern, const char *found, const struct json **out) {
     AUTO_BUFFER(pointer, POINTER_MAX);
@@ -133,34 +147,26 @@ static bool add_match(void *ctx, const char *found, struct json *value) {
     const struct matched_row *row = ctx;
     const char *name = json_string(value);
     const struct json *kind, *namespace_, *optional;
-    char resource[REFERENCE_RESOURCE_MAX];
-    if (!is_object_name(name))
+    struct reference_resource resource;
+    if (!is_object_name(name) || !reference_resource(row->is, &resource))
         return true;
     if (!paired(row, row->is->kind_at, found, &kind) || !paired(row, row->is->namespace_, found, &namespace_) ||
         !paired(row, row->is->optional, found, &optional))
         return false;
     const char *elsewhere = json_string_or(namespace_, "");
-    bool cluster = (row->is->flags & WHARF_REFERENCE_CLUSTER_SCOPED) != 0;
-    if (!is_of_kind(row->is, kind) || (!cluster && elsewhere[0] && !text_is_dns_label(elsewhere)))
+    if (!is_of_kind(row->is, kind) || (!resource.cluster_scoped && *elsewhere && !text_is_dns_label(elsewhere)))
         return true;
     AUTO_TEXT where = text_format("%s%s", row->prefix, found);
     if (!where)
         return fails(row->collector, NO_MEMORY);
-    reference_resource_name(row->is, resource);
-    struct reference reference = {
-        .resource = resource,
-        .version = row->is->version,
-        .kind = row->is->kind,
-        .namespace_ = cluster        ? ""
-                      : elsewhere[0] ? elsewhere
-                                     : row->collector->namespace_,
+    const struct reference reference = {
+        .namespace_ = elsewhere,
         .name = name,
         .where = where,
-        .cluster_scoped = cluster,
         .optional = (row->is->flags & WHARF_REFERENCE_OPTIONAL) != 0 || json_bool(optional, false),
         .is_made = (row->is->flags & WHARF_REFERENCE_MADE) != 0,
     };
-    return add(row->collector, &reference);
+    return add_of(row->collector, &resource, reference);
 }
 
 // The rows of a table for values of one kind: `of` as in wharf_reference.
@@ -190,7 +196,7 @@ static bool collect(struct collector *collector, const wharf_reference *rows, co
         struct matched_row row = {collector, rows, root, prefix};
         bool part = (rows->flags & REFERENCE_PARTS) != 0;
         if (text_equal(rows->of, of) && !pointer_each(root, rows->name, part ? add_part : add_match, &row))
-            going = collector->trouble == FINE ? fails(collector, NO_MEMORY) : false;
+            going = fails(collector, NO_MEMORY);
     }
     return going;
 }
@@ -204,7 +210,7 @@ static bool collect_pods(struct collector *collector, const wharf_kind *kind, co
         const wharf_reference is = {.flags = specs ? WHARF_REFERENCE_POD_SPECS : WHARF_REFERENCE_PODS};
         struct matched_row row = {collector, &is, workload, ""};
         if (!pods_each(pods, workload, add_part, &row))
-            return collector->trouble == FINE ? fails(collector, NO_MEMORY) : false;
+            return fails(collector, NO_MEMORY);
     }
     return true;
 }
@@ -275,19 +281,14 @@ static bool add_item(struct collector *collector, struct adapter_call *call, con
         return services_refuse(call, "%s", problem.data ? problem.data : "dependencies: a wrong item");
     struct reference_resource resource;
     reference_resource_of(call->kind, json_string(json_get(item, "resource")), &resource);
-    const char *namespace_ = json_string_or(json_get(item, "namespace"), collector->namespace_);
-    struct reference reference = {
-        .resource = resource.resource,
-        .version = resource.version,
-        .kind = resource.kind,
-        .namespace_ = resource.cluster_scoped ? "" : namespace_,
+    const struct reference reference = {
+        .namespace_ = json_string_or(json_get(item, "namespace"), ""),
         .name = json_string(json_get(item, "name")),
         .where = json_string_or(json_get(item, "where"), ""),
-        .cluster_scoped = resource.cluster_scoped,
         .optional = json_bool(json_get(item, "optional"), false),
         .is_made = json_bool(json_get(item, "made"), false),
     };
-    return add(collector, &reference);
+    return add_of(collector, &resource, reference);
 }
 
 // Replaces what was collected by what the function makes of it.
@@ -339,51 +340,19 @@ wharf_result references_of(struct adapter_call *call, const struct json *workloa
     return result;
 }
 
-// Without a row for the resource, a kind has nothing to say about its objects.
-static bool has_rows_of(const struct kind *kind, const char *resource) {
-    const wharf_reference *row = kind->abi.references;
-    while (row && row->name && !text_equal(row->of, resource))
-        row++;
-    return row && row->name;
-}
-
-static bool add_all(struct collector *collector, const struct references *from) {
-    bool going = true;
-    for (size_t i = 0; going && i < from->count; i++)
-        going = add(collector, from->list[i]);
-    return going;
-}
-
-// The references of an object by one kind's rows and, already collected, by those of Kubernetes.
-static void add_of_kind(struct collector *all, const struct kind *kind, const char *resource, const struct json *object,
-                        const struct references *built_in) {
-    __attribute__((cleanup(references_clear))) struct references own = {.list = NULL};
-    struct collector one = {&own, all->namespace_, OBJECT_MAX, .trouble = FINE};
-    if (collect(&one, kind->abi.references, resource, object, ""))
-        add_all(&one, built_in);
-    if (one.trouble == NO_MEMORY)
-        fails(all, NO_MEMORY);
-    else
-        add_all(all, &own);
-}
-
 bool references_of_object(struct kind *const *kinds, size_t n_kinds, const char *resource, const struct json *object,
                           struct references *out) {
     *out = (struct references){.list = NULL};
-    __attribute__((cleanup(references_clear))) struct references built_in = {.list = NULL};
-    const char *namespace_ = namespace_of(object);
-    struct collector all = {out, namespace_, n_kinds * OBJECT_MAX, .of_kinds = true, .trouble = FINE};
-    struct collector common = {&built_in, namespace_, OBJECT_MAX, .trouble = FINE};
-    bool silent = false; // a kind has no row
-    if (!collect(&common, references_built_in, resource, object, "") && common.trouble == NO_MEMORY)
-        return false;
-    for (size_t k = 0; k < n_kinds && all.trouble == FINE; k++)
-        if (has_rows_of(kinds[k], resource))
-            add_of_kind(&all, kinds[k], resource, object, &built_in);
-        else
-            silent = true;
-    if (silent && all.trouble == FINE)
-        add_all(&all, &built_in);
+    struct collector all = {out, namespace_of(object), n_kinds * OBJECT_MAX, .of_kinds = true, .trouble = FINE};
+    for (size_t k = 0; k < n_kinds && all.trouble == FINE; k++) {
+        __attribute__((cleanup(references_clear))) struct references own = {.list = NULL};
+        struct collector one = {&own, all.namespace_, OBJECT_MAX, .trouble = FINE};
+        if (collect(&one, kinds[k]->abi.references, resource, object, ""))
+            collect(&one, references_built_in, resource, object, "");
+        all.trouble = one.trouble == NO_MEMORY ? NO_MEMORY : FINE;
+        for (size_t i = 0; i < own.count && all.trouble == FINE; i++)
+            add(&all, own.list[i]);
+    }
     if (all.trouble == NO_MEMORY)
         references_clear(out);
     return all.trouble != NO_MEMORY;

@@ -19,6 +19,3 @@ struct everywhere {
     const char *name;
 };
 extern const struct everywhere references_everywhere[];
-
-// "tasks.tekton.dev", "configmaps": of a row that names a resource.
-void reference_resource_name(const wharf_reference *row, char out[REFERENCE_RESOURCE_MAX]);

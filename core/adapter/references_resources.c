@@ -5,10 +5,6 @@
 
 #include <stdio.h>
 
-void reference_resource_name(const wharf_reference *row, char out[REFERENCE_RESOURCE_MAX]) {
-    snprintf(out, REFERENCE_RESOURCE_MAX, "%s%s%s", row->resource, row->group[0] ? "." : "", row->group);
-}
-
 struct cursor { // over the rows of the built-in table and of all kinds
     struct kind *const *kinds;
     size_t n_kinds, table;
@@ -23,7 +19,7 @@ bool reference_resource(const wharf_reference *row, struct reference_resource *o
         .kind = row->kind,
         .cluster_scoped = (row->flags & WHARF_REFERENCE_CLUSTER_SCOPED) != 0,
     };
-    reference_resource_name(row, out->resource);
+    snprintf(out->resource, sizeof out->resource, "%s%s%s", row->resource, *row->group ? "." : "", row->group);
     return true;
 }
 
@@ -45,33 +41,28 @@ static const wharf_reference *next_resource(struct cursor *at) {
     return row;
 }
 
-static bool is_same_resource(const wharf_reference *a, const wharf_reference *b) {
-    return strcmp(a->resource, b->resource) == 0 && strcmp(a->group, b->group) == 0;
-}
-
-static bool is_repeated(const struct cursor *at, const wharf_reference *row) {
-    struct cursor from_start = {at->kinds, at->n_kinds, 0, NULL};
-    const wharf_reference *earlier = next_resource(&from_start);
-    while (earlier != row && !is_same_resource(earlier, row))
-        earlier = next_resource(&from_start);
-    return earlier != row;
-}
-
-bool reference_resource_at(struct kind *const *kinds, size_t n_kinds, size_t number, struct reference_resource *out) {
-    struct cursor at = {kinds, n_kinds, 0, NULL};
-    const wharf_reference *row = next_resource(&at);
-    while (row && (is_repeated(&at, row) || number-- > 0))
-        row = next_resource(&at);
-    return row && reference_resource(row, out);
-}
-
-bool reference_resource_find(struct kind *const *kinds, size_t n_kinds, const char *resource,
-                             struct reference_resource *out) {
+// The first row that names the objects of the resource.
+static const wharf_reference *find(struct kind *const *kinds, size_t n_kinds, const char *resource,
+                                   struct reference_resource *out) {
     struct cursor at = {kinds, n_kinds, 0, NULL};
     const wharf_reference *row = next_resource(&at);
     while (row && reference_resource(row, out) && strcmp(out->resource, resource) != 0)
         row = next_resource(&at);
     return row;
+}
+
+bool reference_resource_find(struct kind *const *kinds, size_t n_kinds, const char *resource,
+                             struct reference_resource *out) {
+    return find(kinds, n_kinds, resource, out);
+}
+
+bool reference_resource_at(struct kind *const *kinds, size_t n_kinds, size_t number, struct reference_resource *out) {
+    struct cursor at = {kinds, n_kinds, 0, NULL};
+    struct reference_resource same;
+    for (const wharf_reference *row; (row = next_resource(&at)) && reference_resource(row, out);)
+        if (find(kinds, n_kinds, out->resource, &same) == row && number-- == 0)
+            return true;
+    return false;
 }
 
 bool reference_resource_refers(struct kind *const *kinds, size_t n_kinds, const char *resource) {

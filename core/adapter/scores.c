@@ -10,22 +10,18 @@ bool scorer_rates(const struct scorer *scorer, const struct kind *kind) {
     return scorer->every_kind || scorer->owner == kind->adapter;
 }
 
-static bool add_label(struct json *labels, const char *text, size_t len) {
-    const char *value = memchr(text, '=', len);
-    AUTO_TEXT key = strndup(text, value ? (size_t)(value - text) : len);
-    if (!value || !key)
-        return key;
-    return json_set(labels, key, json_new_string_len(value + 1, len - (size_t)(value + 1 - text)));
-}
-
 struct json *scores_worker(const char *name, const char *labels) {
     AUTO_JSON worker = json_new_object();
     struct json *list = json_new_object();
     bool named = json_set(worker, "name", json_new_string(name)), made = json_set(worker, "labels", list) && named;
-    const char *label;
-    for (size_t len = 0; made && text_next_word(&labels, ',', &label, &len);)
-        made = add_label(list, label, len);
-    return made ? TAKE(worker) : NULL;
+    AUTO_WORDS words = text_words(labels, ',');
+    for (char **label = words; label && *label && made; label++) {
+        char *equals = strchr(*label, '=');
+        if (equals)
+            *equals = '\0';
+        made = !equals || json_set(list, *label, json_new_string(equals + 1));
+    }
+    return made && words ? TAKE(worker) : NULL;
 }
 
 // The highest score below `last`, or of the same score the next one in the order of the list; NULL: none.

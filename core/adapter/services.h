@@ -12,9 +12,12 @@
 // The reason why a call of an existing function has no result. The result is then WHARF_RETRY.
 enum call_trouble {
     CALL_FINE,
-    CALL_WAITS,  // the adapter's process starts, or is busy with an earlier call
-    CALL_BROKEN, // the adapter's process ended during the call, or its answer broke a rule of the ABI
-    CALL_ASIDE,  // not called: the caller has set the objects aside
+    CALL_WAITS, // the adapter's process starts, or is busy with an earlier call
+    CALL_ASIDE, // not called: the caller has set the objects aside
+    // From here on with a text.
+    CALL_BROKEN, // the adapter's process ended during the call
+    CALL_LIMIT,  // the same, at a limit
+    CALL_INVALID // the answer broke a rule of the ABI
 };
 
 #define CALL_TROUBLE_MAX 160
@@ -61,7 +64,7 @@ struct adapter_call {
     bool part_given;                     // for change: its depth in the whole value is unknown
     enum adapter_function function;      // the last one
     enum call_trouble trouble;           // of the last function
-    char trouble_text[CALL_TROUBLE_MAX]; // with CALL_BROKEN: "signal 11 (Segmentation fault)"
+    char trouble_text[CALL_TROUBLE_MAX]; // "signal 11 (Segmentation fault)"
     bool aside;
     void (*troubled)(struct adapter_call *call, void *ctx);
     void *troubled_ctx;

@@ -164,6 +164,27 @@ bool text_next_word(const char **rest, char separator, const char **word, size_t
     return end > *word || *end;
 }
 
+char **text_words(const char *list, char separator) {
+    const char *rest = list, *word;
+    size_t len = 0, count = 0, bytes = 0;
+    for (; text_next_word(&rest, separator, &word, &len); count++)
+        bytes += len + 1;
+    char **words = malloc((count + 1) * sizeof *words + bytes), *at = words ? (char *)(words + count + 1) : NULL;
+    rest = list;
+    for (size_t i = 0; at && text_next_word(&rest, separator, &word, &len); i++) {
+        words[i] = at;
+        at = mempcpy(at, word, len);
+        *at++ = '\0';
+    }
+    if (words)
+        words[count] = NULL;
+    return words;
+}
+
+void text_words_cleanup(char ***words) {
+    free(*words);
+}
+
 bool text_list_has(const char *list, const char *word) {
     size_t len = strlen(word);
     for (const char *at = list ? list : ""; *at; at += strcspn(at, ", "), at += strspn(at, ", "))

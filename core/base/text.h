@@ -17,6 +17,11 @@ bool text_next_word(const char **rest, char separator, const char **word, size_t
 // Whether a list "a, b" or "a,b" has exactly this word, which is not empty. `list` NULL: an empty list.
 bool text_list_has(const char *list, const char *word);
 void text_list_free(char **list); // with its texts, up to the NULL at the end; NULL is fine
+// The words of such a list, each with a NUL, and NULL at the end: one block, free(). `list` NULL: an empty list. NULL:
+// out of memory.
+char **text_words(const char *list, char separator);
+void text_words_cleanup(char ***words);
+#define AUTO_WORDS __attribute__((cleanup(text_words_cleanup))) char **
 
 // NULL when out of memory.
 char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));

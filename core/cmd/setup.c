@@ -190,16 +190,13 @@ static struct error *setup_without_file(const char *from, const char *adapter_di
 }
 
 static struct error *enable_names(struct config *config, const char *names) {
-    size_t len = 0;
-    for (const char *rest = names, *at; text_next_word(&rest, ',', &at, &len);) {
-        AUTO_TEXT name = strndup(at, len);
-        if (!name)
-            return error_no_memory();
-        if (!text_is_dns_label(name))
+    AUTO_WORDS words = text_words(names, ',');
+    for (char **name = words; name && *name; name++) {
+        if (!text_is_dns_label(*name))
             return error_new(ERROR_USAGE, "--adapters-enabled: found \"%s\", expected names like job,jobset", names);
-        TRY(config_enable(config, name));
+        TRY(config_enable(config, *name));
     }
-    return NULL;
+    return words ? NULL : error_no_memory();
 }
 
 struct error *setup_report(const struct setup *setup) {

@@ -13,6 +13,12 @@ static bool is_pattern(const char *text) {
     return len > 0 && len <= PATTERN_MAX && strspn(text, allowed) == len;
 }
 
+static bool take_lines(const struct config_value *value, struct buffer *lines, const char *of) {
+    if (lines->failed && lines->len >= RULE_MAX)
+        config_problem(value, "found more than %zu bytes of %s, expected fewer", RULE_MAX, of);
+    return lines->len == 0 && !lines->failed ? true : config_take(value, buffer_take(lines, NULL));
+}
+
 // Appends the patterns to the rule, each on a separate line behind the field's sign.
 static bool read_patterns(const struct config_value *value) {
     AUTO_BUFFER(text, RULE_MAX);
@@ -29,9 +35,7 @@ static bool read_patterns(const struct config_value *value) {
         else
             buffer_printf(&text, "%s%s\n", value->field->characters, pattern);
     }
-    if (text.failed && text.len >= RULE_MAX)
-        config_problem(value, "found more than %zu bytes of patterns, expected fewer", RULE_MAX);
-    return text.len == 0 && !text.failed ? true : config_take(value, buffer_take(&text, NULL));
+    return take_lines(value, &text, "patterns");
 }
 
 static bool read_namespace_selector(const struct config_value *value) {
@@ -76,9 +80,7 @@ static bool read_map(const struct config_value *value) {
         else
             buffer_printf(&text, "%s=%s\n", at.key, name);
     }
-    if (text.failed && text.len >= RULE_MAX)
-        config_problem(value, "found more than %zu bytes of rules, expected fewer", RULE_MAX);
-    return text.len == 0 && !text.failed ? true : config_take(value, buffer_take(&text, NULL));
+    return take_lines(value, &text, "rules");
 }
 
 // The target of the section is settings.namespaces.

@@ -14,6 +14,12 @@ enum dependency_use dependency_use_of(const struct dependency_options *options, 
     return text_list_has(options->check, resource) ? DEPENDENCY_CHECKED : DEPENDENCY_IGNORED;
 }
 
+char **dependency_resources(const struct dependency_options *options, bool checked) {
+    const char *copy = options->copy ? options->copy : "", *check = checked && options->check ? options->check : "";
+    AUTO_TEXT all = text_format("%s%s%s", copy, *copy && *check ? "," : "", check);
+    return all ? text_words(all, ',') : NULL;
+}
+
 bool dependency_options_any(const struct dependency_options *options) {
     return options->copy || options->check;
 }

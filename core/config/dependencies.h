@@ -8,6 +8,8 @@ enum dependency_use { DEPENDENCY_IGNORED, DEPENDENCY_CHECKED, DEPENDENCY_COPIED 
 
 // The use of a resource by these options.
 enum dependency_use dependency_use_of(const struct dependency_options *options, const char *resource);
+// The resources of `copy`, `checked`: then those of `check`, as of text_words.
+char **dependency_resources(const struct dependency_options *options, bool checked);
 bool dependency_options_any(const struct dependency_options *options); // false: the feature is off
 
 // Objects in namespaces, and cluster-scoped ones of a CRD. Those of Kubernetes itself (PriorityClass, RuntimeClass,

@@ -34,5 +34,6 @@ void isolate_watch(uint32_t kind, uint32_t function, const struct json *const ro
 void isolate_tell_reads(struct call_answer *answer);
 void isolate_watch_reads(wharf_host *table);
 
-// Says why the process ends, and ends it.
-_Noreturn void isolate_die(struct isolate *isolate, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// Says why the process ends, and ends it. `as`: FRAME_LAST_WORDS or FRAME_LIMIT.
+_Noreturn void isolate_die(struct isolate *isolate, enum frame_type as, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));

@@ -33,13 +33,13 @@ static void on_forbidden(const char *name) {
         return; // the host is gone
 }
 
-void isolate_die(struct isolate *isolate, const char *format, ...) {
+void isolate_die(struct isolate *isolate, enum frame_type as, const char *format, ...) {
     char words[256];
     va_list args;
     va_start(args, format);
     vsnprintf(words, sizeof words, format, args);
     va_end(args);
-    frame_begin(&isolate->out, FRAME_LAST_WORDS);
+    frame_begin(&isolate->out, as);
     wire_put_text(&isolate->out, words);
     frame_send(isolate->channel, &isolate->out, CLOCK_NEVER);
     _exit(1);
@@ -127,7 +127,7 @@ bool isolate_load(struct isolate *isolate) {
     struct wire wire = frame_content(&isolate->in);
     if (!start_read(&wire, &start)) {
         json_free(start.settings);
-        isolate_die(isolate, "the program wharf-adapter is of another version than wharf");
+        isolate_die(isolate, FRAME_LAST_WORDS, "the program wharf-adapter is of another version than wharf");
     }
     isolate->settings = start.settings;
     isolate->limits = start.limits;

@@ -71,12 +71,12 @@ static bool answer(struct isolate *isolate, struct call_received *received) {
     adapter_call_begin(&call, &received->context);
     AUTO_JSON before = received->changed ? json_copy(received->changed) : NULL;
     if (received->changed && !before)
-        isolate_die(isolate, "out of memory");
+        isolate_die(isolate, FRAME_LAST_WORDS, "out of memory");
     struct call_answer said = {.phase.size = sizeof(wharf_phase)};
     isolate_watch(received->kind, received->function, received->documents);
     said.result = invoke(isolate, &call, received, &said.phase);
     if (call.failure == WHARF_RETRY) // a service had no memory
-        isolate_die(isolate, "more than %zu MiB of memory", isolate->limits.memory >> 20);
+        isolate_die(isolate, FRAME_LIMIT, "more than %zu MiB of memory", isolate->limits.memory >> 20);
     isolate_tell_reads(&said);
     said.reason = call.answer.reason;
     said.message = call.answer.message;
@@ -88,7 +88,7 @@ static bool answer(struct isolate *isolate, struct call_received *received) {
     if (received->changed)
         (void)delta_write(&isolate->out, before, received->changed);
     if (isolate->out.failed)
-        isolate_die(isolate, "an answer of more than %zu bytes", isolate->limits.answer);
+        isolate_die(isolate, FRAME_LIMIT, "an answer of more than %zu bytes", isolate->limits.answer);
     isolate_clear_logs(&isolate->logs);
     return frame_send(isolate->channel, &isolate->out, CLOCK_NEVER);
 }
@@ -108,7 +108,7 @@ bool isolate_serve(struct isolate *isolate) {
         return false;
     struct wire wire = frame_content(&isolate->in);
     if (!call_read(&wire, isolate->places, &received) || !is_for_us(isolate, &received))
-        isolate_die(isolate, "out of memory");
+        isolate_die(isolate, FRAME_LAST_WORDS, "out of memory");
     bool done = answer(isolate, &received);
     call_received_free(&received);
     buffer_shrink(&isolate->in, KEPT);

@@ -12,11 +12,12 @@
 #define CHANNEL_FILE_FD 4 // the adapter's file, until it is loaded
 
 enum frame_type {
-    FRAME_START = 1, // host: what to load
-    FRAME_HELLO,     // process: what was loaded, or why not
-    FRAME_CALL,      // host
-    FRAME_ANSWER,    // process
-    FRAME_LAST_WORDS // process: why it ends now
+    FRAME_START = 1,  // host: what to load
+    FRAME_HELLO,      // process: what was loaded, or why not
+    FRAME_CALL,       // host
+    FRAME_ANSWER,     // process
+    FRAME_LAST_WORDS, // process: why it ends now
+    FRAME_LIMIT       // process: the limit at which it ends now
 };
 
 // Writing. A buffer that is full or out of memory is seen at the end (buffer.failed).

@@ -31,31 +31,33 @@ void process_wake(struct adapter_process *process) {
         return; // it is full, so the thread wakes up anyway
 }
 
-void process_fail(struct adapter_process *process, bool grace, const char *format, ...) {
+void process_fail(struct adapter_process *process, enum call_trouble trouble, bool grace, const char *format, ...) {
     va_list args;
     va_start(args, format);
     vsnprintf(process->last, sizeof process->last, format, args);
     va_end(args);
     if (!grace)
         child_kill(&process->child);
+    process->trouble = trouble;
     process->grace = grace;
     process->places = (struct places){.clock = 0};
     process_set_state(process, PROCESS_ENDS);
     process_wake(process);
 }
 
-bool process_is_answer(const struct buffer *frame, char reason[CALL_TROUBLE_MAX]) {
+enum call_trouble process_judge(const struct buffer *frame, char reason[CALL_TROUBLE_MAX]) {
     struct wire wire = frame_content(frame);
     unsigned type = wire_u8(&wire);
     if (type == FRAME_ANSWER)
-        return true;
-    const char *words = type == FRAME_LAST_WORDS ? wire_text(&wire) : NULL;
+        return CALL_FINE;
+    const char *words = type == FRAME_LAST_WORDS || type == FRAME_LIMIT ? wire_text(&wire) : NULL;
     size_t len = words ? text_visible(words, strlen(words)) : 0;
-    if (words && words[0] && words[len] == '\0')
+    if (words && words[0] && words[len] == '\0') {
         text_copy(reason, CALL_TROUBLE_MAX, words);
-    else
-        snprintf(reason, CALL_TROUBLE_MAX, "garbage as an answer: a frame of type %u", type);
-    return false;
+        return type == FRAME_LIMIT ? CALL_LIMIT : CALL_BROKEN;
+    }
+    snprintf(reason, CALL_TROUBLE_MAX, "garbage as an answer: a frame of type %u", type);
+    return CALL_INVALID;
 }
 
 bool process_over_limit(const struct adapter_process *process, int64_t now_ns, char reason[CALL_TROUBLE_MAX]) {
@@ -76,15 +78,16 @@ static enum call_trouble await_end(struct adapter_process *process, char *text) 
     while (process->state == PROCESS_ENDS)
         clock_condition_wait(&process->changed, &process->lock, CLOCK_SECOND);
     text_copy(text, CALL_TROUBLE_MAX, process->last);
-    return CALL_BROKEN;
+    return process->trouble;
 }
 
 // Why the patient caller has no answer.
-static void fail(struct adapter_process *process, enum frame_state state, const char *reason) {
+static void fail(struct adapter_process *process, enum frame_state state, enum call_trouble trouble,
+                 const char *reason) {
     if (state == FRAME_GARBAGE)
-        process_fail(process, false, "garbage as an answer: a frame of an impossible length");
+        process_fail(process, CALL_INVALID, false, "garbage as an answer: a frame of an impossible length");
     else
-        process_fail(process, state != FRAME_LATE, "%s", reason);
+        process_fail(process, state == FRAME_LATE ? CALL_LIMIT : trouble, state != FRAME_LATE, "%s", reason);
 }
 
 // Waits for the answer to the call under way. CALL_FINE: process->in has it. CALL_WAITS: the thread takes it, or sees
@@ -99,11 +102,10 @@ static enum call_trouble wait_for_answer(struct adapter_process *process, char *
         state = frame_receive(process->child.channel, &process->in, clock_ticks() + SLICE_NS);
     if (state != FRAME_LATE)
         reason[0] = '\0';
-    if (state == FRAME_WHOLE && process_is_answer(&process->in, reason))
-        return CALL_FINE;
-    if (!process->patient)
-        return CALL_WAITS;
-    fail(process, state, reason);
+    enum call_trouble trouble = state == FRAME_WHOLE ? process_judge(&process->in, reason) : CALL_BROKEN;
+    if (trouble == CALL_FINE || !process->patient)
+        return trouble == CALL_FINE ? CALL_FINE : CALL_WAITS;
+    fail(process, state, trouble, reason);
     return await_end(process, text);
 }
 
@@ -142,7 +144,7 @@ static enum call_trouble ask(struct adapter_process *process, const struct call_
     }
     if (state == FRAME_WHOLE || (state == FRAME_LATE && !process->patient))
         return trouble;
-    process_fail(process, true, "%s", "");
+    process_fail(process, CALL_BROKEN, true, "%s", "");
     return process->patient ? await_end(process, text) : trouble;
 }
 
@@ -167,13 +169,14 @@ static void say_why(const struct adapter_process *process, char *text) {
 
 // The answer of an earlier call with the same question.
 static enum call_trouble take_known(struct adapter_process *process, struct wire *answer, char *text) {
-    if (!process->taken->broken[0]) {
+    enum call_trouble trouble = process->taken->trouble;
+    if (trouble == CALL_FINE) {
         *answer = frame_content(&process->taken->answer);
         return CALL_FINE;
     }
     text_copy(text, CALL_TROUBLE_MAX, process->taken->broken);
     late_free(TAKE(process->taken));
-    return CALL_BROKEN;
+    return trouble;
 }
 
 // The thread has the lock for as long as the kernel lets it: the engine does not wait for that.
@@ -236,7 +239,7 @@ void process_end(struct adapter_process *process, const char *garbage) {
     bool apart = process->taken || process->known; // from the state
     late_free(TAKE(process->taken));
     if (garbage && process->child.pid != 0 && process->state != PROCESS_ENDS)
-        process_fail(process, false, "garbage as an answer: %s", garbage);
+        process_fail(process, CALL_INVALID, false, "garbage as an answer: %s", garbage);
     else if (!apart)
         process_set_state(process, PROCESS_IDLE);
     buffer_shrink(&process->in, KEPT);

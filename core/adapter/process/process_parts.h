@@ -34,7 +34,8 @@ struct late {
     int64_t at_ns;
     uint32_t kind, function;
     struct buffer question, answer; // `question` whole, without the time
-    char broken[CALL_TROUBLE_MAX];  // the process ended during the call; "": it answered
+    enum call_trouble trouble;      // the process ended during the call, and
+    char broken[CALL_TROUBLE_MAX];  // why; CALL_FINE: it answered
 };
 
 struct lates {
@@ -86,7 +87,8 @@ struct adapter_process {
     int64_t up_ns;         // clock_ticks() of the last HELLO
     int64_t next_start_ns; // clock_ticks()
     uint64_t starts, ends;
-    unsigned failures; // ends in a row, without a long quiet time
+    unsigned failures;         // ends in a row, without a long quiet time
+    enum call_trouble trouble; // of the call during the last end, if there was one
     char last[CALL_TROUBLE_MAX];
     bool grace; // with PROCESS_ENDS: see child_end
     bool said;  // there was a first HELLO
@@ -96,11 +98,11 @@ struct adapter_process {
 
 // With the lock. The process has ended or must end; `reason` "" is that of the child itself. The thread waits for the
 // end: the engine does not. The repetition of a pending call then gets the reason.
-void process_fail(struct adapter_process *process, bool grace, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void process_fail(struct adapter_process *process, enum call_trouble trouble, bool grace, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 void process_set_state(struct adapter_process *process, enum process_state state);
-// A frame that is no answer: false, and the reason, which may be the process's own words.
-bool process_is_answer(const struct buffer *frame, char reason[CALL_TROUBLE_MAX]);
+// CALL_FINE: the frame is an answer. Else also the reason, which may be the process's own words.
+enum call_trouble process_judge(const struct buffer *frame, char reason[CALL_TROUBLE_MAX]);
 // Whether the call under way has used up a limit; writes which.
 bool process_over_limit(const struct adapter_process *process, int64_t now_ns, char reason[CALL_TROUBLE_MAX]);
 void process_wake(struct adapter_process *process);

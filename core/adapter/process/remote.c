@@ -99,7 +99,7 @@ static wharf_result ask_process(struct adapter_process *process, const struct ad
         const char *garbage = take_answer(in, &answer, &result);
         process_end(process, garbage);
         if (garbage)
-            call_set_trouble(in->call, CALL_BROKEN, "garbage as an answer: %s", garbage);
+            call_set_trouble(in->call, CALL_INVALID, "garbage as an answer: %s", garbage);
         return result;
     }
     in->call->answer->retry_after_ms = trouble == CALL_WAITS ? wait_ms : 0;

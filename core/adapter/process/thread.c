@@ -85,7 +85,7 @@ static void start(struct adapter_process *process) {
         process->child = child;
     buffer_reset(&process->in);
     if (process->state == PROCESS_STARTING && !sent)
-        process_fail(process, true, "%s", error ? error_text(error) : "");
+        process_fail(process, CALL_BROKEN, true, "%s", error ? error_text(error) : "");
     error_free(error);
 }
 
@@ -98,11 +98,11 @@ static bool is_same(struct wire a, struct wire b) {
 static void take_hello(struct adapter_process *process) {
     struct buffer *in = &process->in, *hello = &process->hello;
     if (!process->said && !buffer_append(hello, in->data, in->len)) {
-        process_fail(process, false, "%s", "out of memory");
+        process_fail(process, CALL_BROKEN, false, "%s", "out of memory");
         return;
     }
     if (process->said && !is_same(hello_constant(hello), hello_constant(in))) {
-        process_fail(process, false, "%s", "it loaded other kinds than at its first start");
+        process_fail(process, CALL_BROKEN, false, "%s", "it loaded other kinds than at its first start");
         return;
     }
     process->said = true;
@@ -118,19 +118,21 @@ static bool is_hello(const struct buffer *frame) {
 static bool look_for_hello(struct adapter_process *process) {
     char reason[CALL_TROUBLE_MAX];
     enum frame_state state = frame_receive(process->child.channel, &process->in, 0);
+    enum call_trouble trouble = state == FRAME_WHOLE ? process_judge(&process->in, reason) : CALL_FINE;
     if (state == FRAME_WHOLE && is_hello(&process->in))
         take_hello(process);
-    else if (state == FRAME_WHOLE && !process_is_answer(&process->in, reason))
-        process_fail(process, true, "%s", reason);
+    else if (trouble != CALL_FINE)
+        process_fail(process, trouble, true, "%s", reason);
     else if (state == FRAME_ENDED)
-        process_fail(process, true, "%s", "");
+        process_fail(process, CALL_BROKEN, true, "%s", "");
     else if (state != FRAME_LATE)
-        process_fail(process, false, "%s", "garbage while loading");
+        process_fail(process, CALL_INVALID, false, "%s", "garbage while loading");
     else if (usage_cpu_ns(process->child.pid) >= PROCESS_LOAD_CPU_NS)
-        process_fail(process, false, "more than %lld ms of processor time while loading",
+        process_fail(process, CALL_LIMIT, false, "more than %lld ms of processor time while loading",
                      (long long)(PROCESS_LOAD_CPU_NS / CLOCK_MS));
     else if (clock_ticks() - process->since_ns >= PROCESS_LOAD_NS)
-        process_fail(process, false, "not loaded within %lld s", (long long)(PROCESS_LOAD_NS / CLOCK_SECOND));
+        process_fail(process, CALL_LIMIT, false, "not loaded within %lld s",
+                     (long long)(PROCESS_LOAD_NS / CLOCK_SECOND));
     return process->state == PROCESS_IDLE;
 }
 
@@ -153,18 +155,19 @@ static bool look_for_answer(struct adapter_process *process) {
     (void)frame_send_part(process->child.channel, &process->out, &process->sent, 0);
     bool asked = process->sent == process->out.len;
     enum frame_state state = frame_receive(process->child.channel, &process->in, 0);
+    enum call_trouble trouble = state == FRAME_WHOLE ? process_judge(&process->in, reason) : CALL_BROKEN;
     if (state == FRAME_WHOLE && !asked)
-        process_fail(process, false, "garbage as an answer: it came before the question");
-    else if (state == FRAME_WHOLE && process_is_answer(&process->in, reason))
+        process_fail(process, CALL_INVALID, false, "garbage as an answer: it came before the question");
+    else if (trouble == CALL_FINE)
         take_late(process);
     else if (state == FRAME_WHOLE)
-        process_fail(process, true, "%s", reason);
+        process_fail(process, trouble, true, "%s", reason);
     else if (state == FRAME_ENDED)
-        process_fail(process, true, "%s", "");
+        process_fail(process, CALL_BROKEN, true, "%s", "");
     else if (state == FRAME_GARBAGE)
-        process_fail(process, false, "garbage as an answer: a frame of an impossible length");
+        process_fail(process, CALL_INVALID, false, "garbage as an answer: a frame of an impossible length");
     else if (process_over_limit(process, clock_ticks(), reason))
-        process_fail(process, false, "%s", reason);
+        process_fail(process, CALL_LIMIT, false, "%s", reason);
     return process->state == PROCESS_IDLE;
 }
 
@@ -189,6 +192,7 @@ static void break_pending(struct adapter_process *process) {
         late_free(late);
         return;
     }
+    late->trouble = process->trouble;
     text_copy(late->broken, sizeof late->broken, process->last);
     late->at_ns = clock_ticks();
     late_keep(&process->lates, late);
@@ -231,7 +235,7 @@ static bool look(struct adapter_process *process) {
         return end_child(process);
     case PROCESS_IDLE:
         if (ended.fd >= 0 && poll(&ended, 1, 0) > 0)
-            process_fail(process, true, "%s", "");
+            process_fail(process, CALL_BROKEN, true, "%s", "");
         return false;
     case PROCESS_CALLING:
     case PROCESS_STOPS:

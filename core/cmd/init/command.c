@@ -42,10 +42,9 @@ static void init_clear(struct init *init) {
 static char *absolute(const char *paths) {
     AUTO_TEXT here = getcwd(NULL, 0);
     AUTO_BUFFER(out, 65536);
-    size_t len = 0;
-    for (const char *rest = paths, *at; here && text_next_word(&rest, ':', &at, &len);) {
-        AUTO_TEXT path = strndup(at, len);
-        AUTO_TEXT full = path && len > 0 ? text_resolve_path(here, path) : NULL;
+    AUTO_WORDS words = text_words(paths, ':');
+    for (char **path = words; here && path && *path; path++) {
+        AUTO_TEXT full = **path ? text_resolve_path(here, *path) : NULL;
         if (full)
             buffer_printf(&out, "%s%s", out.len > 0 ? ":" : "", full);
     }

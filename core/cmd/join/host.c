@@ -244,12 +244,9 @@ struct error *join_await_ready(const struct join *join) {
 #define AGAIN_NS (50 * CLOCK_MS)
 
 static struct error *denied(const char *tenant, const struct access_review *question) {
-    return error_new(ERROR_REFUSED, "%s%s may not %s %s%s%s%s%s%s%s%s%s",
-                     tenant ? "user " TENANT_USER_PREFIX : "the host", tenant ? tenant : "", question->verb,
-                     question->resource, question->subresource ? "/" : "",
-                     question->subresource ? question->subresource : "", *question->group != '\0' ? "." : "",
-                     question->group, question->name ? " " : "", question->name ? question->name : "",
-                     question->namespace_ ? " in namespace " : "", question->namespace_ ? question->namespace_ : "");
+    AUTO_TEXT text = access_review_text(question);
+    return error_new(ERROR_REFUSED, "%s%s may not %s", tenant ? "user " TENANT_USER_PREFIX : "the host",
+                     tenant ? tenant : "", text ? text : question->verb);
 }
 
 static struct error *review_once(struct cluster *cluster, const char *tenant, const struct access_review *question,

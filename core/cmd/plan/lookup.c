@@ -3,7 +3,6 @@
 #include "core/cmd/plan/references.h"
 
 #include "core/base/namespace_map.h"
-#include "core/config/dependencies.h"
 #include "core/engine/dependencies/dependency.h"
 #include "core/kube/client/ask.h"
 
@@ -32,15 +31,10 @@ static struct error *get(const struct cluster *cluster, const struct reference *
     return *presence != PLAN_PRESENT || *out ? NULL : error_no_memory();
 }
 
-static enum dependency_use use_of(const struct plan_object *object, const struct plan_need *need) {
-    const struct dependency_options *options = &object->plan->config->engine.dependencies;
-    return need->reference->is_made ? DEPENDENCY_IGNORED : dependency_use_of(options, need->reference->resource);
-}
-
 struct error *plan_look_up(struct plan_object *object, struct plan_need *need) {
     AUTO_BUFFER(trouble, (size_t)4096);
     struct json *found = NULL;
-    if (!object->plan->management.client || use_of(object, need) == DEPENDENCY_IGNORED)
+    if (!object->plan->management.client || plan_use_of(object, need) == DEPENDENCY_IGNORED)
         return NULL;
     TRY(get(&object->plan->management, need->reference, plan_namespace_of(object, need->reference), &need->here, &found,
             &trouble));
@@ -167,7 +161,7 @@ static struct error *describe_worker(const struct worker_find *find) {
 }
 
 struct error *plan_describe_need(struct plan_object *object, const struct plan_need *need, struct buffer *out) {
-    enum dependency_use use = use_of(object, need);
+    enum dependency_use use = plan_use_of(object, need);
     if (use == DEPENDENCY_IGNORED)
         return NULL;
     describe_here(object, need, &use, out);

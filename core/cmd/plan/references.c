@@ -3,7 +3,6 @@
 // the state in the clusters.
 #include "core/cmd/plan/references.h"
 
-#include "core/config/dependencies.h"
 #include "core/engine/dependencies/dependency.h"
 
 static void needs_clear(struct plan_needs *needs) {
@@ -80,11 +79,15 @@ static struct error *find_in_input(const struct plan_object *object, struct plan
     return NULL;
 }
 
+enum dependency_use plan_use_of(const struct plan_object *object, const struct plan_need *need) {
+    const struct dependency_options *options = &object->plan->config->engine.dependencies;
+    return need->reference->is_made ? DEPENDENCY_IGNORED : dependency_use_of(options, need->reference->resource);
+}
+
 // The host reads nothing of a resource that is not configured. Without any the list is all that workers must have.
 static bool is_followed(const struct plan_object *object, const struct plan_need *need) {
-    const struct dependency_options *options = &object->plan->config->engine.dependencies;
-    return dependency_use_of(options, need->reference->resource) != DEPENDENCY_IGNORED ||
-           !dependency_options_any(options);
+    return plan_use_of(object, need) != DEPENDENCY_IGNORED ||
+           !dependency_options_any(&object->plan->config->engine.dependencies);
 }
 
 static struct error *find_all(struct plan_object *object, struct plan_needs *needs) {
@@ -113,10 +116,9 @@ bool plan_lacks_label(const struct plan_object *object, const struct plan_need *
 
 // The host's action for the object, by the configuration.
 static const char *treatment(const struct plan_object *object, const struct plan_need *need) {
-    const struct dependency_options *options = &object->plan->config->engine.dependencies;
     if (need->reference->is_made)
         return "made by the kind's controller in the worker";
-    switch (dependency_use_of(options, need->reference->resource)) {
+    switch (plan_use_of(object, need)) {
     case DEPENDENCY_COPIED:
         return plan_lacks_label(object, need) ? "copied if the Secret has the label " MARK_COPY ": \"true\"" : "copied";
     case DEPENDENCY_CHECKED:

@@ -4,6 +4,7 @@
 
 #include "core/adapter/references.h"
 #include "core/cmd/plan/plan.h"
+#include "core/config/dependencies.h"
 
 enum plan_presence { PLAN_NOT_ASKED, PLAN_ABSENT, PLAN_PRESENT, PLAN_UNREADABLE };
 
@@ -23,6 +24,8 @@ struct plan_needs {
     size_t count;
 };
 
+// The host's use of the object; IGNORED: also one that the kind's controller makes.
+enum dependency_use plan_use_of(const struct plan_object *object, const struct plan_need *need);
 const char *plan_namespace_of(const struct plan_object *object, const struct reference *reference);
 
 // Whether the Secret is not copied, as it has no label (rule D9). Unknown, without `source`: true.

@@ -142,8 +142,7 @@ static struct error *ask_there(const struct plan *plan, const struct request *re
     if (!error)
         error = ask(plan->worker.client, &there.request, response);
     boundary_request_clear(&there);
-    if (!error && ((response->object && !boundary_object(&scope, response->object)) ||
-                   (response->value && !boundary_value(&scope, response->value))))
+    if (!error && !boundary_response(&scope, response))
         error = error_new(ERROR_IO, "found an object in another namespace than that of the request");
     return error;
 }

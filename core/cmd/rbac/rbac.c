@@ -10,35 +10,30 @@
 #define API "rbac.authorization.k8s.io"
 
 void rbac_options_clear(struct rbac_options *options) {
-    for (size_t i = 0; i < options->n_namespaces; i++) {
-        free(options->namespaces[i]);
-        free(options->tenants[i]);
-    }
+    free(options->words);
+    options->words = NULL;
     options->n_namespaces = 0;
 }
 
 struct error *rbac_read_namespaces(const char *text, struct rbac_options *options) {
-    size_t len = 0;
-    for (const char *rest = text, *at; text_next_word(&rest, ',', &at, &len);) {
+    options->words = text_words(text, ',');
+    for (char **word = options->words; word && *word; word++) {
         if (options->n_namespaces == RBAC_NAMESPACES_MAX)
             return error_new(ERROR_USAGE, "--namespaced: found more than %d namespaces", RBAC_NAMESPACES_MAX);
-        const char *equals = memchr(at, '=', len);
-        char *tenant = equals ? strndup(at, (size_t)(equals - at)) : NULL;
-        char *name = equals ? strndup(equals + 1, len - (size_t)(equals + 1 - at)) : strndup(at, len);
-        options->tenants[options->n_namespaces] = tenant;
-        options->namespaces[options->n_namespaces++] = name;
-        if (!name || (equals && !tenant))
-            return error_no_memory();
-        if (!text_is_dns_label(name) || (tenant && !text_is_dns_label(tenant)))
+        char *there = *word, *tenant = strsep(&there, "=");
+        there = there ? there : tenant;
+        if (!text_is_dns_label(there) || !text_is_dns_label(tenant))
             return error_new(ERROR_USAGE, "--namespaced: found \"%s\", expected names of namespaces like a,b", text);
+        options->tenants[options->n_namespaces] = tenant;
+        options->namespaces[options->n_namespaces++] = there;
     }
-    return NULL;
+    return options->words ? NULL : error_no_memory();
 }
 
 static struct error *check_object(const struct dependency_options *dependencies, const char *object) {
     const char *slash = strchr(object, '/');
-    AUTO_TEXT resource = slash ? strndup(object, (size_t)(slash - object)) : NULL;
-    if (slash && !resource)
+    AUTO_TEXT resource = strndup(object, strcspn(object, "/"));
+    if (!resource)
         return error_no_memory();
     if (!slash || !text_is_dns_subdomain(slash + 1))
         return error_new(ERROR_USAGE, "--objects: found \"%s\", expected a resource and a name like secrets/registry",
@@ -50,16 +45,14 @@ static struct error *check_object(const struct dependency_options *dependencies,
 
 struct error *rbac_read_objects(const struct call *call, const struct setup *enabled, struct rbac_options *options) {
     const struct dependency_options *dependencies = &enabled->config->engine.dependencies;
-    size_t len = 0;
     options->objects = flags_value(call, "objects");
     if (options->objects && !dependencies->by_name)
         return error_new(ERROR_USAGE, "--objects: found without dependencies.watch: names in the configuration, "
                                       "expected both: the watch of all objects needs the right to all");
-    for (const char *rest = options->objects, *at; text_next_word(&rest, ',', &at, &len);) {
-        AUTO_TEXT object = strndup(at, len);
-        TRY(object ? check_object(dependencies, object) : error_no_memory());
-    }
-    return NULL;
+    AUTO_WORDS objects = text_words(options->objects, ',');
+    for (char **object = objects; object && *object; object++)
+        TRY(check_object(dependencies, *object));
+    return objects ? NULL : error_no_memory();
 }
 
 // The management cluster is a worker, too.
@@ -77,21 +70,14 @@ struct error *rbac_rights(const struct rbac_options *options, const struct setup
         return rbac_add_tenants(options, config, out);
     }
     enum seal_source source = seal_source_of(config);
-    struct rights_wanted wanted = {
-        .kinds = (const struct kind *const *)enabled->adapters->kinds,
-        .n_kinds = enabled->adapters->n_kinds,
-        .seal = source == SEAL_FROM_SECRET || source == SEAL_FROM_DEFAULT_SECRET,
-        .seal_name = seal_secret_name(config),
-        .account = options->account,
-        .worker_secrets = !enabled->from_file || config->workers_from.secrets,
-        .cluster_profiles = config->workers_from.cluster_profiles,
-        .namespace_labels = config_needs_namespaces(config),
-        .callers = !enabled->from_file || config_serves(&config->serve),
-        .logs = options->with_logs,
-        .exec = options->with_exec,
-        .features = rights_features_of(config),
-        .objects = options->objects,
-    };
+    struct rights_wanted wanted = rights_wanted_of(config, enabled->adapters);
+    wanted.seal = source == SEAL_FROM_SECRET || source == SEAL_FROM_DEFAULT_SECRET;
+    wanted.account = options->account;
+    wanted.worker_secrets |= !enabled->from_file;
+    wanted.callers |= !enabled->from_file;
+    wanted.logs = options->with_logs;
+    wanted.exec = options->with_exec;
+    wanted.objects = options->objects;
     if (options->guard)
         return rights_make(RIGHTS_OF_GUARD, &wanted, out);
     unsigned role =
@@ -132,16 +118,10 @@ static void print_head(struct buffer *out, const char *kind, const char *name, c
 
 // "a, b"; NULL: none.
 static void print_names(struct buffer *out, const char *names) {
-    size_t len = 0;
-    bool first = true;
-    for (const char *rest = names, *at; text_next_word(&rest, ',', &at, &len); first = false) {
-        AUTO_TEXT name = strndup(at, len);
-        out->failed |= !name;
-        if (name)
-            print_name(out, first ? "  resourceNames: [" : ", ", name, "");
-    }
-    if (!first)
-        buffer_text(out, "]\n");
+    AUTO_WORDS words = text_words(names, ',');
+    out->failed |= !words;
+    for (char **name = words; name && *name; name++)
+        print_name(out, name == words ? "  resourceNames: [" : ", ", *name, name[1] ? "" : "]\n");
 }
 
 static void print_right(struct buffer *out, const struct right *right) {
@@ -212,8 +192,7 @@ static void print_tenants(struct buffer *out, const struct rbac_options *options
 
 // Rights of the command line's ServiceAccount, and by aggregation of the ClusterRole `view`.
 static struct error *print_viewer(const struct rbac_options *options, const struct setup *enabled, struct buffer *out) {
-    struct rights_wanted wanted = {.kinds = (const struct kind *const *)enabled->adapters->kinds,
-                                   .n_kinds = enabled->adapters->n_kinds};
+    struct rights_wanted wanted = rights_wanted_of(enabled->config, enabled->adapters);
     __attribute__((cleanup(rights_free))) struct rights rights = {.count = 0};
     TRY(rights_make(RIGHTS_OF_VIEWER, &wanted, &rights));
     print_head(out, "ServiceAccount", RIGHTS_VIEWER, options->namespace_);

@@ -25,8 +25,9 @@ struct rbac_options {
     // Limits writes to these namespaces; no limit for reads, as the host watches a kind in all namespaces. None: no
     // limit.
     char *namespaces[RBAC_NAMESPACES_MAX];
-    char *tenants[RBAC_NAMESPACES_MAX]; // with tenancy: the names in the management cluster; NULL: the same
+    char *tenants[RBAC_NAMESPACES_MAX]; // with tenancy: the names in the management cluster
     size_t n_namespaces;
+    char **words;               // has the texts of both
     const char *objects;        // of `dependencies`, see rights_wanted; NULL: no limit
     const struct rights *given; // of a worker, instead of the configured ones; not owned; or NULL
 };

@@ -39,7 +39,7 @@ bool rbac_next_tenant(const struct rbac_options *options, const struct config *c
         return false;
     size_t i = tenant->index++;
     text_copy(tenant->there, sizeof tenant->there, options->namespaces[i]);
-    text_copy(tenant->name, sizeof tenant->name, options->tenants[i] ? options->tenants[i] : options->namespaces[i]);
+    text_copy(tenant->name, sizeof tenant->name, options->tenants[i]);
     return true;
 }
 

@@ -97,20 +97,15 @@ static void broke(struct engine *engine, struct entry *entry, const struct adapt
     a->retry_ns = engine->now.mono_ns + backoff_ns(engine, a->failures, RETRY_FIRST_NS, RETRY_MAX_NS);
 }
 
-// By the texts of the processes, and of aside_phase.
-static enum adapter_failure reason_of(const char *text) {
-    if (text_has_prefix(text, "garbage") || text_has_prefix(text, "the result"))
-        return ADAPTER_ANSWER;
-    return text_has_prefix(text, "more than") || text_has_prefix(text, "no answer") ? ADAPTER_LIMIT : ADAPTER_CRASHED;
-}
-
 static void note_failure(struct engine *engine, struct entry *entry, struct aside_adapter *adapter,
                          const struct adapter_call *call) {
+    static const enum adapter_failure failures[] = {
+        [CALL_BROKEN] = ADAPTER_CRASHED, [CALL_LIMIT] = ADAPTER_LIMIT, [CALL_INVALID] = ADAPTER_ANSWER};
     bool known = aside_of(entry);
     AUTO_TEXT text = text_format("adapter %s failed in function %s: %s", aside_adapter_name(adapter),
                                  adapter_function_name(call->function), call->trouble_text);
     engine->stats.kinds[entry->kind].adapter_errors++;
-    engine->stats.kinds[entry->kind].failures[reason_of(call->trouble_text)]++;
+    engine->stats.kinds[entry->kind].failures[failures[call->trouble]]++;
     report_log(engine, LOG_WARN, ENGINE_MANAGEMENT, entry->kind, "%s: %s", entry->key, text ? text : "");
     if (known)
         broke(engine, entry, call, TAKE(text));
@@ -143,7 +138,7 @@ static void troubled(struct adapter_call *call, void *ctx) {
     struct aside_adapter *adapter = aside_adapter_of(engine, engine->kinds[entry->kind], true);
     if (adapter && call->trouble == CALL_WAITS)
         aside_adapter_busy(engine, adapter, call->answer.retry_after_ms * CLOCK_MS);
-    if (adapter && call->trouble == CALL_BROKEN)
+    if (adapter && call->trouble >= CALL_BROKEN)
         note_failure(engine, entry, adapter, call);
     begin_wait(engine, entry, call->trouble == CALL_WAITS);
 }
@@ -152,7 +147,7 @@ bool aside_phase(struct engine *engine, struct adapter_call *call, const struct 
     if (adapter_phase(call, object, phase) == WHARF_OK)
         return true;
     if (call->trouble == CALL_FINE) {
-        call_set_trouble(&call->call, CALL_BROKEN, "the result is not WHARF_OK");
+        call_set_trouble(&call->call, CALL_INVALID, "the result is not WHARF_OK");
         troubled(call, engine);
     }
     return false;

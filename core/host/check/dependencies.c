@@ -69,15 +69,11 @@ static void check_resource(const struct dependency_check *check, const char *lis
 }
 
 static void check_list(const struct dependency_check *check, const char *list, const char *resources) {
-    const char *at;
-    size_t len = 0;
-    while (text_next_word(&resources, ',', &at, &len)) {
-        AUTO_TEXT resource = strndup(at, len);
-        if (resource)
-            check_resource(check, list, resource, strcmp(list, "copy") == 0);
-        else
-            report(check, list, "out of memory");
-    }
+    AUTO_WORDS words = text_words(resources, ',');
+    for (char **word = words; word && *word; word++)
+        check_resource(check, list, *word, strcmp(list, "copy") == 0);
+    if (!words)
+        report(check, list, "out of memory");
 }
 
 void dependencies_check(const struct config *config, const struct adapters *adapters, struct problems *problems) {

@@ -10,12 +10,23 @@
 #include "core/kube/client/ask.h"
 #include "core/kube/object/span.h"
 
+static void add_sentence(const struct visit *visit, struct problems *to, const char *format, va_list args) {
+    AUTO_TEXT sentence = text_vformat(format, args);
+    problems_add(to, "%s (%s): %s", visit->name, visit->server, sentence ? sentence : "out of memory");
+}
+
 void visit_problem(struct visit *visit, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    AUTO_TEXT sentence = text_vformat(format, args);
+    add_sentence(visit, &visit->problems, format, args);
     va_end(args);
-    problems_add(&visit->problems, "%s (%s): %s", visit->name, visit->server, sentence ? sentence : "out of memory");
+}
+
+void visit_warn(struct visit *visit, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    add_sentence(visit, &visit->warnings, format, args);
+    va_end(args);
 }
 
 bool visit_error(struct visit *visit, struct error *error) {
@@ -32,6 +43,19 @@ bool visit_open(struct visit *visit) {
 
 void visit_close(struct visit *visit) {
     client_free(TAKE(visit->client));
+}
+
+bool visit_read(struct visit *visit, const char *path, bool metadata, struct response *response) {
+    const struct request request = {.verb = VERB_RAW_GET, .namespace_ = "", .name = path, .metadata = metadata};
+    AUTO_ERROR error = path ? ask(visit->client, &request, response) : error_no_memory();
+    return !error && response->reason == REASON_OK;
+}
+
+const struct json *visit_list(struct visit *visit, const wharf_kind *abi, const char *version, const char *query,
+                              bool metadata, struct response *response) {
+    AUTO_TEXT path =
+        text_format("/%s%s/%s/%s?%s", *abi->group ? "apis/" : "api", abi->group, version, abi->plural, query);
+    return visit_read(visit, path, metadata, response) ? json_first(json_get(response->value, "items")) : NULL;
 }
 
 struct error *visit_review(struct visit *visit, const char *tenant, const struct access_review *question,
@@ -84,10 +108,8 @@ static void check_field(struct visit *visit, const struct kind *kind, const char
     const wharf_kind *abi = &kind->abi;
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
     AUTO_TEXT path = schema_path(abi->group, version);
-    struct error *error = path ? ask_raw(visit->client, path, &response) : error_no_memory();
     size_t len = 0;
-    AUTO_TEXT text = !error && response.reason == REASON_OK ? json_text(response.value, &len) : NULL;
-    error_free(error); // an unreadable document proves nothing
+    AUTO_TEXT text = visit_read(visit, path, false, &response) ? json_text(response.value, &len) : NULL;
     if (!text)
         return;
     struct schema_kind wanted = {abi->group, version, abi->kind};
@@ -100,42 +122,36 @@ static void check_field(struct visit *visit, const struct kind *kind, const char
             kind->plural_group, version, abi->managed_by);
     else if (kind->doubted_until && *kind->doubted_until && kind->hybrid != HYBRID_ALLOW &&
              schema_find(text, len, &wanted, kind->doubted_until) == SCHEMA_LACKS)
-        problems_add(&visit->warnings,
-                     "%s (%s): its API of %s/%s is of a version whose controller runs delegated objects, too: have no "
-                     "such controller here, or upgrade the API and the controller (docs/kinds.md)",
-                     visit->name, visit->server, kind->plural_group, version);
+        visit_warn(visit,
+                   "its API of %s/%s is of a version whose controller runs delegated objects, too: have no such "
+                   "controller here, or upgrade the API and the controller (docs/kinds.md)",
+                   kind->plural_group, version);
     else if (answer == SCHEMA_HAS && is_gated(visit, abi))
-        problems_add(
-            &visit->warnings,
-            "%s (%s): Kubernetes %s drops %s of Jobs unless its feature gate JobManagedBy is on, which is off by "
-            "default and cannot be seen from here",
-            visit->name, visit->server, visit->git_version, abi->managed_by);
+        visit_warn(visit,
+                   "Kubernetes %s drops %s of Jobs unless its feature gate JobManagedBy is on, which is off by "
+                   "default and cannot be seen from here",
+                   visit->git_version, abi->managed_by);
 }
 
 // Whether a controller in the management cluster writes the status of delegated objects -----------------------------
 
-#define LOOKED_AT "200" // objects of a kind
+#define LOOKED_AT "limit=200" // objects of a kind
 
 static void check_rivals(struct visit *visit, const struct kind *kind, const char *version) {
     const wharf_kind *abi = &kind->abi;
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
-    AUTO_TEXT path =
-        text_format("/%s%s/%s/%s?limit=" LOOKED_AT, *abi->group ? "apis/" : "api", abi->group, version, abi->plural);
-    struct error *error = path ? ask_raw(visit->client, path, &response) : error_no_memory();
-    bool listed = !error && response.reason == REASON_OK;
-    error_free(error); // without a right to list, check_rights reports the problem
-    for (const struct json *item = listed ? json_first(json_get(response.value, "items")) : NULL; item;
+    // Without a right to list, visit_check_rights reports the problem.
+    for (const struct json *item = visit_list(visit, abi, version, LOOKED_AT, false, &response); item;
          item = json_next(item)) {
         struct writers writers = writer_read(item, true, !(abi->flags & WHARF_KIND_NO_STATUS_SUBRESOURCE));
         bool delegated = text_equal(json_string(pointer_find(item, abi->managed_by)), kind->managed_by);
         if (kind->hybrid == HYBRID_ALLOW || !delegated || !writers.other ||
             strcmp(writers.other_at, writers.recorded_at) < 0)
             continue;
-        problems_add(&visit->warnings,
-                     "%s (%s): %s wrote the status of %s %s/%s although it is delegated: a controller here seems to "
-                     "run it too; stop it for delegated objects (docs/kinds.md)",
-                     visit->name, visit->server, writers.other, kind->plural_group, object_namespace(item),
-                     object_name(item));
+        visit_warn(visit,
+                   "%s wrote the status of %s %s/%s although it is delegated: a controller here seems to run it too; "
+                   "stop it for delegated objects (docs/kinds.md)",
+                   writers.other, kind->plural_group, object_namespace(item), object_name(item));
         return;
     }
 }
@@ -145,14 +161,12 @@ static void check_rivals(struct visit *visit, const struct kind *kind, const cha
 static void report_denied(struct visit *visit, const struct access_review *permission, const struct json *review) {
     const char *reason = json_string_or(json_path(review, "status", "reason", NULL), "");
     const char *trouble = json_string_or(json_path(review, "status", "evaluationError", NULL), "");
-    bool limited = visit->preflight->n_namespaces > 0 && permission->namespace_;
-    const char *why = reason[0] != '\0' ? reason : trouble;
-    visit_problem(visit, "may not %s %s%s%s%s%s%s%s%s%s%s, expected to be allowed%s%s", permission->verb,
-                  permission->resource, permission->group[0] != '\0' ? "." : "", permission->group,
-                  permission->subresource ? "/" : "", permission->subresource ? permission->subresource : "",
-                  permission->name ? " \"" : "", permission->name ? permission->name : "", permission->name ? "\"" : "",
-                  limited ? " in namespace " : "", limited ? permission->namespace_ : "", why[0] != '\0' ? ": " : "",
-                  why);
+    const char *why = *reason ? reason : trouble;
+    struct access_review shown = *permission;
+    if (visit->preflight->n_namespaces == 0)
+        shown.namespace_ = NULL;
+    AUTO_TEXT text = access_review_text(&shown);
+    visit_problem(visit, "may not %s, expected to be allowed%s%s", text ? text : shown.verb, *why ? ": " : "", why);
 }
 
 // An error: further reviews would fail too.
@@ -203,19 +217,12 @@ static struct error *check_right(struct visit *visit, const struct right *right)
 void visit_check_rights(struct visit *visit) {
     const struct config *config = visit->preflight->config;
     __attribute__((cleanup(rights_free))) struct rights rights = {.count = 0};
-    struct rights_wanted wanted = {
-        .checked = true,
-        .kinds = (const struct kind *const *)visit->preflight->adapters->kinds,
-        .n_kinds = visit->preflight->adapters->n_kinds,
-        .seal = seal_source_of(config) == SEAL_FROM_SECRET, // the host needs such a Secret at startup
-        .seal_name = seal_secret_name(config),
-        .worker_secrets = config->workers_from.secrets && !visit->secrets_refused,
-        .cluster_profiles = config->workers_from.cluster_profiles,
-        .namespace_labels = config_needs_namespaces(config),
-        .election = config->election.enabled, // else the host only logs that it cannot notice another host
-        .origin = visit->management && !config->origin,
-        .features = rights_features_of(config),
-    };
+    struct rights_wanted wanted = rights_wanted_of(config, visit->preflight->adapters);
+    wanted.checked = true;
+    wanted.seal = seal_source_of(config) == SEAL_FROM_SECRET; // the host needs such a Secret at startup
+    wanted.worker_secrets &= !visit->secrets_refused;
+    wanted.election = config->election.enabled; // else the host only logs that it cannot notice another host
+    wanted.origin = visit->management && !config->origin;
     wanted.features.capacity = config_wants_capacity(config, visit->spec->capacity);
     struct error *error = rights_make(visit->management ? RIGHTS_OF_MANAGEMENT : RIGHTS_OF_WORKER, &wanted, &rights);
     for (size_t i = 0; i < rights.count && !error; i++)

@@ -33,10 +33,16 @@ struct visit {
 void visit_init(struct visit *visit, struct preflight *preflight, const struct worker_spec *spec,
                 struct cluster_connection *connection);
 void visit_problem(struct visit *visit, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void visit_warn(struct visit *visit, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool visit_error(struct visit *visit, struct error *error); // takes the error; false: none
 
 bool visit_open(struct visit *visit);  // the client; false: there is a problem
 void visit_close(struct visit *visit); // the client
+// GET; `path` NULL: out of memory. False: the document cannot be read, which proves nothing.
+bool visit_read(struct visit *visit, const char *path, bool metadata, struct response *response);
+// The first object of a kind, perhaps metadata alone; NULL: none, or the host may not list them.
+const struct json *visit_list(struct visit *visit, const wharf_kind *abi, const char *version, const char *query,
+                              bool metadata, struct response *response);
 // Asks the cluster about a permission, as the tenant unless NULL. *allowed is a JSON bool of the response; NULL: the
 // response has none.
 struct error *visit_review(struct visit *visit, const char *tenant, const struct access_review *question,

@@ -7,7 +7,7 @@
 #include "core/host/check/preflight_internal.h"
 #include "core/kube/client/ask.h"
 
-#define LOOKED_AT "500" // objects of a kind
+#define MIRRORS "labelSelector=wharf.dev%2Forigin&limit=500" // of a kind
 #define TEXT_MAX ((size_t)4096)
 
 static bool is_mapped(const struct visit *visit) {
@@ -16,16 +16,6 @@ static bool is_mapped(const struct visit *visit) {
 
 bool visit_namespace(const struct visit *visit, const char *here, char out[NAMESPACE_SIZE]) {
     return namespace_there(is_mapped(visit) ? visit->spec->settings.namespace_map : NULL, visit->origin, here, out);
-}
-
-// Metadata of a list, which the caller frees. NULL: the host may not read the list, or there is none.
-static struct json *list_metadata(struct visit *visit, const char *path) {
-    __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
-    const struct request request = {.verb = VERB_RAW_GET, .namespace_ = "", .name = path, .metadata = true};
-    struct error *error = ask(visit->client, &request, &response);
-    bool listed = !error && response.reason == REASON_OK;
-    error_free(error);
-    return listed ? TAKE(response.value) : NULL;
 }
 
 // By the rules for the namespaces of workloads; those that need labels permit all.
@@ -47,30 +37,28 @@ static void check_names(struct visit *visit, const struct json *namespaces) {
             namespace_describe_none(visit->spec->settings.namespace_map, visit->origin, name, &reason);
     }
     if (count == 1)
-        problems_add(&visit->warnings, "%s (%s): no workload of this namespace is placed there: %s", visit->name,
-                     visit->server, reason.data ? reason.data : "");
+        visit_warn(visit, "no workload of this namespace is placed there: %s", reason.data ? reason.data : "");
     else if (count > 1)
-        problems_add(&visit->warnings, "%s (%s): no workload of %zu namespaces is placed there, for example: %s",
-                     visit->name, visit->server, count, reason.data ? reason.data : "");
+        visit_warn(visit, "no workload of %zu namespaces is placed there, for example: %s", count,
+                   reason.data ? reason.data : "");
 }
 
 // True: a problem was added. Two hosts with other names for their namespaces do not expect each other's objects.
 static bool check_mirrors(struct visit *visit, const struct kind *kind) {
     const wharf_kind *abi = &kind->abi;
-    AUTO_TEXT path = text_format("/%s%s/%s/%s?labelSelector=wharf.dev%%2Forigin&limit=" LOOKED_AT,
-                                 *abi->group ? "apis/" : "api", abi->group, abi->versions[0], abi->plural);
-    AUTO_JSON list = path ? list_metadata(visit, path) : NULL;
-    for (const struct json *item = json_first(json_get(list, "items")); item; item = json_next(item)) {
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
+    for (const struct json *item = visit_list(visit, abi, abi->versions[0], MIRRORS, true, &response); item;
+         item = json_next(item)) {
         char here[NAMESPACE_SIZE];
         const char *there = object_namespace(item), *origin = object_label(item, MARK_ORIGIN);
         if (text_equal(origin, visit->origin) ||
             !namespace_here(visit->spec->settings.namespace_map, visit->origin, there, here) ||
             strcmp(here, there) == 0)
             continue;
-        problems_add(&visit->warnings,
-                     "%s (%s): namespace %s of this host's namespace %s has mirrors of origin %s too, such as %s %s: "
-                     "expected a name with {origin} in namespaces.map",
-                     visit->name, visit->server, there, here, origin ? origin : "", abi->kind, object_name(item));
+        visit_warn(visit,
+                   "namespace %s of this host's namespace %s has mirrors of origin %s too, such as %s %s: expected a "
+                   "name with {origin} in namespaces.map",
+                   there, here, origin ? origin : "", abi->kind, object_name(item));
         return true;
     }
     return false;

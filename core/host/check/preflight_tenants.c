@@ -38,6 +38,7 @@ static struct error *check_permission(void *ctx, const struct access_review *que
     struct tenancy_check *check = ctx;
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
     const struct json *allowed = NULL;
+    AUTO_TEXT text = access_review_text(question);
     if (check->refused)
         return NULL;
     TRY(visit_review(check->visit, check->tenant, question, &response, &allowed));
@@ -48,10 +49,8 @@ static struct error *check_permission(void *ctx, const struct access_review *que
                       "%s, expected the rights of wharf rbac --for worker: %s",
                       check->tenant, response.message);
     else if (!json_bool(allowed, false))
-        visit_problem(
-            check->visit, "user " TENANT_USER_PREFIX "%s may not %s %s%s%s%s%s in namespace %s, expected to be allowed",
-            check->tenant, question->verb, question->resource, *question->group ? "." : "", question->group,
-            question->subresource ? "/" : "", question->subresource ? question->subresource : "", question->namespace_);
+        visit_problem(check->visit, "user " TENANT_USER_PREFIX "%s may not %s, expected to be allowed", check->tenant,
+                      text ? text : question->verb);
     return NULL;
 }
 
@@ -74,10 +73,8 @@ static struct error *check_consent(struct tenancy_check *check, const char *ther
     bool mapped = namespace_here(visit->spec->settings.namespace_map, origin, there, tenant);
     const struct json *here = mapped ? find_namespace(check->here, tenant) : NULL;
     if (!here || !text_list_has(consent, object_uid(here))) {
-        problems_add(&visit->warnings,
-                     "%s (%s): namespace %s consents to uid %.100s, found %s%s%s in the management cluster",
-                     visit->name, visit->server, there, consent, here ? "namespace " : "no such namespace",
-                     here ? tenant : "", here ? " with another uid" : "");
+        visit_warn(visit, "namespace %s consents to uid %.100s, found %s%s%s in the management cluster", there, consent,
+                   here ? "namespace " : "no such namespace", here ? tenant : "", here ? " with another uid" : "");
         return NULL;
     }
     buffer_printf(&check->consenting, "%s%s", check->consenting.len > 0 ? ", " : "", tenant);
@@ -105,9 +102,7 @@ static void check_worker(struct tenancy_check *check) {
     if (list && check->consenting.len > 0)
         problems_add(&visit->preflight->notes, "%s: consent of %s", visit->name, check->consenting.data);
     else if (list)
-        problems_add(&visit->warnings,
-                     "%s (%s): no namespace consents (annotation " MARK_TENANT "): nothing is placed there",
-                     visit->name, visit->server);
+        visit_warn(visit, "no namespace consents (annotation " MARK_TENANT "): nothing is placed there");
     buffer_free(&check->consenting);
     json_free(TAKE(visit->namespaces)); // no other check needs a worker's
 }
@@ -126,10 +121,8 @@ static void check_kubeconfig(struct visit *visit) {
 void visits_check_tenants(struct preflight *preflight, struct visit *visits, size_t count) {
     const struct config *config = preflight->config;
     __attribute__((cleanup(rights_free))) struct rights rights = {.count = 0};
-    struct rights_wanted wanted = {.checked = true,
-                                   .kinds = (const struct kind *const *)preflight->adapters->kinds,
-                                   .n_kinds = preflight->adapters->n_kinds,
-                                   .features = rights_features_of(config)};
+    struct rights_wanted wanted = rights_wanted_of(config, preflight->adapters);
+    wanted.checked = true;
     if (!config->engine.tenancy.impersonate)
         return;
     for (size_t i = 1; i < count; i++)

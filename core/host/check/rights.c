@@ -6,6 +6,7 @@
 #include "core/config/dependencies.h"
 #include "core/engine/kueue/kueue.h"
 #include "core/host/check/rights_internal.h"
+#include "core/host/startup/seal_source.h"
 
 #define RESOURCE_LIST_MAX 65536
 
@@ -169,6 +170,17 @@ struct rights_features rights_features_of(const struct config *config) {
                                     .fencing = config->engine.fencing.enabled,
                                     .tenants = config->engine.tenancy.impersonate,
                                     .dependencies = config->engine.dependencies};
+}
+
+struct rights_wanted rights_wanted_of(const struct config *config, const struct adapters *adapters) {
+    return (struct rights_wanted){.kinds = (const struct kind *const *)adapters->kinds,
+                                  .n_kinds = adapters->n_kinds,
+                                  .seal_name = seal_secret_name(config),
+                                  .worker_secrets = config->workers_from.secrets,
+                                  .cluster_profiles = config->workers_from.cluster_profiles,
+                                  .namespace_labels = config_needs_namespaces(config),
+                                  .callers = config_serves(&config->serve),
+                                  .features = rights_features_of(config)};
 }
 
 void rights_free(struct rights *rights) {
@@ -390,38 +402,27 @@ struct error *rights_make(unsigned roles, const struct rights_wanted *wanted, st
     return finish_table(&table);
 }
 
-// The next of "a, b" from *at on; false at the end.
-static bool next_word(const char **at, char **word) {
-    const char *start;
-    size_t len = 0;
-    bool found = text_next_word(at, ',', &start, &len);
-    *word = found ? strndup(start, len) : NULL;
-    return found;
-}
-
-static struct error *each_name(const struct right *right, struct access_review question, right_visit visit, void *ctx) {
-    if (!right->names)
-        return visit(ctx, &question);
-    char *name;
-    struct error *error = NULL;
-    for (const char *names = right->names; !error && next_word(&names, &name); free(name)) {
-        question.name = name;
-        error = name ? visit(ctx, &question) : error_no_memory();
-    }
-    return error;
+// With each name, or once without one.
+static struct error *each_name(char *const *names, struct access_review question, right_visit visit, void *ctx) {
+    do {
+        question.name = *names;
+        TRY(visit(ctx, &question));
+    } while (*names && *++names);
+    return NULL;
 }
 
 struct error *right_each(const struct right *right, const char *namespace_, right_visit visit, void *ctx) {
-    struct error *error = NULL;
-    char *resource, *verb;
-    for (const char *resources = right->resources; !error && next_word(&resources, &resource); free(resource)) {
-        char *slash = resource ? strchr(resource, '/') : NULL;
-        if (slash)
-            *slash++ = '\0';
-        for (const char *verbs = right->verbs; !error && next_word(&verbs, &verb); free(verb)) {
-            const struct access_review question = {right->group, resource, slash, verb, NULL, namespace_};
-            error = resource && verb ? each_name(right, question, visit, ctx) : error_no_memory();
+    AUTO_WORDS resources = text_words(right->resources, ',');
+    AUTO_WORDS verbs = text_words(right->verbs, ',');
+    AUTO_WORDS names = text_words(right->names, ',');
+    if (!resources || !verbs || !names)
+        return error_no_memory();
+    for (char **at = resources; *at; at++) {
+        char *subresource = *at, *resource = strsep(&subresource, "/");
+        for (char **verb = verbs; *verb; verb++) {
+            const struct access_review question = {right->group, resource, subresource, *verb, NULL, namespace_};
+            TRY(each_name(names, question, visit, ctx));
         }
     }
-    return error;
+    return NULL;
 }

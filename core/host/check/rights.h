@@ -64,6 +64,9 @@ struct rights_wanted {
                                      // these objects; NULL: no limit
 };
 
+// By the configuration alone.
+struct rights_wanted rights_wanted_of(const struct config *config, const struct adapters *adapters);
+
 struct rights {
     struct right *list;
     size_t count;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/watchers/boundary.h"
 
+#include "core/adapter/references.h"
 #include "core/base/memory.h"
 #include "core/base/sensitive.h"
 #include "core/base/text.h"
@@ -42,11 +43,10 @@ static bool is_subject(const struct document_kind *subject, const char *group, c
 
 // The resource "plural.group" of a reference's `of`, whose kind another reference of the list names.
 static bool refers_to_subject(const wharf_reference *list, const char *of, const struct document_kind *subject) {
-    size_t len = strcspn(of, ".");
-    const char *group = of[len] ? of + len + 1 : "";
+    struct reference_resource named;
     for (const wharf_reference *row = list; row->name; row++)
-        if (row->resource && row->group && strlen(row->resource) == len && memcmp(row->resource, of, len) == 0 &&
-            strcmp(row->group, group) == 0 && is_subject(subject, group, row->resource, row->kind))
+        if (row->resource && is_subject(subject, row->group, row->resource, row->kind) &&
+            reference_resource(row, &named) && strcmp(named.resource, of) == 0)
             return true;
     return false;
 }
@@ -63,31 +63,22 @@ static bool add_pointer(void *ctx, const char *pointer, struct json *value) {
     return !pointers->failed;
 }
 
-struct row_cursor { // zero-initialised
-    size_t kind;
-    const wharf_reference *row; // the last one
-};
-
-// The next reference with a namespace in documents of the subject; NULL at the end.
-static const wharf_reference *next_row(const struct cluster_scope *scope, const struct document_kind *subject,
-                                       struct row_cursor *at) {
-    for (; at->kind < scope->settings.n_kinds; at->kind++, at->row = NULL) {
-        const wharf_kind *kind = &scope->settings.kinds[at->kind]->abi;
-        at->row = at->row ? at->row + 1 : kind->references;
-        while (at->row && at->row->name && !(at->row->namespace_ && applies(kind, at->row, subject)))
-            at->row++;
-        if (at->row && at->row->name)
-            return at->row;
+// Whether documents of the subject may have such namespaces. Of a document also their pointers, NUL-terminated, perhaps
+// some twice.
+static bool find_namespaces(const struct cluster_scope *scope, const struct document_kind *subject,
+                            const struct json *document, struct buffer *pointers) {
+    bool found = false;
+    for (size_t k = 0; k < scope->settings.n_kinds; k++) {
+        const wharf_kind *kind = &scope->settings.kinds[k]->abi;
+        for (const wharf_reference *row = kind->references; row && row->name; row++) {
+            if (!row->namespace_ || !applies(kind, row, subject))
+                continue;
+            found = true;
+            if (document)
+                (void)pointer_each(document, row->namespace_, add_pointer, pointers);
+        }
     }
-    return NULL;
-}
-
-// The pointers of all namespaces that the subject's document has, NUL-terminated, perhaps some twice.
-static void find_namespaces(const struct cluster_scope *scope, const struct document_kind *subject,
-                            const struct json *value, struct buffer *pointers) {
-    struct row_cursor at = {0};
-    for (const wharf_reference *row; (row = next_row(scope, subject, &at));)
-        (void)pointer_each(value, row->namespace_, add_pointer, pointers);
+    return found;
 }
 
 static bool is_repeated(const struct buffer *pointers, const char *pointer) {
@@ -119,16 +110,11 @@ static struct error *translate_all(const struct cluster_scope *scope, const stru
 static struct error *translate_spec(const struct cluster_scope *scope, const struct document_kind *subject,
                                     bool to_worker, struct json *value, bool *changed) {
     AUTO_BUFFER(pointers, POINTERS_MAX);
-    find_namespaces(scope, subject, value, &pointers);
+    (void)find_namespaces(scope, subject, value, &pointers);
     *changed = pointers.len > 0;
     if (pointers.failed)
         return error_no_memory();
     return *changed ? translate_all(scope, &pointers, to_worker, value) : NULL;
-}
-
-// Whether documents of the subject may have such namespaces: only then, they are parsed and printed again.
-static bool has_namespaces(const struct cluster_scope *scope, const struct document_kind *subject) {
-    return next_row(scope, subject, &(struct row_cursor){0});
 }
 
 // Events -------------------------------------------------------------------------------------------------------------
@@ -150,16 +136,13 @@ static bool translate_back(const struct cluster_scope *scope, struct json *value
     const struct document_kind subject = {.group = version,
                                           .kind = json_string_or(json_get(value, "kind"), ""),
                                           .group_len = slash ? (size_t)(slash - version) : 0};
-    *changed = false;
-    if (!has_namespaces(scope, &subject))
-        return true;
     struct error *error = translate_spec(scope, &subject, false, value, changed);
     bool good = !error;
     error_free(error);
     return good;
 }
 
-bool boundary_object(const struct cluster_scope *scope, struct object *object) {
+static bool translate_object(const struct cluster_scope *scope, struct object *object) {
     char here[NAMESPACE_SIZE];
     const char *there = object_namespace(object->value);
     bool changed = false;
@@ -169,7 +152,7 @@ bool boundary_object(const struct cluster_scope *scope, struct object *object) {
            translate_back(scope, object->value, &changed) && (!changed || print_again(object));
 }
 
-bool boundary_value(const struct cluster_scope *scope, struct json *value) {
+static bool translate_value(const struct cluster_scope *scope, struct json *value) {
     char here[NAMESPACE_SIZE];
     const char *there = object_namespace(value);
     bool changed = false;
@@ -204,12 +187,9 @@ static struct object *object_of(const struct engine_event *event) {
     return event->type == EVENT_DEPENDENCY ? event->dependency.metadata : NULL;
 }
 
-// In the namespace of the request, which has a name.
-static void translate_answer(const struct cluster_scope *scope, struct response *response) {
-    if (response->object)
-        (void)boundary_object(scope, response->object);
-    if (response->value)
-        (void)boundary_value(scope, response->value);
+bool boundary_response(const struct cluster_scope *scope, struct response *response) {
+    bool object = !response->object || translate_object(scope, response->object);
+    return (!response->value || translate_value(scope, response->value)) && object;
 }
 
 bool boundary_event(const struct cluster_scope *scope, struct engine_event *event, char name[NAMESPACE_SIZE]) {
@@ -222,9 +202,9 @@ bool boundary_event(const struct cluster_scope *scope, struct engine_event *even
             return false;
         *text = name;
     }
-    if (event->type == EVENT_ANSWER)
-        translate_answer(scope, event->answer.response);
-    return !object || boundary_object(scope, object);
+    if (event->type == EVENT_ANSWER) // in the namespace of the request, which has a name
+        (void)boundary_response(scope, event->answer.response);
+    return !object || translate_object(scope, object);
 }
 
 // Requests -----------------------------------------------------------------------------------------------------------
@@ -277,7 +257,7 @@ static struct error *translate_body(const struct cluster_scope *scope, const str
                                     struct boundary_request *out) {
     const struct document_kind subject = subject_of(&request->resource);
     struct error *error = NULL;
-    if (is_of_namespaces(request) || has_namespaces(scope, &subject))
+    if (is_of_namespaces(request) || find_namespaces(scope, &subject, NULL, NULL)) // only then parsed and printed again
         error = print_body(scope, request, out);
     else if (!(out->body = object_text_in(request->body, request->body_len, out->namespace_, &out->request.body_len)))
         error = error_no_memory();

@@ -16,10 +16,8 @@ bool boundary_here(const struct cluster_scope *scope, const char *there, char ou
 // namespace of the management cluster; or out of memory.
 bool boundary_event(const struct cluster_scope *scope, struct engine_event *event, char name[NAMESPACE_SIZE]);
 
-// The same for an object from the worker, or the text of a response without one. False: no such namespace, or out of
-// memory.
-bool boundary_object(const struct cluster_scope *scope, struct object *object);
-bool boundary_value(const struct cluster_scope *scope, struct json *value);
+// The same for the object or the value of a response. False: no such namespace, or out of memory.
+bool boundary_response(const struct cluster_scope *scope, struct response *response);
 
 // A request as the worker gets it, with the memory of its texts.
 struct boundary_request {

@@ -31,6 +31,14 @@ char *cluster_id_problem(const struct response *response) {
                        response->message ? response->message : "the response has no uid");
 }
 
+char *access_review_text(const struct access_review *review) {
+    const char *quote = review->name ? "\"" : "";
+    return text_format("%s %s%s%s%s%s%s%s%s%s%s%s", review->verb, review->resource, *review->group ? "." : "",
+                       review->group, review->subresource ? "/" : "", review->subresource ? review->subresource : "",
+                       review->name ? " " : "", quote, review->name ? review->name : "", quote,
+                       review->namespace_ ? " in namespace " : "", review->namespace_ ? review->namespace_ : "");
+}
+
 bool access_review_write(const struct access_review *review, struct buffer *out) {
     struct writer writer = {.out = out};
     writer_object(&writer, NULL);

@@ -24,6 +24,8 @@ struct access_review { // subresource, name and namespace_ may be NULL: none, or
     const char *group, *resource, *subresource, *verb, *name, *namespace_;
 };
 
+// "create pods/exec in namespace a", or of one object "get secrets \"b\"". free(); NULL: out of memory.
+char *access_review_text(const struct access_review *review);
 // Appends the object to create. False: too large, or out of memory.
 bool access_review_write(const struct access_review *review, struct buffer *out);
 // The request that creates the object in `body`, which outlives the request.

@@ -235,12 +235,11 @@ void api_show_adapters(const struct api_source *source, const struct host_snapsh
 
 // "get, list" as an array.
 static void put_words(const char *key, const char *words, struct writer *out) {
-    AUTO_TEXT copy = strdup(words);
-    out->out->failed |= !copy;
+    AUTO_WORDS list = text_words(words, ',');
+    out->out->failed |= !list;
     writer_array(out, key);
-    for (char *rest = copy, *word; (word = strsep(&rest, ", "));)
-        if (*word)
-            writer_string(out, NULL, word);
+    for (char **word = list; word && *word; word++)
+        writer_string(out, NULL, *word);
     writer_end(out, ']');
 }
 

@@ -79,19 +79,22 @@ static void a_process_that_does_not_read_delays_the_caller_a_little(void **state
 }
 
 static void the_reason_of_an_end_is_told_to_the_repetition(void **state) {
-    static const char *const cases[][2] = {{"loop", "more than 100 ms of processor time"},
-                                           {"crash", "signal 11 (Segmentation fault)"}};
+    static const struct {
+        const char *act, *reason;
+        enum call_trouble trouble;
+    } cases[] = {{"loop", "more than 100 ms of processor time", CALL_LIMIT},
+                 {"crash", "signal 11 (Segmentation fault)", CALL_BROKEN}};
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct stage stage;
         enum call_trouble trouble;
         char reason[CALL_TROUBLE_MAX];
         stage_begin(&stage, "bad_adapters/acts.so", false);
-        AUTO_TEXT text = text_format("{\"spec\":{\"act\":\"%s\"}}", cases[i][0]);
+        AUTO_TEXT text = text_format("{\"spec\":{\"act\":\"%s\"}}", cases[i].act);
         ask_again(&stage, text, &trouble, reason);
-        assert_int_equal(trouble, CALL_BROKEN);
+        assert_int_equal(trouble, cases[i].trouble);
         if (!SANDBOX_SANITIZED)
-            assert_string_equal(reason, cases[i][1]);
+            assert_string_equal(reason, cases[i].reason);
         ask_again(&stage, "{\"spec\":{}}", &trouble, reason); // the others go on
         assert_int_equal(trouble, CALL_FINE);
         stage_end(&stage);
@@ -112,7 +115,7 @@ static void what_the_function_did_not_look_at_needs_no_exchange(void **state) {
     assert_int_equal(ask(&stage, other, &trouble, reason), WHARF_OK);
     static const char changed[] = "{\"metadata\":{\"resourceVersion\":\"2\"},\"spec\":{\"act\":\"none\"}}";
     assert_int_equal(ask(&stage, changed, &trouble, reason), WHARF_RETRY);
-    assert_int_equal(trouble, CALL_BROKEN);
+    assert_int_equal(trouble, CALL_LIMIT);
     assert_string_equal(reason, "no answer within 1000 ms");
     stage_end(&stage);
 }
@@ -154,7 +157,7 @@ static void an_answer_has_a_limit(void **state) {
     struct adapter_call call;
     stage_call(&stage, &call);
     assert_int_equal(adapter_mirror(&call, workload, mirror), WHARF_RETRY);
-    assert_int_equal(call.trouble, CALL_BROKEN);
+    assert_int_equal(call.trouble, CALL_LIMIT);
     assert_string_equal(call.trouble_text, "an answer of more than 262144 bytes");
     assert_true(json_equal(mirror, workload));
     adapter_call_end(&call);
@@ -170,7 +173,7 @@ static void memory_has_a_limit(void **state) {
     char reason[CALL_TROUBLE_MAX];
     stage_begin(&stage, "bad_adapters/acts.so", true);
     assert_int_equal(ask(&stage, "{\"spec\":{\"act\":\"hog\"}}", &trouble, reason), WHARF_RETRY);
-    assert_int_equal(trouble, CALL_BROKEN);
+    assert_int_equal(trouble, CALL_LIMIT);
     assert_string_equal(reason, "more than 256 MiB of memory");
     stage_await_run(&stage, 2);
     assert_int_equal(ask(&stage, "{\"spec\":{}}", &trouble, reason), WHARF_OK);

@@ -444,6 +444,28 @@ static void a_word_is_quoted_for_the_shell_where_that_is_needed(void **state) {
     }
 }
 
+static void a_list_has_words(void **state) {
+    (void)state;
+    static const struct {
+        const char *list;
+        const char *words[4];
+    } cases[] = {{NULL, {NULL}},
+                 {"", {NULL}},
+                 {"a", {"a"}},
+                 {"a,bc", {"a", "bc"}},
+                 {"a,  b c, d", {"a", "b c", "d"}},
+                 {"a,,b", {"a", "", "b"}},
+                 {",a", {"", "a"}},
+                 {"a,", {"a"}}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        AUTO_WORDS words = text_words(cases[i].list, ',');
+        size_t n = 0;
+        for (; cases[i].words[n]; n++)
+            assert_string_equal(words[n], cases[i].words[n]);
+        assert_null(words[n]);
+    }
+}
+
 static void a_text_is_replaced_by_a_copy_and_nothing_by_nothing(void **state) {
     (void)state;
     char *slot = NULL, text[] = "one";
@@ -464,6 +486,7 @@ static void a_text_is_replaced_by_a_copy_and_nothing_by_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_list_has_words),
         cmocka_unit_test(a_text_is_replaced_by_a_copy_and_nothing_by_nothing),
         cmocka_unit_test(what_acts_on_a_terminal_is_shown_escaped),
         cmocka_unit_test(texts_are_formatted_and_compared),

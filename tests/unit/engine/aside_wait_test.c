@@ -26,6 +26,22 @@ static void what_is_set_aside_is_told_once_and_not_called_for(struct stage *stag
     assert_int_equal(engine_stats(stage->engine)->kinds[0].aside, 0);
 }
 
+static void failures_count_by_their_reason(struct stage *stage) {
+    static const enum call_trouble troubles[ADAPTER_FAILURES] = {
+        [ADAPTER_CRASHED] = CALL_BROKEN, [ADAPTER_LIMIT] = CALL_LIMIT, [ADAPTER_ANSWER] = CALL_INVALID};
+    place(stage);
+    for (size_t i = 0; i < ADAPTER_FAILURES; i++) {
+        AUTO_TEXT patch = text_format("{'metadata':{'labels':{'team':'%zu'}}}", i);
+        script.trouble = troubles[i];
+        change(stage, 0, NULL, patch);
+        stage_run(stage, LATER);
+        const uint64_t *failures = engine_stats(stage->engine)->kinds[0].failures;
+        assert_true(failures[i] > 0);
+        for (size_t later = i + 1; later < ADAPTER_FAILURES; later++)
+            assert_int_equal(failures[later], 0);
+    }
+}
+
 static void break_status(struct stage *stage) {
     place(stage);
     trouble = CALL_BROKEN;
@@ -243,6 +259,7 @@ static void the_marks_are_bounded(struct stage *stage) {
 
 static const struct test tests[] = {
     TEST(what_is_set_aside_is_told_once_and_not_called_for),
+    TEST(failures_count_by_their_reason),
     TEST(a_changed_workload_is_tried_at_once),
     TEST(a_changed_mirror_is_tried_at_once),
     TEST(a_retry_is_a_try_and_so_is_a_reload),
