@@ -98,6 +98,29 @@ class Kinds(Case):
                 self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
                 self.assertIn(", 0 findings", done.stdout)
 
+    def test_a_star_is_also_a_member_of_a_mapping_in_the_schema(self):
+        """With --crd: for references to /spec/stores/*/secret."""
+        settings = self.path("settings.yaml", """kinds:
+- {group: example.com, versions: [v1], kind: Thing, plural: things, managedBy: {field: /spec/managedBy}, neverFinishes: true,
+   references: [{name: /spec/stores/*/secret, kind: Secret}, {name: /spec/stores/*/secrets/*, kind: Secret}]}
+""")
+        text, names = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
+        stores = {"one": {"type": "object", "properties": {"path": text}}, "two": {"type": "object", "properties": {"secret": text}}}
+        for secrets, code in ((names, 0), (None, 1)):
+            stores["three"] = {"type": "object", "properties": {"secrets": secrets} if secrets else {"path": text}}
+            schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {
+                "managedBy": text, "stores": {"type": "object", "properties": stores}}}, "status": {"type": "object"}}}
+            crd = self.path("crd.yaml", json.dumps({
+                "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "things.example.com"},
+                "spec": {"group": "example.com", "scope": "Namespaced", "names": {"plural": "things", "kind": "Thing"}, "versions": [{
+                    "name": "v1", "served": True, "storage": True, "subresources": {"status": {}}, "schema": {
+                        "openAPIV3Schema": schema}}]}}))
+            done = subprocess.run([WHARF, "adapter", "test", os.path.join(ADAPTERS, "generic.so"), "--settings", settings, "--crd", crd,
+                                   "--quiet"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600, check=False)
+            self.assertEqual((done.returncode, done.stderr), (code, ""), done.stdout)
+            self.assertEqual("references: /spec/stores/*/secrets/* is not in the schema of v1" in done.stdout, code == 1, done.stdout)
+            self.assertNotIn("/secret is", done.stdout)
+
     def test_the_leader_worker_set_is_that_of_the_documentation(self):
         with open(os.path.join(ROOT, "docs", "generic.md"), encoding="utf-8") as source:
             text = source.read()
