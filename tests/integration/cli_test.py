@@ -308,6 +308,16 @@ class Usage(Case):
             self.assertEqual(code, 1, err)
             self.assertIn(words, err)
 
+    def test_a_pipe_without_a_reader_is_not_told(self):
+        """As with `wharf help | head -0`. An error of the command itself is told, and decides the exit code."""
+        for program, arguments, code, text in ((WHARF, ["help"], 141, b""), (WHARF + "-conformance", ["--help"], 141, b""),
+                                               (WHARF, ["check", "--config", "/nowhere.yaml"], 1, b"/nowhere.yaml")):
+            reader, writer = os.pipe()
+            os.close(reader)
+            done = subprocess.run([program, *arguments], stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE, check=False)
+            os.close(writer)
+            self.assertEqual((done.returncode, text in done.stderr, bool(done.stderr)), (code, True, bool(text)), done.stderr)
+
     def test_a_full_disk_is_told(self):
         if not os.path.exists("/dev/full"):
             self.skipTest("no /dev/full")
