@@ -21,6 +21,9 @@
 #define ATTRIBUTES_CLASS                                                                                               \
     .group = "storage.k8s.io", .version = "v1", .resource = "volumeattributesclasses",                                 \
     .kind = "VolumeAttributesClass", CLUSTER
+#define TRUST_BUNDLE                                                                                                   \
+    .group = "certificates.k8s.io", .version = "v1", .resource = "clustertrustbundles", .kind = "ClusterTrustBundle",  \
+    CLUSTER
 #define DEVICE_CLASS                                                                                                   \
     .group = "resource.k8s.io", .version = "v1", .resource = "deviceclasses", .kind = "DeviceClass", CLUSTER
 
@@ -68,6 +71,7 @@ const wharf_reference references_built_in[] = {
     SOURCE("/secret", "secretName", SECRET),
     SOURCE("/projected/sources/*/configMap", "name", CONFIG_MAP),
     SOURCE("/projected/sources/*/secret", "name", SECRET),
+    SOURCE("/projected/sources/*/clusterTrustBundle", "name", TRUST_BUNDLE),
     VOLUME("/persistentVolumeClaim/claimName", VOLUME_CLAIM),
     VOLUME_CLAIM_SPEC(REFERENCES_OF_VOLUME, "/ephemeral/volumeClaimTemplate/spec"),
     VOLUME("/csi/nodePublishSecretRef/name", SECRET),

@@ -76,6 +76,16 @@ bool text_write_fd(int fd, const void *bytes, size_t len) {
     return true;
 }
 
+int text_end_output(int code) {
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    bool closed = poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP)) != 0;
+    if (!closed)
+        fputs("error: cannot write to standard output\n", stderr);
+    return code != EXIT_SUCCESS ? code : closed ? CODE_CLOSED : EXIT_FAILURE;
+}
+
 struct error *text_write_file(const char *path, int flags, unsigned mode, const struct buffer *content) {
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, mode);
     bool done = fd >= 0 && text_write_fd(fd, content->data, content->len);

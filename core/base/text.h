@@ -106,6 +106,11 @@ struct error *text_read_fd(const char *path, int fd, size_t max, struct buffer *
 
 // Writes all; false on an error, with errno.
 bool text_write_fd(int fd, const void *bytes, size_t len);
+
+#define CODE_CLOSED 141 // the reader of the output has gone: as a shell shows SIGPIPE
+// At the end of a program: writes the rest to standard output, and returns the exit code. Reports a failure on standard
+// error, except for a pipe without a reader.
+int text_end_output(int code);
 // A whole file; `flags` (O_EXCL, O_TRUNC) and `mode` are those of open(2).
 struct error *text_write_file(const char *path, int flags, unsigned mode, const struct buffer *content);
 

@@ -183,10 +183,5 @@ int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN);               // a closed pipe is reported by write
     signal(SIGXFSZ, SIG_IGN);               // and so is a file beyond its size limit
     (void)setvbuf(stdout, NULL, _IOLBF, 0); // commands that wait show their progress
-    int code = dispatch(argc, argv);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        fputs("error: cannot write to standard output\n", stderr);
-        return code == EXIT_SUCCESS ? EXIT_FAILURE : code;
-    }
-    return code;
+    return text_end_output(dispatch(argc, argv));
 }

@@ -17,14 +17,29 @@ static bool is_open(const struct json *schema) {
             !json_get(schema, "additionalProperties"));
 }
 
+static bool find_field(const struct json *schema, const char *pointer, const struct json **out);
+
+// A "*" in a mapping with fixed members: the field of one of them that has such a field.
+static bool find_in_members(const struct json *schema, const char *pointer, const struct json **out) {
+    const struct json *member = json_first(json_get(schema, "properties"));
+    while (member && !find_field(member, pointer, out))
+        member = json_next(member);
+    return member;
+}
+
 // The schema of the field at a pointer. False: the schema has no such field. *out is NULL where anything may be.
 static bool find_field(const struct json *schema, const char *pointer, const struct json **out) {
     for (*out = schema; *pointer == '/' && *out;) {
         size_t len = 1 + strcspn(pointer + 1, "/");
         AUTO_TEXT step = strndup(pointer, len);
         pointer += len;
-        bool index = step && (pointer_has_star(step) || step[1 + strspn(step + 1, "0123456789")] == '\0');
-        const struct json *items = json_get(*out, "items"), *more = json_get(*out, "additionalProperties");
+        bool star = step && pointer_has_star(step);
+        bool index = star || (step && step[1 + strspn(step + 1, "0123456789")] == '\0');
+        const struct json *items = json_get(*out, "items"), *more = json_get(*out, "additionalProperties"), *member;
+        if (star && find_in_members(*out, pointer, &member)) {
+            *out = member;
+            return true;
+        }
         const struct json *field = step ? pointer_find(json_get(*out, "properties"), step) : NULL;
         if (!field && items && index)
             field = items;

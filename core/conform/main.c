@@ -299,9 +299,5 @@ int main(int argc, char **argv) {
         puts("This is the program behind 'wharf adapter test'. See 'wharf adapter --help' for usage.");
     else if (code == 0)
         code = run_test(&kit);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        fputs("error: cannot write to standard output\n", stderr);
-        return code == EXIT_SUCCESS ? EXIT_FAILURE : code;
-    }
-    return code;
+    return text_end_output(code);
 }

@@ -191,7 +191,7 @@ def a_command_runs_in_a_pod_with_its_input_output_and_exit_code(env, nodes):
     env.use_all()
     user = _user(env, "operator", _EXEC)
     env.submit(job("inside", hold="all"))
-    worker, _ = _running_pod(env, "inside")
+    worker, pod = _running_pod(env, "inside")
     for each in env.workers:
         manifests.apply(each.admin, "rbac-worker.yaml")
         until(lambda each=each: not env.may(each, "create", "pods/exec", "wharf"), "the right of the host to be gone")
@@ -208,6 +208,14 @@ def a_command_runs_in_a_pod_with_its_input_output_and_exit_code(env, nodes):
     for args, given, code, out, err in cases:
         found = _run(env, user, "exec", *args, given=given)
         assert found[:2] == (code, out) and found[2] == err, (args, found[0], found[1][:200], found[2])
+    nodes[worker].log(env.namespace, pod).write("a line")
+    for command, args in ("exec", ("--", "echo", "a")), ("logs", ()):   # as with `| head -0`
+        far, near = os.pipe()
+        os.close(far)
+        done = subprocess.run(_argv(env, user, command, "job/inside", *args), stdin=subprocess.DEVNULL, stdout=near,
+                              stderr=subprocess.PIPE, timeout=60, check=False)
+        os.close(near)
+        assert done.returncode == 141 and b"error" not in done.stderr, (command, done)
     path = env.host.socket()
     for server in [f"unix:{path}"] if path else []:   # the token goes there, too, and the session works
         done = subprocess.run([env.host.wharf, "exec", "-n", env.namespace, "--server", server, "--kubeconfig", user, "job/inside",

@@ -80,7 +80,7 @@ def _shut_down(how):
 
 _RETRIES = {"spec": {"templateDefaults": {"retryStrategy": {"limit": 2, "retryPolicy": "Always"}}}}
 KINDS = [Kind(
-    "workflows", _API, _body, _phase, project=PROJECT, adapter="generic", subresource=False, brings=False, suspend=("/spec/suspend", True, None),
+    "workflows", _API, _body, _phase, project=PROJECT, adapter="generic", subresource=False, suspend=("/spec/suspend", True, None),
     managed_by=("/metadata/labels/workflows.argoproj.io~1controller-instanceid", "wharf"), children=("workflowtaskresults",),
     versions={"workflowtaskresults": (_API, True)}, retry=_RETRIES, ttl={"spec": {"ttlStrategy": {"secondsAfterCompletion": 1}}},
     skip={"suspend-resume": "pods of a suspended Workflow run on; see `suspended-between-steps`"},

@@ -24,12 +24,15 @@ def _extended(value):
     if not isinstance(value, dict):
         return value
     value = {key: _extended(member) for key, member in value.items()}
-    for member, more in (("containers", {"imagePullSecrets": [{"name": "needed-pull"}]}), ("steps", {})):   # of a pod, of a Task
+    # Of a pod, of a Task, of a template of a Workflow.
+    for member, more in (("containers", {"imagePullSecrets": [{"name": "needed-pull"}]}), ("steps", {}), ("container", {})):
         images = value.get(member)
+        single = isinstance(images, dict)
+        images = [images] if single else images
         if isinstance(images, list) and images and isinstance(images[0], dict):
             first, *others = images
             first = {**first, "envFrom": [*first.get("envFrom", ()), {"secretRef": {"name": "needed"}}]}
-            value = {**value, member: [first, *others], **more,
+            value = {**value, member: first if single else [first, *others], **more,
                      "volumes": [*value.get("volumes", ()), {"name": "needed", "configMap": {"name": "needed"}}]}
     return value
 

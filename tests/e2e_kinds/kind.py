@@ -72,7 +72,7 @@ class Kind:
     templates       templates(spec) -> its pod templates, which may change while it is suspended; None: they cannot
     retried         the end of a pod that the kind retries: "fail", or "kill" where it depends on the exit code
     refers          the resources of its own that it refers to beside those of pods, "tasks.tekton.dev"
-    brings          False: its pods' references are not known, so that the host does not bring them
+    brings          False: a stand-in makes its pods, without what the kind mounts there
     first_kept      pointers below /status that keep the first mirror's value in later mirrors
     """
 

@@ -30,6 +30,7 @@ _SETTINGS = {
     "carry": ["/spec/replicas", _TEMPLATE, "/spec/rolloutStrategy"],
     "pods": [{"template": _TEMPLATE + "/leaderTemplate", "fallback": _TEMPLATE + "/workerTemplate", "count": ["/spec/replicas"]},
              {"template": _TEMPLATE + "/workerTemplate", "count": ["/spec/replicas", _TEMPLATE + "/size"], "offset": -1}],
+    "references": [{"name": _TEMPLATE + "/volumeClaimTemplates/*/spec/storageClassName", "kind": "StorageClass"}],
     "phases": [{"condition": "Available", "phase": "Active"},
                {"all": [{"condition": "Progressing"}, {"condition": "UpdateInProgress"}], "phase": "Active"},
                {"condition": "Progressing", "phase": "Pending"}],

@@ -308,6 +308,16 @@ class Usage(Case):
             self.assertEqual(code, 1, err)
             self.assertIn(words, err)
 
+    def test_a_pipe_without_a_reader_is_not_told(self):
+        """As with `wharf help | head -0`. An error of the command itself is told, and decides the exit code."""
+        for program, arguments, code, text in ((WHARF, ["help"], 141, b""), (WHARF + "-conformance", ["--help"], 141, b""),
+                                               (WHARF, ["check", "--config", "/nowhere.yaml"], 1, b"/nowhere.yaml")):
+            reader, writer = os.pipe()
+            os.close(reader)
+            done = subprocess.run([program, *arguments], stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE, check=False)
+            os.close(writer)
+            self.assertEqual((done.returncode, text in done.stderr, bool(done.stderr)), (code, True, bool(text)), done.stderr)
+
     def test_a_full_disk_is_told(self):
         if not os.path.exists("/dev/full"):
             self.skipTest("no /dev/full")
@@ -389,6 +399,7 @@ class Check(Case):
                 ("check: [secrets, priorityclasses]", ('dependencies.check: found "priorityclasses"',
                                                        'did you mean "priorityclasses.scheduling.k8s.io"?')),
                 ("copy: [tasks.tekton.dev]", ('found "tasks.tekton.dev"', "expected one of ", "configmaps, persistentvolumeclaims")),
+                ("copy: [PriorityClass]", ('did you mean "priorityclasses.scheduling.k8s.io" in check?',)),
                 ("copy: [priorityclasses.scheduling.k8s.io]",
                  ("dependencies.copy: found priorityclasses.scheduling.k8s.io, which are of the whole cluster",
                   "expected them in check")),
@@ -400,6 +411,14 @@ class Check(Case):
             code, _, err = wharf("run", "--config", self.config)
             self.assertEqual(code, 1, err)
             self.assert_says(err, *words)
+        for key in ("copy", "check"):   # each name that is listed is accepted there
+            self.write_config(more=f"dependencies: {{{key}: [tasks.tekton.dev]}}\n")
+            _, _, err = wharf("check", "--config", self.config)
+            listed = re.search("expected one of (.*)", err)[1]
+            self.assertEqual("storageclasses.storage.k8s.io" in listed, key == "check", err)
+            self.write_config(more=f"dependencies: {{{key}: [{listed}]}}\n")
+            code, _, err = wharf("check", "--config", self.config)
+            self.assertEqual((code, err), (0, ""))
         self.write_config(adapters=("good", "missing"), more="dependencies: {copy: [things.of-the-missing]}\n")
         code, _, err = wharf("check", "--config", self.config)
         self.assert_says(err, "missing.so", ": 1 problem")   # it may know the resource

@@ -27,12 +27,13 @@ HEAD = """apiVersion: wharf.dev/v1alpha1
 kind: HostConfiguration
 management: {kubeconfig: mgmt.kubeconfig}
 workers: [{name: w1, kubeconfig: w1.kubeconfig}]
+dependencies: {copy: [configmaps, secrets, serviceaccounts%s], check: [priorityclasses.scheduling.k8s.io, storageclasses.storage.k8s.io]}
 adapters:
   directory: %s
   enabled:
   - name: generic
     settings:
-""" % ADAPTERS
+"""
 
 
 def text_of(name):
@@ -62,9 +63,9 @@ class Case(unittest.TestCase):
             out.write(text)
         return path
 
-    def plan(self, name, change, *objects):
+    def plan(self, name, change, *objects, copied=""):
         """What `wharf plan` says of each object, by the settings of this name after `change` of their text."""
-        config = self.path("wharf.yaml", HEAD + re.sub("^(?=.)", "      ", change(text_of(name)), flags=re.MULTILINE))
+        config = self.path("wharf.yaml", HEAD % (copied, ADAPTERS) + re.sub("^(?=.)", "      ", change(text_of(name)), flags=re.MULTILINE))
         documents = self.path("objects.yaml", "\n---\n".join(json.dumps(each) for each in objects))
         done = subprocess.run([WHARF, "plan", "--config", config, "-f", documents], stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=240, check=False)
@@ -87,6 +88,22 @@ class Case(unittest.TestCase):
             "example.com/managed-by": "wharf.dev/host"}}, **more})
         return [f"{count} {pod}" for count, pod in re.findall(r"^# pods: (\d+): (\w+)", found, re.MULTILINE)]
 
+    def refers(self, name, more, spec, copied=""):
+        """What an object refers to, as "RESOURCE NAME", with "(optional)" after some. `more`: of the object."""
+        metadata = {"name": "a", "namespace": "default", "annotations": {"example.com/managed-by": "wharf.dev/host"},
+                    "labels": {"workflows.argoproj.io/controller-instanceid": "wharf"}}
+        found, = self.plan(name, lambda text: text, {**more, "metadata": metadata, "spec": spec}, copied=copied)
+        return re.findall(r"^# refers to: ([^ ]+ [^ ,]+(?: \(optional\))?), at", found, re.MULTILINE)
+
+
+def reads(name):
+    """An environment of a Secret."""
+    return {"image": "x", "envFrom": [{"secretRef": {"name": name}}]}
+
+
+def selects(name, **more):
+    return {"name": name, "key": "k", **more}
+
 
 class Kinds(Case):
     def test_every_example_passes_the_conformance_test(self):
@@ -97,6 +114,29 @@ class Kinds(Case):
                                       text=True, timeout=600, check=False)
                 self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
                 self.assertIn(", 0 findings", done.stdout)
+
+    def test_a_star_is_also_a_member_of_a_mapping_in_the_schema(self):
+        """With --crd: for references to /spec/stores/*/secret."""
+        settings = self.path("settings.yaml", """kinds:
+- {group: example.com, versions: [v1], kind: Thing, plural: things, managedBy: {field: /spec/managedBy}, neverFinishes: true,
+   references: [{name: /spec/stores/*/secret, kind: Secret}, {name: /spec/stores/*/secrets/*, kind: Secret}]}
+""")
+        text, names = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
+        stores = {"one": {"type": "object", "properties": {"path": text}}, "two": {"type": "object", "properties": {"secret": text}}}
+        for secrets, code in ((names, 0), (None, 1)):
+            stores["three"] = {"type": "object", "properties": {"secrets": secrets} if secrets else {"path": text}}
+            schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {
+                "managedBy": text, "stores": {"type": "object", "properties": stores}}}, "status": {"type": "object"}}}
+            crd = self.path("crd.yaml", json.dumps({
+                "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "things.example.com"},
+                "spec": {"group": "example.com", "scope": "Namespaced", "names": {"plural": "things", "kind": "Thing"}, "versions": [{
+                    "name": "v1", "served": True, "storage": True, "subresources": {"status": {}}, "schema": {
+                        "openAPIV3Schema": schema}}]}}))
+            done = subprocess.run([WHARF, "adapter", "test", os.path.join(ADAPTERS, "generic.so"), "--settings", settings, "--crd", crd,
+                                   "--quiet"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600, check=False)
+            self.assertEqual((done.returncode, done.stderr), (code, ""), done.stdout)
+            self.assertEqual("references: /spec/stores/*/secrets/* is not in the schema of v1" in done.stdout, code == 1, done.stdout)
+            self.assertNotIn("/secret is", done.stdout)
 
     def test_the_leader_worker_set_is_that_of_the_documentation(self):
         with open(os.path.join(ROOT, "docs", "generic.md"), encoding="utf-8") as source:
@@ -177,6 +217,81 @@ class Kinds(Case):
             "driver": {"template": {"spec": pod_spec("driver")}}, "executor": {"instances": 4, "template": {"spec": pod_spec("executor")}}}),
                          ["1 driver", "4 executor"])
 
+    def test_a_spark_application_refers_to_what_driver_and_executor_mount(self):
+        def role(name):
+            return {"serviceAccount": f"{name}-account", "priorityClassName": f"{name}-priority",
+                    "env": [{"name": "A", "valueFrom": {"configMapKeyRef": selects(f"{name}-env", optional=True)}}],
+                    "envFrom": [{"secretRef": {"name": f"{name}-from"}}], "envSecretKeyRefs": {"B": selects(f"{name}-key")},
+                    "configMaps": [{"name": f"{name}-files", "path": "/a"}], "secrets": [
+                        {"name": f"{name}-secret", "path": "/b", "secretType": "Generic"}],
+                    "sidecars": [reads(f"{name}-beside")], "initContainers": [reads(f"{name}-before")],
+                    "template": {"spec": {"containers": [reads(f"{name}-template")]}}}
+        tls = [{"hosts": ["a.example.com"], "secretName": "tls"}]
+        found = self.refers("sparkapplication", {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication"}, {
+            "driver": role("driver"), "executor": role("executor"), "sparkConfigMap": "conf", "hadoopConfigMap": "hadoop",
+            "imagePullSecrets": ["pull"], "volumes": [{"name": "v", "configMap": {"name": "volume"}}],
+            "batchSchedulerOptions": {"priorityClassName": "batch"}, "sparkUIOptions": {"ingressTLS": tls},
+            "driverIngressOptions": [{"ingressTLS": [{**tls[0], "secretName": "tls2"}]}]})
+        roles = [f"{resource} {each}-{name}" for each in ("driver", "executor") for resource, name in (
+            ("serviceaccounts", "account"), ("priorityclasses.scheduling.k8s.io", "priority"), ("configmaps", "env (optional)"),
+            ("configmaps", "files"), ("secrets", "from"), ("secrets", "key"), ("secrets", "secret"), ("secrets", "beside"),
+            ("secrets", "before"), ("secrets", "template"))]
+        self.assertEqual(sorted(found), sorted(roles + [
+            "configmaps conf", "configmaps hadoop", "configmaps volume", "secrets pull", "secrets tls (optional)",
+            "secrets tls2 (optional)", "priorityclasses.scheduling.k8s.io batch"]))
+
+    def test_a_workflow_refers_to_what_its_templates_need(self):
+        def artifact(store, *secrets):
+            return {"name": store, store: {each: selects(f"{store}-{number}") for number, each in enumerate(secrets)}}
+        spec = {
+            "serviceAccountName": "runner", "imagePullSecrets": [{"name": "pull"}], "podPriorityClassName": "high",
+            "volumes": [{"name": "v", "secret": {"secretName": "volume", "optional": True}}],
+            "volumeClaimTemplates": [{"metadata": {"name": "work"}, "spec": {"storageClassName": "fast"}}],
+            "executor": {"serviceAccountName": "executor"}, "artifactRepositoryRef": {"configMap": "repositories"},
+            "synchronization": {"semaphores": [{"configMapKeyRef": selects("limits")}]},
+            "arguments": {"parameters": [{"name": "p", "valueFrom": {"configMapKeyRef": selects("parameters")}}],
+                          "artifacts": [artifact("gcs", "serviceAccountKeySecret")]},
+            "templateDefaults": {"container": reads("by-default")},
+            "templates": [
+                {"name": "a", "serviceAccountName": "other", "container": reads("container"), "initContainers": [reads("init")],
+                 "sidecars": [reads("sidecar")], "archiveLocation": artifact("oss", "accessKeySecret", "secretKeySecret"),
+                 "inputs": {"artifacts": [artifact("git", "sshPrivateKeySecret"), artifact("azure", "accountKeySecret")],
+                            "parameters": [{"name": "p", "valueFrom": {"configMapKeyRef": selects("inputs")}}]},
+                 "outputs": {"artifacts": [artifact("s3", "accessKeySecret", "secretKeySecret"),
+                                           artifact("artifactory", "usernameSecret"), artifact("hdfs", "krbConfigConfigMap")]}},
+                {"name": "b", "script": reads("script"), "volumes": [{"name": "v", "configMap": {"name": "{{inputs.parameters.p}}"}}]},
+                {"name": "c", "containerSet": {"containers": [reads("set")]}},
+                {"name": "d", "http": {"url": "x", "headers": [{"name": "A", "valueFrom": {"secretKeyRef": selects("header")}}]}}]}
+        of_workflow = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow"}
+        self.assertEqual(sorted(self.refers("workflow", of_workflow, spec)), sorted([
+            "serviceaccounts runner", "serviceaccounts other", "serviceaccounts executor", "priorityclasses.scheduling.k8s.io high",
+            "storageclasses.storage.k8s.io fast", "configmaps parameters", "configmaps inputs", "configmaps limits",
+            "configmaps repositories (optional)", "secrets volume (optional)", *(f"secrets {each}" for each in (
+                "pull", "container", "init", "sidecar", "script", "set", "header", "by-default", "gcs-0", "oss-0", "oss-1",
+                "git-0", "azure-0", "s3-0", "s3-1", "artifactory-0"))]))
+
+    def test_a_workflow_refers_to_workflow_templates(self):
+        spec = {"workflowTemplateRef": {"name": "all"}, "templates": [
+            {"name": "a", "steps": [[{"name": "s", "templateRef": {"name": "of-step", "template": "x"}}]]},
+            {"name": "b", "dag": {"tasks": [{"name": "t", "templateRef": {"name": "of-task", "template": "x"}}, {
+                "name": "u", "templateRef": {"name": "wide", "template": "x", "clusterScope": True}}]}}]}
+        of_workflow, resource = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow"}, "workflowtemplates.argoproj.io"
+        self.assertEqual(self.refers("workflow", of_workflow, spec, copied=f", {resource}"), [
+            f"{resource} {each}" for each in ("all", "of-step", "of-task")])
+        del spec["templates"]
+        spec["workflowTemplateRef"]["clusterScope"] = True
+        self.assertEqual(self.refers("workflow", of_workflow, spec, copied=f", {resource}"), [])
+
+    def test_a_workflow_template_refers_to_what_a_workflow_does(self):
+        """Each row of the Workflow, except that for `workflowTemplateRef`, has one with `of`."""
+        references = text_of("workflow").split("references:\n")[1].split("  phases:\n")[0]
+        rows = re.split("^  - ", re.sub(" *#.*", "", references), flags=re.MULTILINE)[1:]
+
+        def plain(row):
+            return re.sub(r"of: [a-z.]+(, |\n +)|\s+$", "", row)
+        own, of = ({plain(row) for row in rows if ("of: " in row) == wanted} for wanted in (False, True))
+        self.assertEqual({row for row in own if "/spec/workflowTemplateRef" not in row}, of)
+
     def test_a_group_of_leader_and_workers_counts_the_leader(self):
         api, kind, name = "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "leaderworkerset"
         rows = [({"conditions": [condition("Available", "False"), condition("Progressing", "True")]}, "Pending", {}, {}),
@@ -188,6 +303,9 @@ class Kinds(Case):
         self.assertEqual(self.pods(name, apiVersion=api, kind=kind, spec=spec), ["3 worker", "9 worker"])
         template["leaderTemplate"] = {"spec": pod_spec("leader")}
         self.assertEqual(self.pods(name, apiVersion=api, kind=kind, spec=spec), ["3 leader", "9 worker"])
+        template["workerTemplate"]["spec"]["containers"] = [reads("worker")]
+        template["volumeClaimTemplates"] = [{"metadata": {"name": "work"}, "spec": {"storageClassName": "fast"}}]
+        self.assertEqual(self.refers(name, {"apiVersion": api, "kind": kind}, spec), ["secrets worker", "storageclasses.storage.k8s.io fast"])
 
 
 if __name__ == "__main__":

@@ -82,6 +82,19 @@ class Status(operate_test.Case):
         self.assertEqual(done.wait(60), 0)
         return out.decode().replace("\r", "").splitlines()
 
+    def test_watching_ends_without_a_message_when_the_reader_of_the_pipe_goes(self):
+        reader, writer = os.pipe()
+        done = subprocess.Popen([WHARF, "status", "workers", "--watch", "--config", self.config], stdin=subprocess.DEVNULL,
+                                stdout=writer, stderr=subprocess.PIPE)
+        os.close(writer)
+        out = b""
+        while b"w1" not in out:
+            out += os.read(reader, 4096)
+        os.close(reader)
+        self.worker = {**self.worker, "state": "Unreachable"}   # a row more
+        _, err = done.communicate(timeout=60)
+        self.assertEqual((done.returncode, err), (141, b""))
+
     def test_a_reason_ends_between_words_on_a_terminal_only(self):
         self.worker = {**self.worker, "reason": self.reason.strip()}
         for arguments in ((), ("-o", "wide")):

@@ -144,13 +144,19 @@ struct error *session_result(const char *status, size_t len, int *code) {
     return exit_code(value, code);
 }
 
+static void end_unwritten(struct session *session) {
+    bool closed = errno == EPIPE;
+    session->code = CODE_CLOSED; // without a message
+    end_session(session, closed ? NULL : error_new(ERROR_IO, "cannot write the output: %s", strerror(errno)));
+}
+
 static void write_channel(struct session *session, const char *bytes, size_t len) {
     unsigned char channel = (unsigned char)bytes[0];
     int fd = channel == CHANNEL_STDOUT ? STDOUT_FILENO : channel == CHANNEL_STDERR ? STDERR_FILENO : -1;
     if (channel == CHANNEL_ERROR)
         end_session(session, session_result(bytes + 1, len - 1, &session->code));
     else if (fd >= 0 && !text_write_fd(fd, bytes + 1, len - 1))
-        end_session(session, error_new(ERROR_IO, "cannot write the output: %s", strerror(errno)));
+        end_unwritten(session);
 }
 
 static void handle_message(struct session *session, enum websocket_opcode opcode, const char *bytes, size_t len) {

@@ -269,8 +269,7 @@ static struct error *print_changes(struct asked *asked, struct json *printed, bo
         status_add_row(asked->view, wide, item, &table);
         table.failed |= !json_set(printed, key, json_new_int64(hash));
     }
-    TRY(text_table_end(&table, titled, stdout));
-    return fflush(stdout) == 0 && !ferror(stdout) ? NULL : error_new(ERROR_IO, "cannot write to standard output");
+    return text_table_end(&table, titled, stdout);
 }
 
 static struct error *watch(struct asked *asked) {
@@ -279,6 +278,8 @@ static struct error *watch(struct asked *asked) {
         return error_no_memory();
     for (bool titled = false;; titled = true) {
         TRY(print_changes(asked, printed, titled));
+        if (fflush(stdout) != 0 || ferror(stdout)) // told at the end of the program
+            return NULL;
         nanosleep(&(struct timespec){.tv_sec = WATCH_SECONDS}, NULL);
     }
 }

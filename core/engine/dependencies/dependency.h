@@ -64,6 +64,8 @@ struct copy { // the object in a worker
     uint64_t compared;       // hash of both versions at the last comparison; 0: none
     char uid[STORE_UID_MAX], version[STORE_VERSION_MAX];
     char *problem;
+    uint64_t *told; // hashes of the namespaces with an Event about the difference
+    size_t n_told;
 };
 
 struct dependency {     // a name in the management cluster

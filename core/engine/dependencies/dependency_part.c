@@ -254,9 +254,37 @@ static void report_missing(struct engine *engine, struct entry *entry, const str
                      denied ? " or cannot be read" : "", names.data);
 }
 
+// False: an Event in this namespace has told the difference, or there is none.
+static bool is_news_in(const struct dependency *object, struct copy *copy, uint64_t namespace_) {
+    bool known = copy->equal || copy->compared != copy_versions(object, copy);
+    for (size_t i = 0; i < copy->n_told && !known; i++)
+        known = copy->told[i] == namespace_;
+    uint64_t *told = known ? NULL : array_next(&copy->told, copy->n_told, sizeof *told);
+    if (told)
+        *told = namespace_, copy->n_told++;
+    return told;
+}
+
+// D4: a checked object of other content. Thousands of workloads may share it: the first that is handled has the Event.
+static void report_other(struct engine *engine, struct entry *entry) {
+    uint32_t cluster = entry->workload->facts.cluster;
+    char namespace_[254];
+    entry_namespace(entry, namespace_);
+    for (size_t i = 0; cluster != DECIDE_UNKNOWN_CLUSTER && i < entry->needs->n_uses; i++) {
+        const struct use *use = &entry->needs->uses[i];
+        bool compares = use->wanted && use->object->resource->compares;
+        struct copy *copy = compares ? dependency_copy(use->object, cluster) : NULL;
+        if (copy && is_news_in(use->object, copy, text_hash(TEXT_HASH, namespace_)))
+            report_event(engine, entry, true, "DependencyDiffers", "Place", "cluster %s: %s %s, version %s, %s",
+                         engine->clusters[cluster].name, use->object->resource->name, use->object->name, copy->version,
+                         copy->problem);
+    }
+}
+
 static void after(struct engine *engine, struct entry *entry, const struct action *action) {
     if (is_over(engine, entry) || !entry->needs)
         return;
+    report_other(engine, entry);
     if (entry->needs->many)
         report_many(engine, entry);
     else

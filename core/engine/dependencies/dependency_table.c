@@ -155,6 +155,7 @@ static void free_object(struct dependency *object) {
     for (struct copy *c = object->copies, *next; c; c = next) {
         next = c->next;
         free(c->problem);
+        free(c->told);
         free(c);
     }
     free(object->problem);
@@ -239,6 +240,7 @@ void dependency_copy_drop(struct engine *engine, struct dependency *object, stru
     if (copy->wished && !cluster_is_vacant(engine, copy->cluster))
         (void)dependency_wish(engine, object->resource, object, copy->cluster, false);
     free(copy->problem);
+    free(copy->told);
     free(copy);
 }
 

@@ -192,6 +192,7 @@ static bool has_content(const struct dependency *object) {
 
 // An administrator of the worker decides; the difference is told once for each version.
 static void compare_checked(struct engine *engine, struct dependency *object, struct copy *copy) {
+    copy->n_told = 0;
     dependency_set_problem(&copy->problem, copy->equal ? NULL : "differs from the one in the management cluster");
     if (!copy->equal)
         report_log(engine, LOG_WARN, copy->cluster, LOG_NO_KIND,

@@ -27,14 +27,22 @@ static bool is_meant(const char *found, const struct reference_resource *known) 
 }
 
 // The resource meant by "tasks", "Task" or "configmap"; NULL: unknown.
-static const char *meant(const struct reference_resource *known, size_t count, const char *found) {
+static const struct reference_resource *meant(const struct reference_resource *known, size_t count, const char *found) {
     const char *names[KNOWN_MAX];
     for (size_t i = 0; i < count; i++) {
         if (is_meant(found, &known[i]))
-            return known[i].resource;
+            return &known[i];
         names[i] = known[i].resource;
     }
-    return suggest(found, names, count);
+    const char *near = suggest(found, names, count);
+    for (size_t i = 0; i < count; i++)
+        if (names[i] == near)
+            return &known[i];
+    return NULL;
+}
+
+static bool is_accepted(const char *list, const struct reference_resource *resource) {
+    return strcmp(list, "copy") != 0 || dependency_may_copy(resource->resource, resource->cluster_scoped);
 }
 
 static void report_unknown(const struct dependency_check *check, const char *list, const char *found) {
@@ -45,22 +53,28 @@ static void report_unknown(const struct dependency_check *check, const char *lis
            reference_resource_at(check->adapters->kinds, check->adapters->n_kinds, count, &known[count]))
         count++;
     buffer_printf(&text, "found \"%s\", to which no enabled kind refers, ", found);
-    const char *suggested = meant(known, count, found);
+    const struct reference_resource *suggested = meant(known, count, found);
     if (suggested)
-        buffer_printf(&text, "did you mean \"%s\"?", suggested);
-    for (size_t i = 0; i < count && !suggested; i++)
-        buffer_printf(&text, "%s%s", i > 0 ? ", " : "expected one of ", known[i].resource);
+        buffer_printf(&text, "did you mean \"%s\"%s?", suggested->resource,
+                      is_accepted(list, suggested) ? "" : " in check");
+    const char *before = "expected one of ";
+    for (size_t i = 0; i < count && !suggested; i++) {
+        if (!is_accepted(list, &known[i]))
+            continue;
+        buffer_printf(&text, "%s%s", before, known[i].resource);
+        before = ", ";
+    }
     free(known);
     report(check, list, text.failed ? "out of memory" : text.data);
 }
 
-static void check_resource(const struct dependency_check *check, const char *list, const char *resource, bool copied) {
+static void check_resource(const struct dependency_check *check, const char *list, const char *resource) {
     struct reference_resource found;
     if (!reference_resource_find(check->adapters->kinds, check->adapters->n_kinds, resource, &found)) {
         report_unknown(check, list, resource);
         return;
     }
-    if (!copied || dependency_may_copy(resource, found.cluster_scoped))
+    if (is_accepted(list, &found))
         return;
     AUTO_TEXT sentence = text_format(
         "found %s, which are of the whole cluster and for its administrators to make, expected them in check",
@@ -71,7 +85,7 @@ static void check_resource(const struct dependency_check *check, const char *lis
 static void check_list(const struct dependency_check *check, const char *list, const char *resources) {
     AUTO_WORDS words = text_words(resources, ',');
     for (char **word = words; word && *word; word++)
-        check_resource(check, list, *word, strcmp(list, "copy") == 0);
+        check_resource(check, list, *word);
     if (!words)
         report(check, list, "out of memory");
 }

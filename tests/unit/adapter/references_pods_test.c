@@ -20,6 +20,13 @@ static void each_field_of_a_pod_that_names_an_object_is_a_reference(void **state
          "{'serviceAccountToken':{'path':'t'}},{'downwardAPI':{}}]}}]",
          "configmaps team/a" AT "/volumes/0/projected/sources/0/configMap/name\n"
          "secrets team/b optional" AT "/volumes/0/projected/sources/1/secret/name\n"},
+        {"'volumes':[{'projected':{'sources':[{'clusterTrustBundle':{'name':'example.com:signer:a'}},"
+         "{'clusterTrustBundle':{'name':'b','optional':true}},{'clusterTrustBundle':{'signerName':'example.com/"
+         "c'}}]}}]",
+         "clustertrustbundles.certificates.k8s.io b optional of the cluster" AT
+         "/volumes/0/projected/sources/1/clusterTrustBundle/name\n"
+         "clustertrustbundles.certificates.k8s.io example.com:signer:a of the cluster" AT
+         "/volumes/0/projected/sources/0/clusterTrustBundle/name\n"},
         {"'containers':[{'envFrom':[{'configMapRef':{'name':'a'}},{'secretRef':{'name':'b','optional':true}}]}]",
          "configmaps team/a" AT "/containers/0/envFrom/0/configMapRef/name\n"
          "secrets team/b optional" AT "/containers/0/envFrom/1/secretRef/name\n"},

@@ -347,6 +347,7 @@ static void resources_are_listed_once(void **state) {
         "resourceclaims.resource.k8s.io",
         "resourceclaimtemplates.resource.k8s.io",
         "deviceclasses.resource.k8s.io",
+        "clustertrustbundles.certificates.k8s.io",
         "podgroups.scheduling.k8s.io",
         "workloads.scheduling.k8s.io",
         "tasks.tekton.dev",

@@ -187,6 +187,23 @@ static void priority(size_t cluster, int value) {
     assert_int_equal(stage_apply(stage, cluster, "scheduling.k8s.io", "priorityclasses", text), 201);
 }
 
+// The value is immutable: the PriorityClass of w1 is made anew.
+static void change_priority(int value) {
+    stage->user = true;
+    int status =
+        world_delete(stage->clusters[1], "scheduling.k8s.io", "priorityclasses", "", "high", NULL, stage->now.wall_ns);
+    stage->user = false;
+    assert_int_equal(status, 200);
+    priority(1, value);
+    stage_run(stage, 2 * CLOCK_SECOND);
+}
+
+static void next_job(const char *name) {
+    needs_job(stage, name, "'priorityClassName':'high'");
+    stage_run(stage, 2 * CLOCK_SECOND);
+    assert_non_null(stage_job(stage, 1, name));
+}
+
 // D4: a checked object has to be in the worker; the reason of the others is shown.
 static void test_checked(void **state) {
     (void)state;
@@ -225,20 +242,36 @@ static void on_view(void *ctx, const struct dependency_view *view) {
     told += view->problem && strstr(view->problem, ctx);
 }
 
-// A PriorityClass of another value is used, and told.
+// A PriorityClass of another value is used, and told in each namespace, once for each version.
 static void test_other_priority(void **state) {
     (void)state;
     needs_begin(&play);
     priority(0, 1000);
     priority(1, 7);
     unsigned before = stage->warnings;
-    needs_job(stage, "a", "'priorityClassName':'high'");
-    stage_run(stage, 2 * CLOCK_SECOND);
-    assert_non_null(stage_job(stage, 1, "a"));
+    next_job("a");
     told = 0;
     inspect_dependencies(stage->engine, stage->kind, "default", "a", on_view, "differs");
     assert_int_equal(told, 1);
     assert_int_equal(stage->warnings, before + 1);
+    assert_int_equal(stage_told(stage, "DependencyDiffers"), 1);
+    next_job("b");
+    assert_int_equal(stage_told(stage, "DependencyDiffers"), 1);
+    for (size_t cluster = 0; cluster < 2; cluster++)
+        assert_int_equal(stage_apply(stage, cluster, "", "namespaces", "{'metadata':{'name':'other'}}"), 201);
+    assert_int_equal(stage_apply(stage, 0, "batch", "jobs",
+                                 "{'metadata':{'name':'e','namespace':'other'},'spec':{'managedBy':'wharf.dev/host',"
+                                 "'template':{'spec':{'restartPolicy':'Never','containers':[{'name':'c','image':'i'}],"
+                                 "'priorityClassName':'high'}}}}"),
+                     201);
+    stage_run(stage, 2 * CLOCK_SECOND);
+    assert_int_equal(stage_told(stage, "DependencyDiffers"), 2);
+    change_priority(8);
+    next_job("c");
+    assert_int_equal(stage_told(stage, "DependencyDiffers"), 3);
+    change_priority(1000);
+    next_job("d");
+    assert_int_equal(stage_told(stage, "DependencyDiffers"), 3);
     needs_end(&play);
 }
 
