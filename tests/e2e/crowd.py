@@ -76,7 +76,7 @@ class Crowd(Env):
     def _grant(self, settings, enabled):
         if (settings, enabled) == self.host.settings:
             return
-        self.host._write_config(settings, enabled)
+        self.host.write(settings, enabled)
         printed = {role: self.host.rights(role, "--user", "wharf") for role in ("management", "worker")}
         if printed != self.printed:
             self.printed = printed

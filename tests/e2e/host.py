@@ -29,6 +29,10 @@ class Host:
         self.process = Process("wharf", [self.wharf, "run", "--config", self.config],
                                os.path.join(folder, "wharf.log"), cwd=folder)
 
+    def write(self, settings, enabled=None):
+        """The configuration, as of `use`, for commands before the host runs."""
+        self._write_config({**self.defaults, **settings}, enabled or {"job": {}})
+
     def _write_config(self, settings, enabled):
         # Relative paths, as users write them: relative to the folder of the configuration.
         paths = {name: path and os.path.relpath(path, self.folder) for name, path in self.kubeconfigs.items()}

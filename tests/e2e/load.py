@@ -58,10 +58,10 @@ class Load:
         self.others.start()
         until_prints(self.others, "ready")
 
-    def users(self, namespace, managed_by, count, clients=8, run="1s", labels=None):
-        """The process that creates so many Jobs; not started yet."""
+    def users(self, namespace, managed_by, count, clients=8, run="1s", labels=None, references=(0, 0)):
+        """The process that creates so many Jobs; not started yet. `references`: ConfigMaps of each Job, and of all."""
         process = program("users", self.author, namespace, managed_by, count, clients, run, json.dumps(labels or {}),
-                          folder=self.folder)
+                          *references, folder=self.folder)
         _empty(process)
         return process
 

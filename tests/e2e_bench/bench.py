@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """wharf beside a naive script, on real servers: a management and two worker clusters, N one-pod Jobs at once. The same
 servers for both, in turns: script, wharf, wharf, script and so on. With --kueue also Kueue's MultiKueue, and with --before
-another build of wharf, between them and in the reverse order each second time. With --burst the users do not wait for answers,
-and the script has more connections. With --others the servers and the machine are kept busy by others. Prints a table and
-writes it to <build>/e2e_bench.md."""
+another build of wharf, between them and in the reverse order each second time. With --references also wharf with Jobs that refer
+to ConfigMaps, which wharf copies. With --burst the users do not wait for answers, and the script has more connections. With
+--others the servers and the machine are kept busy by others. Prints a table and writes it to <build>/e2e_bench.md."""
 import argparse
 import json
 import os
@@ -20,6 +20,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, "..", "e2e")]
 import kueue  # noqa: E402
 import load  # noqa: E402
 import manifests  # noqa: E402
+import references  # noqa: E402
 import servers  # noqa: E402
 import table  # noqa: E402
 from assets import Assets  # noqa: E402
@@ -62,15 +63,20 @@ class Bench:
             self.dispatchers.append(self._wharf("before", options.before))
         if options.isolated:
             self.dispatchers.append(self._wharf("isolated", options.build, {"job": {"isolation": "all"}}))
+        for number in options.references:
+            name, host = self._host(f"references-{number}", options.build)
+            self.dispatchers.append(references.WithReferences(name, host, clusters, number, options.configmaps))
         if options.others:
             self.loads.start_others()
 
-    def _wharf(self, name, build, enabled=None):
+    def _host(self, name, build):
         folder = os.path.join(self.folder, name)
         os.mkdir(folder)
         configs = {cluster.name: cluster.kubeconfig("wharf", cluster.host_certificate) for cluster in self.clusters.all}
-        return Wharf(name, Host(os.path.join(build, "wharf"), os.path.join(build, "adapters"), folder, configs, defaults={}),
-                     enabled)
+        return name, Host(os.path.join(build, "wharf"), os.path.join(build, "adapters"), folder, configs, defaults={})
+
+    def _wharf(self, name, build, enabled=None):
+        return Wharf(*self._host(name, build), enabled)
 
     def _groups(self):
         """{name: pids} of what runs beside a dispatcher; users end with their turn, and tell their own time."""
@@ -119,6 +125,9 @@ def parse_arguments():
     parser.add_argument("--kueue", action="store_true", help="also MultiKueue; KUEUE_ASSETS says where Kueue is")
     parser.add_argument("--before", help="the folder of another build of wharf, measured too")
     parser.add_argument("--isolated", action="store_true", help="also wharf with its adapter in a process of its own")
+    parser.add_argument("--references", type=lambda text: [int(each) for each in text.split(",")], default=[],
+                        help="also wharf with Jobs that refer to so many ConfigMaps each, \"1,5\"")
+    parser.add_argument("--configmaps", type=int, default=1000, help="ConfigMaps that these Jobs refer to in turn")
     parser.add_argument("--burst", action="store_true", help="users who do not wait, and a script with more connections")
     parser.add_argument("--others", action="store_true", help="others keep the servers and the machine busy")
     parser.add_argument("--keep", action="store_true", help="keep logs and data")

@@ -18,6 +18,7 @@ _TIMEOUT = 1200.0
 class Dispatcher:
     """`processes`: the first one is that of the management cluster. `labels` are those of the users' Jobs."""
     labels = {}
+    references = (0, 0)   # ConfigMaps of each Job, and of all
     deletes_before_stop = False   # whether its Jobs can only be deleted while it runs
     counts_connects = True        # whether it calls libc's connect()
 
@@ -85,7 +86,8 @@ class Turn:
         marks = {name: audit.mark() for name, audit in self.bench.audits.items()}
         spent = Cpu({"dispatcher": pids, "dispatcher, in management": pids[:1], **self.bench.groups})
         users = self.bench.loads.users(self.namespace, self.dispatcher.managed_by, self.count,
-                                       clients=self.bench.in_flight, labels=self.dispatcher.labels)
+                                       clients=self.bench.in_flight, labels=self.dispatcher.labels,
+                                       references=self.dispatcher.references)
         users.start()
         created = load.Load.created(users, _TIMEOUT)
         until(lambda: self._all_complete(observer), f"all Jobs of {self.namespace} to be complete", _TIMEOUT, every=0.25)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""users.py KUBECONFIG NAMESPACE MANAGED_BY COUNT CLIENTS RUN LABELS: users who create Jobs, each the next one as soon as the last
-one was answered, on kept connections. MANAGED_BY may be empty. RUN is how long a pod runs, "1s"; LABELS are those of the
-Jobs, as JSON. Prints one line of JSON: when they began and ended (of CLOCK_MONOTONIC), how long each request took, and the
-processor time of all."""
+"""users.py KUBECONFIG NAMESPACE MANAGED_BY COUNT CLIENTS RUN LABELS REFERENCES CONFIGMAPS: users who create Jobs, each the next
+one as soon as the last one was answered, on kept connections. MANAGED_BY may be empty. RUN is how long a pod runs, "1s"; LABELS
+are those of the Jobs, as JSON; each refers to REFERENCES of so many ConfigMaps. Prints one line of JSON: when they began and
+ended (of CLOCK_MONOTONIC), how long each request took, and the processor time of all."""
 import json
 import os
 import sys
@@ -14,7 +14,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 
 import kube  # noqa: E402
-from jobs import job  # noqa: E402
+import needs  # noqa: E402
 
 
 class Users:
@@ -46,9 +46,14 @@ class Users:
                 "failed": self.failed}
 
 
+def body_of(number, references, configmaps, **more):
+    names = [f"configmap-{(number * references + each) % configmaps}" for each in range(references)]
+    return json.dumps(needs.reading(f"job-{number}", names, **more)).encode()
+
+
 def main():
-    kubeconfig, namespace, managed_by, count, clients, run, labels = sys.argv[1:]
-    bodies = [json.dumps(job(f"job-{number}", managed_by, run, labels=json.loads(labels))).encode()
+    kubeconfig, namespace, managed_by, count, clients, run, labels, references, configmaps = sys.argv[1:]
+    bodies = [body_of(number, int(references), int(configmaps), managed_by=managed_by, run=run, labels=json.loads(labels))
               for number in range(int(count))]
     print(json.dumps(Users(kube.Client.of(kubeconfig), namespace, bodies, int(clients)).run()), flush=True)
 
