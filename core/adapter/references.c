@@ -56,25 +56,10 @@ static bool is_everywhere(const struct reference *reference) {
     return one->resource;
 }
 
-static int compare(const struct reference *a, const struct reference *b) {
+int reference_compare(const struct reference *a, const struct reference *b) {
     int order = strcmp(a->resource, b->resource);
     order = order != 0 ? order : strcmp(a->namespace_, b->namespace_);
     return order != 0 ? order : strcmp(a->name, b->name);
-}
-
-// The place of the reference in the list; *known: the one that the list has already, or NULL.
-static size_t place_of(const struct references *references, const struct reference *reference,
-                       struct reference **known) {
-    size_t low = 0, high = references->count;
-    *known = NULL;
-    while (low < high && !*known) {
-        size_t middle = low + (high - low) / 2;
-        int order = compare(references->list[middle], reference);
-        *known = order == 0 ? references->list[middle] : NULL;
-        low = order < 0 ? middle + 1 : low;
-        high = order < 0 ? high : middle;
-    }
-    return high;
 }
 
 // The first trouble counts.
@@ -86,8 +71,11 @@ static bool fails(struct collector *collector, enum trouble trouble) {
 // Adds a copy, or merges it with the same object's reference of another place.
 static bool add(struct collector *collector, const struct reference *reference) {
     struct references *out = collector->out;
-    struct reference *known;
-    size_t at = place_of(out, reference, &known);
+    size_t at = 0;
+    int order = 1;
+    while (at < out->count && (order = reference_compare(out->list[at], reference)) < 0)
+        at++;
+    struct reference *known = order == 0 ? out->list[at] : NULL;
     if (known) {
         known->optional &= reference->optional;
         if (collector->of_kinds) // the workloads of other kinds need it

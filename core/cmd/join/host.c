@@ -145,14 +145,11 @@ static void put_lost_of_role(const struct json *role, const struct rights *right
 
 // The user has asked for the limits of --namespaced and --without-logs.
 static struct error *rights_without_limits(const struct join *join, struct rights *out) {
-    const struct join_needed *with_logs = join->rights.with_logs ? &join->needed : &join->needed_with_logs;
-    struct rbac_options options = {.account = join->rights.account,
-                                   .with_logs = true,
-                                   .with_exec = join->rights.with_exec,
-                                   .given = join->rights.given ? &with_logs->rights : NULL,
-                                   .n_namespaces = join->rights.n_namespaces};
-    memcpy(options.namespaces, join->rights.namespaces, sizeof options.namespaces);
-    memcpy(options.tenants, join->rights.tenants, sizeof options.tenants);
+    struct rbac_options options = join->rights; // with its tenants
+    options.with_logs = true;
+    options.objects = NULL;
+    if (options.given && !join->rights.with_logs)
+        options.given = &join->needed_with_logs.rights;
     return rbac_rights(&options, &join->setup, out);
 }
 

@@ -15,11 +15,6 @@ static void needs_clear(struct plan_needs *needs) {
     free(needs->list);
 }
 
-static bool is_same(const struct reference *a, const struct reference *b) {
-    return strcmp(a->resource, b->resource) == 0 && strcmp(a->name, b->name) == 0 &&
-           strcmp(a->namespace_, b->namespace_) == 0;
-}
-
 // "serviceaccounts runner"; of another namespace than the workload's "serviceaccounts other/runner".
 static char *name_of(const struct plan_object *object, const struct reference *reference) {
     const char *namespace_ = plan_namespace_of(object, reference);
@@ -40,7 +35,7 @@ static struct error *add_all(struct plan_object *object, struct plan_needs *need
     for (size_t i = 0; i < found->count; i++) {
         struct plan_need *known = NULL;
         for (size_t n = 0; n < needs->count; n++)
-            if (is_same(needs->list[n].reference, found->list[i]))
+            if (reference_compare(needs->list[n].reference, found->list[i]) == 0)
                 known = &needs->list[n];
         bool optional = found->list[i]->optional || parent.optional;
         if (known) {

@@ -181,12 +181,10 @@ static void print_tenants(struct buffer *out, const struct rbac_options *options
     if (!print_rules(out, rights, role, RIGHT_TENANT, RIGHT_TENANT, NULL))
         return;
     while (rbac_next_tenant(options, config, &tenant)) {
-        AUTO_TEXT user = text_format(TENANT_USER_PREFIX "%s", tenant.name);
-        out->failed |= !user;
         print_head(out, "RoleBinding", role, tenant.there);
         buffer_text(out, "roleRef:\n  apiGroup: " API "\n  kind: ClusterRole\n");
         print_name(out, "  name: ", role, "\nsubjects:\n- apiGroup: " API "\n  kind: User\n");
-        print_name(out, "  name: ", user ? user : "", "\n");
+        buffer_printf(out, "  name: " TENANT_USER_PREFIX "%s\n", tenant.name);
     }
 }
 
