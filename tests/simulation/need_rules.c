@@ -185,11 +185,17 @@ static struct usage usage_of(struct trial *trial, size_t cluster) {
                           mirrors | formerly_pulled(trial, mirrors) | need_used_by_workloads(trial, cluster, true)};
 }
 
+// Without a seal it came back with its worker: the host adopts such an object in the first list of a process only.
+static bool is_recognised(const struct trial *trial, size_t cluster, const struct json *object) {
+    bool sealed = !seal_keys_any(trial->seals) || *need_note(object, MARK_SEAL);
+    return need_is_copy(trial, object) && (sealed || trial->rules->back_ns[cluster] == 0);
+}
+
 static void look_at(struct trial *trial, size_t cluster, size_t index, const struct usage *usage, bool held) {
     bool used = (usage->used >> index & 1) != 0, needed = (usage->needed >> index & 1) != 0;
     struct need_state *state = need_state_of(trial, cluster, index);
     const struct json *there = needs_object(trial, cluster, index);
-    bool copy = need_is_copy(trial, there) && !object_is_being_deleted(there);
+    bool copy = is_recognised(trial, cluster, there) && !object_is_being_deleted(there);
     AUTO_TEXT name = need_name_of(trial, index);
     int64_t most_ns = UNUSED_NS + trial->plan.retention_ns; // the workload may have finished just before
     if (lasts(trial, &state->unused_ns, copy && !used && !held && !*need_note(there, ALSO_USED), most_ns))
@@ -235,7 +241,7 @@ static char *missing_in(struct trial *trial, size_t cluster) {
         if (need_is_of_another_host(there) && text_equal(need_note(there, ALSO_USED), TRIAL_ORIGIN) &&
             !(usage.used >> i & 1) && !is_hidden(trial))
             return text_format("%s in %s is still said to be used", name, world_name(trial->worlds[cluster]));
-        if (!need_is_copy(trial, there))
+        if (!is_recognised(trial, cluster, there))
             continue;
         if (!(usage.used >> i & 1) && !is_hidden(trial))
             return text_format("a copy of %s is left over in %s", name, world_name(trial->worlds[cluster]));

@@ -130,7 +130,7 @@ uint64_t need_used_by_mirrors(struct trial *trial, size_t cluster, enum need_mir
 
 // An unfinished workload that is placed there, or (`any`) is to be placed. One that is being deleted gets no mirror.
 static bool is_user(const struct trial *trial, size_t cluster, size_t kind, const struct json *workload, bool any) {
-    const char *placed = need_note(workload, MARK_CLUSTER);
+    const char *placed = mirror_attempt(workload) > 0 ? need_note(workload, MARK_CLUSTER) : ""; // else no annotation
     if (!trial_is_ours(trial, kind, workload) || sim_finished(trial->kinds[kind], workload) ||
         object_is_being_deleted(workload))
         return false;

@@ -47,7 +47,7 @@ struct pace_rules {
     struct pace_waiter waiters[WAITERS];
     struct pace_flow flows[FLOWS];
     size_t n_waiters, n_flows;
-    int64_t moved_ns[TRIAL_CLUSTERS];              // when a request was last sent, or nothing waited
+    int64_t moved_ns[TRIAL_CLUSTERS];              // when a request was last sent, also beside, or nothing waited
     unsigned passed[TRIAL_CLUSTERS][WORK_CLASSES]; // requests of other classes since it waits or had a turn
     uint64_t turns;                                // of all
 };
@@ -126,7 +126,7 @@ static void check_places(struct trial *trial, const struct update *update, size_
 
 // Without faults, while something waits requests leave at the pace of the answers, or of the tokens. With the bound of
 // those that may pass, this bounds how long anything waits.
-static void check_pace(struct trial *trial, size_t cluster, bool sent, size_t waiting) {
+static void check_pace(struct trial *trial, size_t cluster, bool moved, size_t waiting) {
     int64_t most_ns = (faults_is_slow(trial, cluster) ? 5300 * CLOCK_MS : 5 * CLOCK_MS) +
                       (trial->plan.late_threads ? 400 * CLOCK_MS : 0) + (trial->plan.qps > 0 ? 5 * CLOCK_SECOND : 0) +
                       steady_answer_ns(trial, cluster);
@@ -134,7 +134,7 @@ static void check_pace(struct trial *trial, size_t cluster, bool sent, size_t wa
     if (!trial->plan.faults && !trial->plan.costs && *moved_ns && trial->now_ns - *moved_ns > most_ns)
         trial_fail(trial, "pacing: %zu wait for %s, and nothing is sent for %.3f s", waiting,
                    world_name(trial->worlds[cluster]), (double)(trial->now_ns - *moved_ns) / 1e9);
-    if (sent || waiting == 0 || *moved_ns == 0)
+    if (moved || waiting == 0 || *moved_ns == 0)
         *moved_ns = waiting ? trial->now_ns : 0;
 }
 
@@ -338,11 +338,12 @@ static void note_left(struct trial *trial, const struct update *update, size_t f
 
 void pace_sent(struct trial *trial, const struct update *update, size_t first) {
     struct pace_rules *pace = trial->pace;
-    bool sent[TRIAL_CLUSTERS] = {false};
+    bool sent[TRIAL_CLUSTERS] = {false}, moved[TRIAL_CLUSTERS] = {false}; // moved: also beside the window
     note_left(trial, update, first);
     for (size_t i = first; i < update->n_commands; i++) {
         const struct command *command = &update->commands[i];
         take_off(trial, command);
+        moved[command->cluster] = true;
         if (is_beside(command))
             continue;
         sent[command->cluster] = true;
@@ -355,6 +356,6 @@ void pace_sent(struct trial *trial, const struct update *update, size_t first) {
             continue;
         check_window(trial, c, sent[c]);
         check_places(trial, update, c, waiting(pace, c, -1));
-        check_pace(trial, c, sent[c], waiting(pace, c, -1));
+        check_pace(trial, c, moved[c], waiting(pace, c, -1));
     }
 }

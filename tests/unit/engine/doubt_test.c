@@ -75,6 +75,34 @@ static void a_placement_that_the_watch_shows_needs_no_answer(void **state) {
     stage_end(&stage);
 }
 
+static int lose_the_second_placement(struct stage *stage, const struct command *command) {
+    bool second = lose_answers_to_placements(stage, command) && stage->sent[0][VERB_MERGE_PATCH] == 2;
+    if (second)
+        stage->connected[0] = false; // no watch shows it either
+    return second ? STAGE_UNHEARD : STAGE_PASS;
+}
+
+static void a_placement_that_nothing_shows_is_not_the_former_one(void **state) {
+    (void)state;
+    struct stage stage;
+    stage_init(&stage);
+    stage.meddle = lose_the_second_placement;
+    stage.latency_ns = CLOCK_SECOND;
+    stage_start(&stage);
+    stage_submit(&stage, "a", "");
+    while (stage_where(&stage, "a") != 1)
+        stage_run(&stage, CLOCK_MS);
+    stage_disconnect(&stage, 1); // before the create
+    while (stage_where(&stage, "a") != 2)
+        stage_run(&stage, CLOCK_MS);
+    stage_connect(&stage, 1);
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_int_equal(stage.sent[1][VERB_CREATE], 0);
+    assert_non_null(stage_job(&stage, 2, "a"));
+    assert_int_equal(stage_attempt(&stage, "a"), 2);
+    stage_end(&stage);
+}
+
 static void a_workload_made_anew_under_its_name_has_nothing_of_the_earlier_one(void **state) {
     (void)state;
     struct stage stage;
@@ -272,6 +300,7 @@ int main(void) {
         cmocka_unit_test(a_mirror_that_left_the_watch_is_read_before_it_counts_as_gone),
         cmocka_unit_test(a_mirror_that_a_list_lacks_is_read_before_it_counts_as_gone),
         cmocka_unit_test(a_placement_that_the_watch_shows_needs_no_answer),
+        cmocka_unit_test(a_placement_that_nothing_shows_is_not_the_former_one),
         cmocka_unit_test(a_workload_made_anew_under_its_name_has_nothing_of_the_earlier_one),
         cmocka_unit_test(an_older_version_of_the_name_ends_no_workload),
         cmocka_unit_test(a_host_that_stops_places_nothing_and_creates_nothing_that_can_wait),
