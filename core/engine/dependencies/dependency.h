@@ -72,8 +72,8 @@ struct dependency {     // a name in the management cluster
     struct dependency_resource *resource;
     struct use *users;
     struct copy *copies;
-    size_t n_users, unplaced;
-    size_t held; // by requests in flight, and direct references
+    size_t unplaced; // users without a placement
+    size_t held;     // by requests in flight, and direct references
     // The source.
     uint8_t presence;
     bool due, wished, busy, probed;
@@ -85,9 +85,8 @@ struct dependency {     // a name in the management cluster
     uint64_t mark;                  // hash of "<uid>/<version>"
     char source[DEPENDENCY_MARK_MAX];
     char *problem;
-    // The content, without marks, until the copies are written.
-    char *content;
-    uint64_t content_mark, read_mark; // versions of the content, and of the last read
+    char *content;      // of this version, without marks, until the copies are written; NULL: not read
+    uint64_t read_mark; // `mark` at the last read
     size_t size;
     // References to others, of the last version read: names, since those of a cluster-scoped object may be in the
     // namespace of each workload.

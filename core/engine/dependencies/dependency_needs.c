@@ -144,7 +144,6 @@ static void link_use(struct use *use) {
     if (object->users)
         object->users->newer = use;
     object->users = use;
-    object->n_users++;
 }
 
 static void unlink_use(struct use *use) {
@@ -152,7 +151,6 @@ static void unlink_use(struct use *use) {
     *(use->newer ? &use->newer->older : &object->users) = use->older;
     if (use->older)
         use->older->newer = use->newer;
-    object->n_users--;
 }
 
 static struct use *find_use(struct use *list, size_t n, const struct dependency *object) {

@@ -137,13 +137,13 @@ void dependency_see_source(struct engine *engine, struct dependency *object, con
     object->presence = PRESENCE_THERE;
     object->labelled = labelled;
     memcpy(object->source, mark, sizeof mark);
+    if (object->mark != text_hash(TEXT_HASH, mark))
+        dependency_drop_content(object);
     object->mark = text_hash(TEXT_HASH, mark);
     object->denied &= same; // the type of one object does not change
     object->failures = 0;
     object->not_before_ns = 0;
     dependency_set_problem(&object->problem, NULL);
-    if (object->content && object->content_mark != object->mark)
-        dependency_drop_content(object);
     source_changed(engine, object);
 }
 

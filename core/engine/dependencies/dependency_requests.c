@@ -158,7 +158,6 @@ static void on_source(struct engine *engine, struct dependency *object, struct r
     AUTO_JSON content = copy_content(object->resource->name, source);
     dependency_drop_content(object);
     object->content = content ? json_text(content, NULL) : NULL;
-    object->content_mark = object->content ? object->mark : 0;
     object->read_mark = object->mark;
     for (struct use *u = object->users; u; u = u->older) {
         u->needs->stale = true;

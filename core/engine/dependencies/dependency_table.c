@@ -137,7 +137,6 @@ struct dependency *dependency_make(struct engine *engine, struct dependency_reso
 void dependency_drop_content(struct dependency *object) {
     (object->resource->sensitive ? sensitive_free : free)(object->content);
     object->content = NULL;
-    object->content_mark = 0;
 }
 
 static void drop_refers(struct dependency *object) {

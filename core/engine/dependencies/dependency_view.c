@@ -40,7 +40,7 @@ void dependencies_count(struct engine *engine) {
         memset(engine->stats.clusters[c].dependencies, 0, sizeof engine->stats.clusters[c].dependencies);
     size_t cursor = 0;
     for (const struct dependency *o; (o = map_next(&engine->dependencies->objects, &cursor));) {
-        if (o->n_users > 0)
+        if (o->users)
             engine->stats.clusters[0].dependencies[dependency_state_in(engine, o, ENGINE_MANAGEMENT)]++;
         for (const struct copy *c = o->copies; c; c = c->next)
             engine->stats.clusters[c->cluster].dependencies[count_as(engine, o, c)]++;

@@ -186,10 +186,6 @@ static void send_change(struct engine *engine, struct dependency *object, struct
         send_json(engine, object, copy, DEPENDENCY_CHANGE, patch);
 }
 
-static bool has_content(const struct dependency *object) {
-    return object->content && object->content_mark == object->mark;
-}
-
 // An administrator of the worker decides; the difference is told once for each version.
 static void compare_checked(struct engine *engine, struct dependency *object, struct copy *copy) {
     dependency_set_problem(&copy->problem, copy->equal ? NULL : "differs from the one in the management cluster");
@@ -236,7 +232,7 @@ void dependency_compare(struct engine *engine, struct dependency *object, struct
         return;
     }
     bool copied = dependency_use(engine, object) == DEPENDENCY_COPIED;
-    AUTO_JSON content = has_content(object) && (copied || object->resource->compares)
+    AUTO_JSON content = object->content && (copied || object->resource->compares)
                             ? marked_content(engine, object, copy->cluster)
                             : NULL;
     if (content && copied && copy->owner == COPY_OWN) {
@@ -276,14 +272,14 @@ static bool read_source(struct engine *engine, struct dependency *object) {
 
 // Another placement of a user may choose any worker.
 static bool is_checked(const struct engine *engine, const struct dependency *object) {
-    return object->n_users > 0 && dependency_use(engine, object) == DEPENDENCY_CHECKED;
+    return object->users && dependency_use(engine, object) == DEPENDENCY_CHECKED;
 }
 
 static bool is_remembered(const struct engine *engine, const struct dependency *object, const struct copy *copy) {
     bool probes = copy->presence == PRESENCE_UNKNOWN && copy->wished &&
                   engine->now.mono_ns < engine->dependencies->probe_until_ns;
     bool others = copy->presence == PRESENCE_THERE && copy->owner != COPY_OWN;
-    return is_checked(engine, object) || (object->n_users > 0 && (copy->refused || probes || others));
+    return is_checked(engine, object) || (object->users && (copy->refused || probes || others));
 }
 
 // Until then the worker may have had mirrors that this host does not know.
@@ -391,7 +387,7 @@ static bool work_copy(struct engine *engine, struct dependency *object, struct c
     }
     if (needs_content(action.type)) {
         *pending = true;
-        if (!has_content(object))
+        if (!object->content)
             return read_source(engine, object);
     }
     if (!dependency_has_room(engine, copy->cluster))
@@ -414,7 +410,7 @@ static bool wish_all(struct engine *engine, struct dependency_resource *resource
 static void wish_for_copies(struct engine *engine, struct dependency *object) {
     bool checked = is_checked(engine, object);
     // A former process may have left a copy in any worker, which single watches do not show.
-    bool probes = engine->settings.dependencies.by_name && object->n_users > 0 && !object->probed &&
+    bool probes = engine->settings.dependencies.by_name && object->users && !object->probed &&
                   engine->now.mono_ns < engine->dependencies->probe_until_ns;
     object->probed = true;
     for (size_t c = 1; (checked || probes) && c < engine->n_clusters; c++)
@@ -426,8 +422,8 @@ static void wish_for_copies(struct engine *engine, struct dependency *object) {
 }
 
 static void wish(struct engine *engine, struct dependency *object) {
-    bool source = object->n_users > 0 && (object->resource->use == DEPENDENCY_COPIED || object->resource->refers ||
-                                          object->resource->compares);
+    bool source = object->users && (object->resource->use == DEPENDENCY_COPIED || object->resource->refers ||
+                                    object->resource->compares);
     if (source && !object->wished && wish_all(engine, object->resource, ENGINE_MANAGEMENT))
         object->wished = dependency_wish(engine, object->resource, object, ENGINE_MANAGEMENT, true);
     wish_for_copies(engine, object);
@@ -470,7 +466,7 @@ static void note_wait(struct engine *engine, struct dependency *object) {
 static bool work(struct engine *engine, struct dependency *object) {
     bool pending = object->busy, room = true;
     wish(engine, object);
-    if (object->resource->refers && object->n_users > 0 && object->read_mark != object->mark)
+    if (object->resource->refers && object->users && object->read_mark != object->mark)
         room = read_source(engine, object);
     note_wait(engine, object);
     for (struct copy *c = object->copies, *next; c; c = next) {
