@@ -20,8 +20,6 @@ static struct copy_action unused(const struct copy_facts *f) {
     int64_t at_ns = clock_after(f->unused_ns, DEPENDENCY_LINGER_NS);
     if (at_ns > f->now_ns)
         return (struct copy_action){.type = COPY_WAIT, .at_ns = at_ns};
-    if (!f->permitted)
-        return nothing();
     return when_due(f, named ? COPY_NO_LONGER_USE : f->shared ? COPY_HAND_OVER : COPY_DELETE);
 }
 

@@ -177,16 +177,10 @@ struct dependency_part {
     struct dependency_cluster {
         size_t in_flight;   // requests
         int64_t unknown_ns; // the last mirror with unknown needs went
-        bool holds;         // has such a mirror, see needs_find_holds
     } * clusters;
     size_t n_clusters;
-    struct {        // in dependency_work
-        bool found; // needs_find_holds has passed
-        bool known; // the last answer of needs_hold:
-        bool held;
-        size_t cluster;
-        char namespace_[254];
-    } hold;
+    struct map holds; // texts "cluster/namespace", see needs_hold
+    bool holds_known; // in this step
 };
 
 struct dependency_cluster *dependency_cluster_of(struct engine *engine, size_t cluster); // NULL: out of memory
@@ -236,9 +230,8 @@ void needs_refresh(struct engine *engine, struct entry *entry, bool stands_by);
 void needs_free(struct engine *engine, struct entry *entry);
 void needs_free_all(struct dependency_part *all); // with the engine: the entries are gone
 void needs_workload_ends(struct entry *entry);
-// D5: mirrors with unknown needs. Notes the clusters that have one. False: out of memory.
-bool needs_find_holds(struct engine *engine);
-bool needs_hold(const struct engine *engine, const char *namespace_, size_t cluster); // in the namespace
+// D5: the worker has a mirror in the namespace ("": in any) with unknown needs; true also when out of memory.
+bool needs_hold(struct engine *engine, const char *namespace_, size_t cluster);
 // The references of an object that was read.
 void needs_read_object(struct engine *engine, struct dependency *object, const struct json *content);
 
@@ -272,7 +265,6 @@ struct copy_facts {
     bool marked;     // by the newest source
     bool compared;   // with the newest source
     bool equal, also_used, shared, recreate;
-    bool permitted; // D5: lists are complete, no unknown mirror
     int64_t unused_ns;
     int64_t not_before_ns, now_ns;
 };

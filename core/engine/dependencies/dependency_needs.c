@@ -504,35 +504,41 @@ void needs_workload_ends(struct entry *entry) {
     needs->stale = true;
 }
 
+// Holds: mirrors with unknown needs -----------------------------------------------------------------------------------
+
+#define HOLD_FORMAT "%zu/%.*s"
+#define HOLD_MAX 280
+
 static bool is_unknown(const struct entry *entry, const struct mirror *m) {
     return is_place(entry, m) && (!entry->needs || entry->needs->open || !is_read(m));
 }
 
-bool needs_find_holds(struct engine *engine) {
+static bool add_hold(struct map *holds, size_t cluster, const char *namespace_, int len) {
+    char key[HOLD_MAX];
+    snprintf(key, sizeof key, HOLD_FORMAT, cluster, len, namespace_);
+    if (map_get(holds, key))
+        return true;
+    char *text = strdup(key);
+    if (text && map_put(holds, text, text))
+        return true;
+    free(text);
+    return false;
+}
+
+static bool find_holds(const struct engine *engine, struct map *holds) {
     struct store_cursor at = {0};
-    for (size_t c = 0; c < engine->dependencies->n_clusters; c++)
-        engine->dependencies->clusters[c].holds = false;
     for (const struct entry *e; (e = store_next(&engine->store, &at));)
-        for (const struct mirror *m = entry_mirrors(e); m; m = mirror_next(m)) {
-            struct dependency_cluster *of = is_unknown(e, m) ? dependency_cluster_of(engine, m->facts.cluster) : NULL;
-            if (of)
-                of->holds = true;
-            else if (is_unknown(e, m))
+        for (const struct mirror *m = entry_mirrors(e); m; m = mirror_next(m))
+            if (is_unknown(e, m) && !(add_hold(holds, m->facts.cluster, "", 0) &&
+                                      add_hold(holds, m->facts.cluster, e->key, e->name_at - 1)))
                 return false;
-        }
     return true;
 }
 
-// The worker has a mirror in the namespace whose needs the host does not know.
-bool needs_hold(const struct engine *engine, const char *namespace_, size_t cluster) {
-    struct store_cursor at = {0};
-    size_t len = strlen(namespace_);
-    for (const struct entry *e; (e = store_next(&engine->store, &at));) {
-        if (len > 0 && (e->name_at - 1U != len || memcmp(e->key, namespace_, len) != 0))
-            continue;
-        const struct mirror *m = entry_mirror(e, cluster);
-        if (m && is_unknown(e, m))
-            return true;
-    }
-    return false;
+bool needs_hold(struct engine *engine, const char *namespace_, size_t cluster) {
+    struct dependency_part *all = engine->dependencies;
+    char key[HOLD_MAX];
+    snprintf(key, sizeof key, HOLD_FORMAT, cluster, (int)strlen(namespace_), namespace_);
+    all->holds_known = all->holds_known || find_holds(engine, &all->holds);
+    return !all->holds_known || map_get(&all->holds, key);
 }

@@ -291,6 +291,7 @@ static struct error *start(struct engine *engine) {
         return error_no_memory();
     map_init(&all->objects, engine->seed);
     map_init(&all->resources, engine->seed);
+    map_init(&all->holds, engine->seed);
     heap_init(&all->timers);
     all->due_end = &all->due;
     all->epoch = 1;

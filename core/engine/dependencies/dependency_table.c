@@ -202,6 +202,7 @@ void dependency_free_all(struct engine *engine) {
         free_resource(r);
     map_free(&all->objects);
     map_free(&all->resources);
+    map_free_values(&all->holds);
     free(all->requests);
     free(all->clusters);
     free(all);

@@ -40,22 +40,7 @@ static bool is_listed(const struct engine *engine, size_t cluster) {
 }
 
 static bool is_permitted(struct engine *engine, const struct dependency *object, size_t cluster) {
-    struct dependency_part *all = engine->dependencies;
-    if (!is_listed(engine, cluster))
-        return false;
-    all->hold.found = all->hold.found || needs_find_holds(engine);
-    const struct dependency_cluster *of = dependency_cluster_of(engine, cluster);
-    if (!all->hold.found || !of)
-        return false;
-    if (!of->holds) // which is usual: no pass for each namespace
-        return true;
-    if (all->hold.known && all->hold.cluster == cluster && strcmp(all->hold.namespace_, object->namespace_) == 0)
-        return !all->hold.held;
-    all->hold.known = true;
-    all->hold.cluster = cluster;
-    text_copy(all->hold.namespace_, sizeof all->hold.namespace_, object->namespace_);
-    all->hold.held = needs_hold(engine, object->namespace_, cluster);
-    return !all->hold.held;
+    return is_listed(engine, cluster) && !needs_hold(engine, object->namespace_, cluster);
 }
 
 // Bodies -----------------------------------------------------------------------------------------------------------
@@ -211,13 +196,12 @@ static void compare_other(struct engine *engine, struct dependency *object, stru
     dependency_queue_users(engine, object);
 }
 
-static struct copy_facts facts_of(struct engine *engine, const struct dependency *object, const struct copy *copy);
+static struct copy_action next_action(struct engine *engine, const struct dependency *object, struct copy *copy);
 
-// Nobody needs the object any more, and did not when the read was sent.
+// Nobody needs the object any more.
 static void leave_origins(struct engine *engine, struct dependency *object, struct copy *copy,
                           const struct json *there) {
-    struct copy_facts facts = facts_of(engine, object, copy);
-    enum copy_action_type type = copy->unused_ns ? copy_decide(&facts).type : COPY_WAIT;
+    enum copy_action_type type = next_action(engine, object, copy).type;
     if (type == COPY_NO_LONGER_USE)
         change_origins(engine, object, copy, there, DEPENDENCY_ALSO_USE);
     else if (type == COPY_HAND_OVER)
@@ -317,8 +301,7 @@ static bool must_create(const struct engine *engine, const struct dependency *ob
 }
 
 static struct copy_facts facts_of(struct engine *engine, const struct dependency *object, const struct copy *copy) {
-    int64_t unused_ns = clock_later(copy->unused_ns, unknown_ns(engine, copy));
-    struct copy_facts facts = {
+    return (struct copy_facts){
         .use = dependency_use(engine, object),
         .source = (enum presence)object->presence,
         .there = (enum presence)copy->presence,
@@ -340,14 +323,22 @@ static struct copy_facts facts_of(struct engine *engine, const struct dependency
         .also_used = copy->also_used,
         .shared = copy->shared,
         .recreate = copy->recreate,
-        .unused_ns = unused_ns,
+        .unused_ns = clock_later(copy->unused_ns, unknown_ns(engine, copy)),
         .not_before_ns = copy->not_before_ns,
         .now_ns = engine->now.mono_ns,
     };
-    bool over = !facts.kept && facts.there == PRESENCE_THERE && facts.usable && facts.held &&
-                clock_after(unused_ns, DEPENDENCY_LINGER_NS) <= engine->now.mono_ns;
-    facts.permitted = over && is_permitted(engine, object, copy->cluster);
-    return facts;
+}
+
+static struct copy_action next_action(struct engine *engine, const struct dependency *object, struct copy *copy) {
+    bool kept = is_kept(engine, object, copy);
+    copy->unused_ns = kept ? 0 : copy->unused_ns ? copy->unused_ns : engine->now.mono_ns;
+    struct copy_facts facts = facts_of(engine, object, copy);
+    struct copy_action action = copy_decide(&facts);
+    bool gives_up =
+        !kept && (action.type == COPY_NO_LONGER_USE || action.type == COPY_HAND_OVER || action.type == COPY_DELETE);
+    if (gives_up && !is_permitted(engine, object, copy->cluster))
+        return (struct copy_action){.type = COPY_WAIT, .at_ns = engine->now.mono_ns + HELD_NS};
+    return action;
 }
 
 static bool needs_content(enum copy_action_type type) {
@@ -365,10 +356,7 @@ static void perform(struct engine *engine, struct dependency *object, struct cop
 
 // False: no room. *pending: the content is needed, or soon.
 static bool work_copy(struct engine *engine, struct dependency *object, struct copy *copy, bool *pending) {
-    bool kept = is_kept(engine, object, copy);
-    copy->unused_ns = kept ? 0 : copy->unused_ns ? copy->unused_ns : engine->now.mono_ns;
-    struct copy_facts facts = facts_of(engine, object, copy);
-    struct copy_action action = copy_decide(&facts);
+    struct copy_action action = next_action(engine, object, copy);
     if (copy->busy)
         *pending = true;
     if (action.type == COPY_FORGET) {
@@ -380,11 +368,8 @@ static bool work_copy(struct engine *engine, struct dependency *object, struct c
         dependency_wake(engine, object, action.at_ns);
         return true;
     }
-    if (action.type == COPY_NOTHING) {
-        if (!kept && !facts.remembered && facts.usable && facts.there == PRESENCE_THERE && !copy->busy)
-            dependency_wake(engine, object, engine->now.mono_ns + HELD_NS);
+    if (action.type == COPY_NOTHING)
         return true;
-    }
     if (needs_content(action.type)) {
         *pending = true;
         if (!object->content)
@@ -533,10 +518,16 @@ static void queue_due(struct engine *engine) {
     }
 }
 
+// The entries have changed, or may change now.
+static void forget_holds(struct dependency_part *all) {
+    map_free_values(&all->holds);
+    all->holds_known = false;
+}
+
 void dependency_work(struct engine *engine) {
     struct dependency_part *all = engine->dependencies;
     queue_due(engine);
-    all->hold.found = all->hold.known = false; // entries have changed
+    forget_holds(all);
     if (all->wishes_due)
         wish_copied(engine);
     all->wishes_due = false;
@@ -551,6 +542,7 @@ void dependency_work(struct engine *engine) {
         else
             dependency_drop_if_unused(engine, object);
     }
+    forget_holds(all);
 }
 
 int64_t dependency_due_ns(struct engine *engine) {

@@ -62,7 +62,7 @@ static void the_mirror_follows_its_objects(void **state) {
 #define WANTED .wanted = true, .kept = true
 #define USED COPIED, USABLE, WANTED
 #define LONG_UNUSED .unused_ns = (NOW - 2 * CLOCK_MINUTE)
-#define FREE COPIED, USABLE, .permitted = true, LONG_UNUSED
+#define FREE COPIED, USABLE, LONG_UNUSED
 #define SOURCE .source = PRESENCE_THERE
 #define THERE .there = PRESENCE_THERE
 #define GONE .there = PRESENCE_ABSENT
@@ -116,14 +116,10 @@ static void copies(void **state) {
         {"handed over", {USED, SOURCE, THERE, .owner = COPY_GIVEN, .compared = true, .equal = true}, COPY_CHANGE, 0},
         {"no user", {FREE, THERE, .owner = COPY_OWN}, COPY_DELETE, 0},
         {"no user for a moment",
-         {COPIED, USABLE, .permitted = true, THERE, .owner = COPY_OWN, .unused_ns = NOW - CLOCK_SECOND},
+         {COPIED, USABLE, THERE, .owner = COPY_OWN, .unused_ns = NOW - CLOCK_SECOND},
          COPY_WAIT,
          NOW - CLOCK_SECOND + DEPENDENCY_LINGER_NS},
-        {"no user, lists incomplete", {COPIED, USABLE, LONG_UNUSED, THERE, .owner = COPY_OWN}, COPY_NOTHING, 0},
-        {"no user, another host's shard",
-         {COPIED, .permitted = true, LONG_UNUSED, THERE, .owner = COPY_OWN},
-         COPY_NOTHING,
-         0},
+        {"no user, another host's shard", {COPIED, LONG_UNUSED, THERE, .owner = COPY_OWN}, COPY_NOTHING, 0},
         {"no user, another origin uses it", {FREE, THERE, .owner = COPY_OWN, .shared = true}, COPY_HAND_OVER, 0},
         {"no user, another host's that names this one",
          {FREE, THERE, .owner = COPY_ORIGIN, .also_used = true},
