@@ -110,23 +110,23 @@ struct use {
     bool wanted; // by the present workload; else by a mirror only
 };
 
+struct uses {
+    struct use *list;
+    size_t count;
+};
+
 struct needs {                // of an entry
     struct needs *next, **at; // of all
     struct entry *entry;
-    struct direct {
-        struct dependency *object;
-        bool optional, wanted;
-    } * direct;
-    size_t n_direct;
-    struct use *uses; // with the references of references
-    size_t n_uses;
+    struct uses direct; // not linked
+    struct uses uses;   // with the references of references
     struct place {
         uint32_t cluster; // 0: of a workload without a placement
         bool of_mirror;   // else of the workload: only what that wants counts
     } * places;
     size_t n_places;
     uint64_t places_hash; // 0: none yet
-    uint64_t read;        // hash of the workload that `direct` is of; 0: none
+    uint64_t read;        // hash of the workload that `direct` is of; 0: not known
     uint32_t epoch;       // of the configuration
     int64_t retry_ns;     // of a failed read of the references
     int64_t since_ns;     // first known
@@ -134,11 +134,10 @@ struct needs {                // of an entry
     char *told;           // names in Events; NULL: none
     uint64_t told_lack;   // the same of a worker's
     uint16_t refusals;
-    bool known, open; // open: the references of a need are not known
+    bool open;        // the references of a need are not known
     bool stale;       // to close again
     bool unread;      // a mirror has needs that are not known
-    bool many;        // too many, or too large: refused
-    char problem[200];
+    char excess[200]; // too many needs, or too large: refused, and why; "": they are not
 };
 
 enum dependency_request_type {
@@ -224,16 +223,31 @@ uint32_t dependency_shard(const struct engine *engine, const struct dependency *
 
 // Needs (dependency_needs.c) --------------------------------------------------------------------------------------
 
-// The namespace of a reference: "" for a cluster-scoped object, the named one, or that of the workload, into `space`.
-const char *needs_namespace(const struct entry *entry, bool cluster_scoped, const char *named, char space[254]);
 void needs_refresh(struct engine *engine, struct entry *entry, bool stands_by);
 void needs_free(struct engine *engine, struct entry *entry);
 void needs_free_all(struct dependency_part *all); // with the engine: the entries are gone
 void needs_workload_ends(struct entry *entry);
 // D5: the worker has a mirror in the namespace ("": in any) with unknown needs; true also when out of memory.
 bool needs_hold(struct engine *engine, const char *namespace_, size_t cluster);
+// Counts the needs as users in their places, or no longer.
+void needs_count_users(struct engine *engine, const struct needs *needs, bool add);
+
+// Uses (dependency_uses.c) ----------------------------------------------------------------------------------------
+
 // The references of an object that was read.
 void needs_read_object(struct engine *engine, struct dependency *object, const struct json *content);
+void needs_drop_refers(struct dependency *object);
+// The namespace of a reference: "" for a cluster-scoped object, the named one, or that of the workload, into `space`.
+const char *needs_namespace(const struct entry *entry, bool cluster_scoped, const char *named, char space[254]);
+
+struct use *needs_find_use(const struct uses *uses, const struct dependency *object); // or NULL
+// Adds a use, or changes that of the same object: one reference that is not optional, or that the workload wants, makes
+// the use so.
+enum put_use { PUT_FAILED, PUT_NOTHING, PUT_STRONGER, PUT_NEW };
+enum put_use needs_put_use(struct uses *uses, const struct use *use);
+// From the direct references to all uses. D5: while there is a mirror, `keep`, former uses stay.
+void needs_close(struct engine *engine, struct needs *needs, bool keep);
+void needs_drop_uses(struct engine *engine, struct uses *uses);
 
 // News (dependency_news.c) ----------------------------------------------------------------------------------------
 

@@ -52,8 +52,8 @@ static enum needs_state there_of(const struct engine *engine, const struct use *
 // The worst state of all needs; `cluster` ENGINE_MANAGEMENT: before the choice of a worker.
 static enum needs_state worst(const struct engine *engine, const struct needs *needs, size_t cluster) {
     enum needs_state state = NEEDS_MET;
-    for (size_t i = 0; i < needs->n_uses; i++) {
-        const struct use *use = &needs->uses[i];
+    for (size_t i = 0; i < needs->uses.count; i++) {
+        const struct use *use = &needs->uses.list[i];
         enum needs_state one = !use->wanted ? NEEDS_MET : cluster ? there_of(engine, use, cluster) : source_of(use);
         state = one > state ? one : state;
     }
@@ -65,8 +65,8 @@ static bool waits_for_workers(const struct engine *engine, const struct entry *e
     const struct needs *needs = entry->needs;
     if (engine->now.mono_ns >= needs->since_ns + GRACE_NS)
         return false;
-    for (size_t i = 0; i < needs->n_uses; i++) {
-        const struct dependency *object = needs->uses[i].object;
+    for (size_t i = 0; i < needs->uses.count; i++) {
+        const struct dependency *object = needs->uses.list[i].object;
         if (dependency_use(engine, object) != DEPENDENCY_CHECKED)
             continue;
         for (size_t c = 1; c < engine->n_clusters; c++)
@@ -82,11 +82,11 @@ static void facts(const struct engine *engine, const struct entry *entry, struct
     const struct needs *needs = entry->needs;
     if (is_over(engine, entry) || facts_placed_mirror(entry))
         return;
-    if (!needs || !needs->known) {
+    if (!needs || !needs->read) {
         facts->needs = NEEDS_COMING;
         return;
     }
-    facts->needs = needs->many ? NEEDS_MISSING : worst(engine, needs, ENGINE_MANAGEMENT);
+    facts->needs = *needs->excess ? NEEDS_MISSING : worst(engine, needs, ENGINE_MANAGEMENT);
     if (facts->needs == NEEDS_MET && (needs->open || needs->stale))
         facts->needs = NEEDS_COMING;
     if (facts->needs == NEEDS_MET && !w->attempt && waits_for_workers(engine, entry)) {
@@ -98,7 +98,7 @@ static void facts(const struct engine *engine, const struct entry *entry, struct
 }
 
 bool dependencies_limit(const struct engine *engine, const struct entry *entry) {
-    return engine->dependencies && entry->needs && entry->needs->n_uses > 0;
+    return engine->dependencies && entry->needs && entry->needs->uses.count > 0;
 }
 
 static bool is_lacked(const struct engine *engine, const struct use *use, size_t cluster) {
@@ -106,9 +106,9 @@ static bool is_lacked(const struct engine *engine, const struct use *use, size_t
 }
 
 static const struct use *lacked(const struct engine *engine, const struct entry *entry, size_t cluster) {
-    for (size_t i = 0; dependencies_limit(engine, entry) && i < entry->needs->n_uses; i++)
-        if (is_lacked(engine, &entry->needs->uses[i], cluster))
-            return &entry->needs->uses[i];
+    for (size_t i = 0; dependencies_limit(engine, entry) && i < entry->needs->uses.count; i++)
+        if (is_lacked(engine, &entry->needs->uses.list[i], cluster))
+            return &entry->needs->uses.list[i];
     return NULL;
 }
 
@@ -116,8 +116,8 @@ static const struct use *lacked(const struct engine *engine, const struct entry 
 bool dependencies_exclude(const struct engine *engine, const struct entry *entry, size_t cluster, int64_t *until_ns) {
     *until_ns = CLOCK_NEVER;
     int64_t last_ns = engine->now.mono_ns;
-    for (size_t i = 0; dependencies_limit(engine, entry) && i < entry->needs->n_uses; i++) {
-        const struct use *use = &entry->needs->uses[i];
+    for (size_t i = 0; dependencies_limit(engine, entry) && i < entry->needs->uses.count; i++) {
+        const struct use *use = &entry->needs->uses.list[i];
         if (!is_lacked(engine, use, cluster))
             continue;
         const struct copy *copy = dependency_copy(use->object, cluster);
@@ -165,8 +165,8 @@ const char *dependencies_put_lack(const struct engine *engine, const struct entr
 static size_t put_missing(const struct needs *needs, struct buffer *out, bool *denied) {
     size_t n = 0;
     *denied = false;
-    for (size_t i = 0; i < needs->n_uses; i++) {
-        const struct use *use = &needs->uses[i];
+    for (size_t i = 0; i < needs->uses.count; i++) {
+        const struct use *use = &needs->uses.list[i];
         if (!use->wanted || source_of(use) != NEEDS_MISSING || n++ >= NAMED_MAX)
             continue;
         const char *problem = dependency_problem_in(use->object, ENGINE_MANAGEMENT);
@@ -186,8 +186,8 @@ static void put_coming(const struct engine *engine, const struct entry *entry, s
     uint32_t cluster = entry->workload->facts.cluster;
     cluster = cluster == DECIDE_UNKNOWN_CLUSTER ? ENGINE_MANAGEMENT : cluster;
     size_t n = 0;
-    for (size_t i = 0; i < entry->needs->n_uses; i++) {
-        const struct use *use = &entry->needs->uses[i];
+    for (size_t i = 0; i < entry->needs->uses.count; i++) {
+        const struct use *use = &entry->needs->uses.list[i];
         enum needs_state state = cluster ? there_of(engine, use, cluster) : source_of(use);
         if (!use->wanted || state != NEEDS_COMING || n++ >= NAMED_MAX)
             continue;
@@ -206,8 +206,8 @@ void dependencies_put(const struct engine *engine, const struct entry *entry, st
     bool denied;
     if (!engine->dependencies || !needs)
         return;
-    if (needs->many)
-        buffer_text(out, needs->problem);
+    if (*needs->excess)
+        buffer_text(out, needs->excess);
     else if (put_missing(needs, &missing, &denied) > 0)
         buffer_printf(out, "missing%s in the management cluster: %s", denied ? " or not readable" : "", missing.data);
     else
@@ -233,8 +233,8 @@ static bool is_news(struct needs *needs, const char *told) {
 
 // D10.
 static void report_many(struct engine *engine, struct entry *entry) {
-    if (is_news(entry->needs, entry->needs->problem))
-        report_event(engine, entry, true, "TooManyDependencies", "Place", "not placed: %s", entry->needs->problem);
+    if (is_news(entry->needs, entry->needs->excess))
+        report_event(engine, entry, true, "TooManyDependencies", "Place", "not placed: %s", entry->needs->excess);
 }
 
 // D3: once for the same names.
@@ -257,7 +257,7 @@ static void report_missing(struct engine *engine, struct entry *entry, const str
 static void after(struct engine *engine, struct entry *entry, const struct action *action) {
     if (is_over(engine, entry) || !entry->needs)
         return;
-    if (entry->needs->many)
+    if (*entry->needs->excess)
         report_many(engine, entry);
     else
         report_missing(engine, entry, action);

@@ -139,18 +139,9 @@ void dependency_drop_content(struct dependency *object) {
     object->content = NULL;
 }
 
-static void drop_refers(struct dependency *object) {
-    for (size_t i = 0; i < object->n_refers; i++) {
-        free(object->refers[i].namespace_);
-        free(object->refers[i].name);
-    }
-    free(TAKE(object->refers));
-    object->n_refers = 0;
-}
-
 static void free_object(struct dependency *object) {
     dependency_drop_content(object);
-    drop_refers(object);
+    needs_drop_refers(object);
     for (struct copy *c = object->copies, *next; c; c = next) {
         next = c->next;
         free(c->problem);
@@ -158,26 +149,6 @@ static void free_object(struct dependency *object) {
     }
     free(object->problem);
     free(object);
-}
-
-void needs_read_object(struct engine *engine, struct dependency *object, const struct json *content) {
-    __attribute__((cleanup(references_clear))) struct references found = {.count = 0};
-    drop_refers(object);
-    object->refers_known =
-        references_of_object(engine->kinds, engine->n_kinds, object->resource->name, content, &found);
-    for (size_t i = 0; i < found.count; i++) {
-        const struct reference *r = found.list[i];
-        struct dependency_resource *resource = r->is_made ? NULL : dependency_resource_of(engine, r);
-        struct reference_to *to = resource ? array_next(&object->refers, object->n_refers, sizeof *to) : NULL;
-        if (!to)
-            continue;
-        to->resource = resource;
-        to->optional = r->optional;
-        if (text_set(&to->namespace_, r->namespace_) && text_set(&to->name, r->name))
-            object->n_refers++;
-        else
-            free(TAKE(to->namespace_));
-    }
 }
 
 void dependency_drop_if_unused(struct engine *engine, struct dependency *object) {

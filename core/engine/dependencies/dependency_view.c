@@ -102,7 +102,7 @@ void dependencies_visit(struct engine *engine, struct entry *entry,
         (void)references_of(&call, workload, &found);
     uint32_t cluster = entry->workload->facts.cluster;
     cluster = cluster == DECIDE_UNKNOWN_CLUSTER ? ENGINE_MANAGEMENT : cluster;
-    for (size_t i = 0; i < needs->n_uses; i++)
-        show(engine, &needs->uses[i], place_of(&found, entry, needs->uses[i].object), cluster, visit, ctx);
+    for (size_t i = 0; i < needs->uses.count; i++)
+        show(engine, &needs->uses.list[i], place_of(&found, entry, needs->uses.list[i].object), cluster, visit, ctx);
     show_made(&found, visit, ctx);
 }
