@@ -216,6 +216,7 @@ enum dependency_use dependency_use(const struct engine *engine, const struct dep
 enum dependency_state dependency_source_state(const struct dependency *object);
 // A hash of the versions of a copy and of the source, for copy.compared; never 0.
 uint64_t copy_versions(const struct dependency *object, const struct copy *copy);
+bool copy_is_compared(const struct dependency *object, const struct copy *copy); // in these versions
 enum dependency_state dependency_state_in(const struct engine *engine, const struct dependency *object, size_t cluster);
 const char *dependency_problem_in(const struct dependency *object, size_t cluster);    // or NULL
 bool dependency_is_held(const struct engine *engine, const struct dependency *object); // its shard

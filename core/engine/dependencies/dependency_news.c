@@ -15,6 +15,10 @@ uint64_t copy_versions(const struct dependency *object, const struct copy *copy)
     return hash ? hash : 1;
 }
 
+bool copy_is_compared(const struct dependency *object, const struct copy *copy) {
+    return copy->compared == copy_versions(object, copy);
+}
+
 bool copy_heir(const char *list, const char *origin, char out[COPY_ORIGIN_MAX]) {
     const char *name;
     size_t len = 0;
@@ -158,112 +162,109 @@ static void lose_source(struct engine *engine, struct dependency *object) {
 
 // Events ---------------------------------------------------------------------------------------------------------
 
-static struct dependency *find(const struct engine *engine, const struct dependency_resource *resource,
-                               const char *namespace_, const char *name) {
-    return dependency_find(engine, resource->name, resource->cluster_scoped || !namespace_ ? "" : namespace_, name);
+struct news { // an event
+    const struct engine_event *event;
+    struct dependency_resource *resource;
+    struct dependency_watch *watch;
+    const struct json *metadata; // NULL: of a name, or of all objects
+    const char *namespace_, *name;
+    struct dependency *object; // of the name; NULL: none is known
+    struct copy *copy;         // in a worker; NULL: none is known
+};
+
+static bool read_news(struct engine *engine, const struct engine_event *event, struct news *news) {
+    const char *resource = event->dependency.resource;
+    *news = (struct news){.event = event,
+                          .resource = resource ? map_get(&engine->dependencies->resources, resource) : NULL,
+                          .metadata = event->dependency.metadata ? event->dependency.metadata->value : NULL};
+    news->watch = news->resource ? dependency_watch_of(engine, news->resource, event->cluster) : NULL;
+    if (!news->watch)
+        return false;
+    const char *space = news->metadata ? object_namespace(news->metadata) : event->dependency.namespace_;
+    news->name = news->metadata ? object_name(news->metadata) : event->dependency.name;
+    news->namespace_ = news->resource->cluster_scoped || !space ? "" : space;
+    news->object = news->name ? dependency_find(engine, resource, news->namespace_, news->name) : NULL;
+    news->copy = news->object && event->cluster ? dependency_copy(news->object, event->cluster) : NULL;
+    return true;
 }
 
-static void seen(struct engine *engine, const struct engine_event *event, struct dependency_resource *resource,
-                 const struct dependency_watch *watch) {
-    const struct json *metadata = event->dependency.metadata ? event->dependency.metadata->value : NULL;
+static void seen(struct engine *engine, struct news *news) {
+    const struct json *metadata = news->metadata;
+    size_t cluster = news->event->cluster;
     if (!metadata)
         return;
-    const char *space = resource->cluster_scoped ? "" : object_namespace(metadata);
-    struct dependency *object = dependency_find(engine, resource->name, space, object_name(metadata));
-    if (event->cluster == ENGINE_MANAGEMENT) {
-        if (object)
-            dependency_see_source(engine, object, metadata);
+    if (cluster == ENGINE_MANAGEMENT) {
+        if (news->object)
+            dependency_see_source(engine, news->object, metadata);
         return;
     }
     bool ours = text_equal(object_label(metadata, MARK_ORIGIN), engine->origin) && object_label(metadata, MARK_COPY_OF);
-    if (!object && ours)
-        object = dependency_make(engine, resource, space, object_name(metadata));
-    struct copy *copy = !object ? NULL
-                        : ours  ? dependency_copy_make(engine, object, event->cluster)
-                                : dependency_copy(object, event->cluster);
-    if (!copy)
+    if (ours && !news->object)
+        news->object = dependency_make(engine, news->resource, news->namespace_, news->name);
+    if (ours && news->object)
+        news->copy = dependency_copy_make(engine, news->object, cluster);
+    if (!news->copy)
         return;
-    copy->epoch = watch->epoch;
-    dependency_see_copy(engine, object, copy, metadata);
+    news->copy->epoch = news->watch->epoch;
+    dependency_see_copy(engine, news->object, news->copy, metadata);
 }
 
-static void gone(struct engine *engine, const struct engine_event *event, const struct dependency_resource *resource) {
-    const struct json *metadata = event->dependency.metadata ? event->dependency.metadata->value : NULL;
-    const char *space = event->dependency.namespace_, *name = event->dependency.name;
-    if (metadata) {
-        space = object_namespace(metadata);
-        name = object_name(metadata);
-    }
-    struct dependency *object = name ? find(engine, resource, space, name) : NULL;
-    if (object && event->cluster == ENGINE_MANAGEMENT) {
-        char mark[DEPENDENCY_MARK_MAX];
-        snprintf(mark, sizeof mark, "%s/", metadata ? object_uid(metadata) : "");
-        if (!metadata || object->presence != PRESENCE_THERE || text_has_prefix(object->source, mark))
-            lose_source(engine, object);
-        return;
-    }
-    struct copy *copy = object ? dependency_copy(object, event->cluster) : NULL;
-    if (copy && (!metadata || copy->presence != PRESENCE_THERE || strcmp(copy->uid, object_uid(metadata)) == 0))
+// The end of the object, or with metadata of one version: not of a later object of the name.
+static void gone(struct engine *engine, const struct news *news) {
+    const char *uid = news->metadata ? object_uid(news->metadata) : NULL;
+    struct dependency *object = news->object;
+    struct copy *copy = news->copy;
+    if (copy && (!uid || copy->presence != PRESENCE_THERE || strcmp(copy->uid, uid) == 0))
         dependency_lose_copy(engine, object, copy);
+    if (!object || news->event->cluster)
+        return;
+    char mark[DEPENDENCY_MARK_MAX];
+    snprintf(mark, sizeof mark, "%s/", uid ? uid : "");
+    if (!uid || object->presence != PRESENCE_THERE || text_has_prefix(object->source, mark))
+        lose_source(engine, object);
 }
 
 // Copies that nobody wished for and that the list lacks.
-static void drop_unseen(struct engine *engine, const struct dependency_resource *resource, size_t cluster,
-                        uint32_t epoch) {
+static void drop_unseen(struct engine *engine, const struct news *news) {
     size_t cursor = 0;
     for (struct dependency *o; (o = map_next(&engine->dependencies->objects, &cursor));) {
-        struct copy *copy = o->resource == resource ? dependency_copy(o, cluster) : NULL;
-        if (copy && !copy->wished && copy->presence == PRESENCE_THERE && copy->epoch != epoch)
+        struct copy *copy = o->resource == news->resource ? dependency_copy(o, news->event->cluster) : NULL;
+        if (copy && !copy->wished && copy->presence == PRESENCE_THERE && copy->epoch != news->watch->epoch)
             dependency_lose_copy(engine, o, copy);
     }
 }
 
 // A list of all objects, or of one, begins or is complete. After a restoration from a backup, a list has older versions
 // than the answers before.
-static void set_listing(struct engine *engine, const struct engine_event *event,
-                        const struct dependency_resource *resource, struct dependency_watch *watch, bool listing) {
-    if (!event->dependency.name) {
-        if (listing)
-            watch->epoch++;
-        else if (watch->listing)
-            drop_unseen(engine, resource, event->cluster, watch->epoch);
-        watch->listing = listing;
-        watch->seen |= !listing;
+static void set_listing(struct engine *engine, const struct news *news, bool listing) {
+    if (news->copy)
+        news->copy->listing = listing;
+    if (news->name)
         return;
-    }
-    struct dependency *object = find(engine, resource, event->dependency.namespace_, event->dependency.name);
-    struct copy *copy = object ? dependency_copy(object, event->cluster) : NULL;
-    if (copy)
-        copy->listing = listing;
+    if (listing)
+        news->watch->epoch++;
+    else if (news->watch->listing)
+        drop_unseen(engine, news);
+    news->watch->listing = listing;
+    news->watch->seen |= !listing;
 }
 
-// Of one object.
-static void set_object_problem(struct engine *engine, const struct engine_event *event,
-                               const struct dependency_resource *resource, const char *problem) {
-    struct dependency *object = find(engine, resource, event->dependency.namespace_, event->dependency.name);
-    if (!object)
-        return;
-    struct copy *copy = event->cluster ? dependency_copy(object, event->cluster) : NULL;
-    if (copy && (problem || copy->presence == PRESENCE_UNKNOWN))
-        dependency_set_problem(&copy->problem, problem);
-    else if (!event->cluster)
-        dependency_set_problem(&object->problem, problem);
-    source_changed(engine, object);
-}
-
-static void set_problem(struct engine *engine, const struct engine_event *event,
-                        const struct dependency_resource *resource, struct dependency_watch *watch,
-                        const char *problem) {
-    if (event->dependency.name) {
-        set_object_problem(engine, event, resource, problem);
-        return;
+// Of one object, or of the resource. NULL: the watch works.
+static void set_problem(struct engine *engine, const struct news *news, const char *problem) {
+    struct dependency *object = news->object;
+    if (object) {
+        if (news->copy && (problem || news->copy->presence == PRESENCE_UNKNOWN))
+            dependency_set_problem(&news->copy->problem, problem);
+        else if (!news->event->cluster)
+            dependency_set_problem(&object->problem, problem);
+        source_changed(engine, object);
     }
-    if (text_equal(watch->problem, problem))
+    if (news->name || text_equal(news->watch->problem, problem))
         return;
-    dependency_set_problem(&watch->problem, problem);
+    dependency_set_problem(&news->watch->problem, problem);
     size_t cursor = 0;
     for (struct dependency *o; (o = map_next(&engine->dependencies->objects, &cursor));)
-        if (o->resource == resource)
+        if (o->resource == news->resource)
             source_changed(engine, o);
 }
 
@@ -281,39 +282,37 @@ static void forget_wishes(struct engine *engine, size_t cluster) {
         if (copy) {
             copy->wished = false;
             copy->answered_ns = 0;
-        } else if (!cluster)
+        } else if (!cluster) {
             o->wished = false;
+        }
         dependency_touch(engine, o);
     }
 }
 
 void dependency_on_event(struct engine *engine, struct engine_event *event) {
-    struct dependency_resource *resource =
-        event->dependency.resource ? map_get(&engine->dependencies->resources, event->dependency.resource) : NULL;
+    struct news news;
     if (event->dependency.news == DEPENDENCIES_FORGOTTEN) {
         forget_wishes(engine, event->cluster);
         return;
     }
-    struct dependency_watch *watch = resource ? dependency_watch_of(engine, resource, event->cluster) : NULL;
-    if (!watch)
+    if (!read_news(engine, event, &news))
         return;
     switch (event->dependency.news) {
     case DEPENDENCIES_LISTING:
-        set_listing(engine, event, resource, watch, true);
+        set_listing(engine, &news, true);
         break;
     case DEPENDENCIES_LISTED:
-        set_listing(engine, event, resource, watch, false);
-        set_problem(engine, event, resource, watch, NULL);
+        set_listing(engine, &news, false);
+        set_problem(engine, &news, NULL);
         break;
     case DEPENDENCY_SEEN:
-        seen(engine, event, resource, watch);
+        seen(engine, &news);
         break;
     case DEPENDENCY_GONE:
-        gone(engine, event, resource);
+        gone(engine, &news);
         break;
     case DEPENDENCIES_REFUSED:
-        set_problem(engine, event, resource, watch,
-                    event->dependency.problem ? event->dependency.problem : "access is denied");
+        set_problem(engine, &news, event->dependency.problem ? event->dependency.problem : "access is denied");
         break;
     default: // lost: the state is that of before
         break;

@@ -287,7 +287,7 @@ static enum dependency_state copied_state(const struct dependency *object, const
     if (copy->presence == PRESENCE_THERE && copy->owner == COPY_OWN && copy->marked == object->mark)
         return DEPENDENCY_CURRENT;
     bool other = copy->presence == PRESENCE_THERE && copy->owner != COPY_OWN;
-    if (other && copy->compared && copy->compared == copy_versions(object, copy))
+    if (other && copy_is_compared(object, copy))
         return copy->equal ? DEPENDENCY_FOUND : DEPENDENCY_CONFLICT;
     return copy->refused ? DEPENDENCY_REFUSED : DEPENDENCY_NEEDED;
 }

@@ -318,7 +318,7 @@ static struct copy_facts facts_of(struct engine *engine, const struct dependency
         .compares = object->resource->compares,
         .remembered = is_remembered(engine, object, copy),
         .marked = copy->marked == object->mark && !copy->unsealed,
-        .compared = copy->compared == copy_versions(object, copy),
+        .compared = copy_is_compared(object, copy),
         .equal = copy->equal,
         .also_used = copy->also_used,
         .shared = copy->shared,
