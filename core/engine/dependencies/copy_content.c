@@ -162,3 +162,52 @@ struct json *copy_patch(const char *resource, const struct json *content, const 
     json_free(patch);
     return NULL;
 }
+
+// Origins (D8) ---------------------------------------------------------------------------------------------------
+
+static bool is_word(const char *word, size_t len, const char *text) {
+    return strlen(text) == len && memcmp(word, text, len) == 0;
+}
+
+bool copy_heir(const char *list, const char *origin, char out[COPY_ORIGIN_MAX]) {
+    const char *word;
+    size_t len;
+    *out = '\0';
+    while (!*out && text_next_word(&list, ',', &word, &len))
+        if (len < COPY_ORIGIN_MAX && !is_word(word, len, origin)) {
+            memcpy(out, word, len);
+            out[len] = '\0';
+        }
+    return *out;
+}
+
+// The list with `origin` at its end, or without it.
+static bool set_list(struct json *patch, const struct json *there, const char *origin, bool listed) {
+    AUTO_BUFFER(list, 4096);
+    const char *rest = object_annotation(there, MARK_ALSO_USED), *word;
+    size_t len;
+    while (text_next_word(&rest, ',', &word, &len))
+        if (len > 0 && !is_word(word, len, origin))
+            buffer_printf(&list, "%s%.*s", list.len > 0 ? "," : "", (int)len, word);
+    if (listed)
+        buffer_printf(&list, "%s%s", list.len > 0 ? "," : "", origin);
+    return !list.failed && json_set(carry_metadata(patch, "annotations"), MARK_ALSO_USED,
+                                    list.len > 0 ? json_new_string(list.data) : json_new_null());
+}
+
+struct json *copy_use_patch(const struct json *there, const char *origin, bool uses) {
+    AUTO_JSON patch = json_new_object();
+    bool ok = set_list(patch, there, origin, uses) && mirror_set_precondition(patch, there, true);
+    return ok ? TAKE(patch) : NULL;
+}
+
+struct json *copy_hand_over_patch(const struct json *there, const char *origin) {
+    char heir[COPY_ORIGIN_MAX];
+    AUTO_JSON patch = json_new_object();
+    bool ok = copy_heir(object_annotation(there, MARK_ALSO_USED), origin, heir) &&
+              set_list(patch, there, heir, false) &&
+              json_set(carry_metadata(patch, "annotations"), MARK_SEAL, json_new_null()) &&
+              json_set(carry_metadata(patch, "labels"), MARK_ORIGIN, json_new_string(heir)) &&
+              mirror_set_precondition(patch, there, true);
+    return ok ? TAKE(patch) : NULL;
+}

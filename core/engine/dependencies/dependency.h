@@ -145,9 +145,8 @@ enum dependency_request_type {
     DEPENDENCY_READ_COPY, // to compare or change
     DEPENDENCY_CREATE,
     DEPENDENCY_CHANGE,
+    DEPENDENCY_CHANGE_ORIGINS,
     DEPENDENCY_DELETE,
-    DEPENDENCY_ALSO_USE, // or no longer
-    DEPENDENCY_HAND_OVER,
     DEPENDENCY_NAMESPACE
 };
 
@@ -252,10 +251,6 @@ void needs_drop_uses(struct engine *engine, struct uses *uses);
 
 // News (dependency_news.c) ----------------------------------------------------------------------------------------
 
-#define COPY_ORIGIN_MAX 254
-// The first other origin of MARK_ALSO_USED, which takes the copy over. False: none.
-bool copy_heir(const char *list, const char *origin, char out[COPY_ORIGIN_MAX]);
-
 void dependency_on_event(struct engine *engine, struct engine_event *event);
 void dependency_see_copy(struct engine *engine, struct dependency *object, struct copy *copy,
                          const struct json *metadata);
@@ -277,7 +272,7 @@ struct copy_facts {
     bool kept;       // has users there, or workloads without a placement
     bool compares;   // of the resource
     bool remembered; // placements of other workloads that need the object may avoid the worker
-    bool marked;     // by the newest source
+    bool current;    // own: has the content of the newest source, and a seal of the present key
     bool compared;   // with the newest source
     bool equal, also_used, shared, recreate;
     int64_t unused_ns;
@@ -288,11 +283,8 @@ enum copy_action_type {
     COPY_NOTHING,
     COPY_WAIT,
     COPY_CREATE,
-    COPY_CHANGE,
-    COPY_COMPARE,
-    COPY_ALSO_USE,
-    COPY_NO_LONGER_USE,
-    COPY_HAND_OVER,
+    COPY_COMPARE, // reads the object there, and changes it if necessary
+    COPY_LEAVE,   // reads the object there, and leaves it to other origins
     COPY_DELETE,
     COPY_FORGET // nothing is there, and nobody needs it
 };
@@ -319,6 +311,15 @@ bool copy_equals(const char *resource, const struct json *content, const struct 
 // The patch that makes `there` a copy with the content and marks, with preconditions; NULL: out of memory.
 // *recreate: the API server permits no such change.
 struct json *copy_patch(const char *resource, const struct json *content, const struct json *there, bool *recreate);
+
+// Origins (D8), also pure.
+#define COPY_ORIGIN_MAX 254
+// The first other origin of MARK_ALSO_USED, which takes the copy over. False: none.
+bool copy_heir(const char *list, const char *origin, char out[COPY_ORIGIN_MAX]);
+// The patches by which `origin` uses another origin's copy, or no longer, and hands its own copy over to the heir.
+// NULL: out of memory, or no heir.
+struct json *copy_use_patch(const struct json *there, const char *origin, bool uses);
+struct json *copy_hand_over_patch(const struct json *there, const char *origin);
 
 // Requests (dependency_requests.c) --------------------------------------------------------------------------------
 

@@ -19,21 +19,6 @@ bool copy_is_compared(const struct dependency *object, const struct copy *copy) 
     return copy->compared == copy_versions(object, copy);
 }
 
-bool copy_heir(const char *list, const char *origin, char out[COPY_ORIGIN_MAX]) {
-    const char *name;
-    size_t len = 0;
-    while (text_next_word(&list, ',', &name, &len)) {
-        bool own = strlen(origin) == len && memcmp(name, origin, len) == 0;
-        if (own || len == 0 || len >= COPY_ORIGIN_MAX)
-            continue;
-        memcpy(out, name, len);
-        out[len] = '\0';
-        return true;
-    }
-    *out = '\0';
-    return false;
-}
-
 // Rule D1. *unsealed: the seal has to be written, or written anew.
 static enum copy_owner owner_of(const struct engine *engine, const struct dependency *object, const struct copy *copy,
                                 const struct json *metadata, bool *unsealed) {

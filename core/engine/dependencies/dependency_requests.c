@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests about sources and copies. They get half of the window of a cluster, so that workloads go
-// on beside them.
+// Requests about sources and copies. They get half of the window of a cluster, so that workloads go on
+// beside them.
 #include "core/engine/dependencies/dependency.h"
 
 #include "core/base/memory.h"
@@ -42,30 +42,26 @@ bool dependency_has_room(struct engine *engine, size_t cluster) {
     return of && pacing_has_place(engine, cluster, of->in_flight);
 }
 
+// A request about the object, or with `namespace_` about its namespace.
 static bool fill(const struct engine *engine, struct command *command, const struct dependency *object, enum verb verb,
                  bool namespace_, const char *body, size_t body_len) {
     const struct dependency_resource *r = object->resource;
-    const char *resource = namespace_ ? "namespaces" : r->name, *version = namespace_ ? "v1" : r->version;
-    const char *group = reference_group(resource), *name = namespace_ ? object->namespace_ : object->name;
-    size_t plural_len = strcspn(resource, ".");
     const char *in = namespace_ ? "" : object->namespace_;
-    char *at = command->memory =
-        malloc(strlen(group) + strlen(version) + plural_len + strlen(name) + strlen(in) + body_len + 6);
-    if (!at)
-        return false;
-    const char *space = update_string(&at, in, strlen(in));
-    command->request = (struct request){.verb = verb,
-                                        .resource = {.group = update_string(&at, group, strlen(group)),
-                                                     .version = update_string(&at, version, strlen(version)),
-                                                     .plural = update_string(&at, resource, plural_len),
-                                                     .cluster_scoped = *in == '\0'},
-                                        .namespace_ = space,
-                                        .tenant = tenancy_of(engine, command->cluster, space, verb),
-                                        .name = update_string(&at, name, strlen(name)),
-                                        .body = body ? update_string(&at, body, body_len) : NULL,
-                                        .body_len = body_len,
-                                        .sensitive = r->sensitive};
-    return true;
+    char plural[REFERENCE_RESOURCE_MAX];
+    text_copy(plural, sizeof plural, namespace_ ? "namespaces" : r->name);
+    plural[strcspn(plural, ".")] = '\0';
+    struct request request = {.verb = verb,
+                              .resource = {.group = namespace_ ? "" : reference_group(r->name),
+                                           .version = namespace_ ? "v1" : r->version,
+                                           .plural = plural,
+                                           .cluster_scoped = *in == '\0'},
+                              .namespace_ = in,
+                              .tenant = tenancy_of(engine, command->cluster, in, verb),
+                              .name = namespace_ ? object->namespace_ : object->name,
+                              .body = body,
+                              .body_len = body_len,
+                              .sensitive = r->sensitive};
+    return command_set_request(command, &request);
 }
 
 // Any host may read a source: it needs the references.
@@ -79,11 +75,13 @@ static uint32_t shard_to_hold(const struct engine *engine, const struct dependen
 
 bool dependency_send(struct engine *engine, struct dependency *object, const struct dependency_request *request,
                      const char *body, size_t body_len) {
-    static const enum verb verbs[] = {
-        [DEPENDENCY_READ_SOURCE] = VERB_GET,       [DEPENDENCY_READ_COPY] = VERB_GET,
-        [DEPENDENCY_CREATE] = VERB_CREATE,         [DEPENDENCY_CHANGE] = VERB_MERGE_PATCH,
-        [DEPENDENCY_DELETE] = VERB_DELETE,         [DEPENDENCY_ALSO_USE] = VERB_MERGE_PATCH,
-        [DEPENDENCY_HAND_OVER] = VERB_MERGE_PATCH, [DEPENDENCY_NAMESPACE] = VERB_CREATE};
+    static const enum verb verbs[] = {[DEPENDENCY_READ_SOURCE] = VERB_GET,
+                                      [DEPENDENCY_READ_COPY] = VERB_GET,
+                                      [DEPENDENCY_CREATE] = VERB_CREATE,
+                                      [DEPENDENCY_CHANGE] = VERB_MERGE_PATCH,
+                                      [DEPENDENCY_CHANGE_ORIGINS] = VERB_MERGE_PATCH,
+                                      [DEPENDENCY_DELETE] = VERB_DELETE,
+                                      [DEPENDENCY_NAMESPACE] = VERB_CREATE};
     struct update *update = engine->update;
     struct dependency_cluster *of = dependency_cluster_of(engine, request->cluster);
     if (!of ||
@@ -192,6 +190,11 @@ static bool see_answer(struct engine *engine, struct dependency *object, struct 
     return true;
 }
 
+static void count_result(struct engine *engine, const struct copy *copy, const struct response *response,
+                         enum copy_result success) {
+    engine->stats.clusters[copy->cluster].copies[response->reason == REASON_OK ? success : COPIES_FAILED]++;
+}
+
 static void written(struct engine *engine, struct dependency *object, struct copy *copy, struct response *response) {
     copy->failures = 0;
     copy->not_before_ns = 0;
@@ -202,7 +205,7 @@ static void written(struct engine *engine, struct dependency *object, struct cop
 }
 
 static void on_create(struct engine *engine, struct dependency *object, struct copy *copy, struct response *response) {
-    engine->stats.clusters[copy->cluster].copies[response->reason == REASON_OK ? COPIES_CREATED : COPIES_FAILED]++;
+    count_result(engine, copy, response, COPIES_CREATED);
     if (response->reason == REASON_OK)
         written(engine, object, copy, response);
     else if (response->reason == REASON_NAMESPACE_NOT_FOUND && engine->settings.create_namespaces &&
@@ -216,7 +219,7 @@ static void on_create(struct engine *engine, struct dependency *object, struct c
 
 static void on_change(struct engine *engine, struct dependency *object, struct copy *copy, struct response *response,
                       bool of_content) {
-    engine->stats.clusters[copy->cluster].copies[response->reason == REASON_OK ? COPIES_CHANGED : COPIES_FAILED]++;
+    count_result(engine, copy, response, COPIES_CHANGED);
     if (response->reason == REASON_OK) {
         written(engine, object, copy, response);
         return;
@@ -232,7 +235,7 @@ static void on_change(struct engine *engine, struct dependency *object, struct c
 
 static void on_delete(struct engine *engine, struct dependency *object, struct copy *copy,
                       const struct response *response) {
-    engine->stats.clusters[copy->cluster].copies[response->reason == REASON_OK ? COPIES_DELETED : COPIES_FAILED]++;
+    count_result(engine, copy, response, COPIES_DELETED);
     if (response->reason == REASON_NOT_FOUND)
         dependency_lose_copy(engine, object, copy);
     else if (response->reason == REASON_OK && copy->presence == PRESENCE_THERE)

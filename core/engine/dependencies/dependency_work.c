@@ -91,6 +91,12 @@ static void send_json(struct engine *engine, struct dependency *object, struct c
         copy->not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
 }
 
+// Takes the patch.
+static void send_origins(struct engine *engine, struct dependency *object, struct copy *copy, struct json *patch) {
+    send_json(engine, object, copy, DEPENDENCY_CHANGE_ORIGINS, patch);
+    json_free(patch);
+}
+
 void dependency_read_copy(struct engine *engine, struct dependency *object, struct copy *copy) {
     send_text(engine, object, copy, DEPENDENCY_READ_COPY, NULL, 0);
 }
@@ -116,49 +122,16 @@ static void send_delete(struct engine *engine, struct dependency *object, struct
     copy->deleting = copy->busy;
 }
 
-// Origins (D8) -----------------------------------------------------------------------------------------------------
-
-// The list with the name added, or without the name. Free the result.
-static char *change_list(const char *list, const char *name, bool add) {
-    AUTO_BUFFER(out, 4096);
-    const char *at;
-    size_t len = 0;
-    while (text_next_word(&list, ',', &at, &len))
-        if (len > 0 && (strlen(name) != len || memcmp(at, name, len) != 0))
-            buffer_printf(&out, "%s%.*s", out.len > 0 ? "," : "", (int)len, at);
-    if (add)
-        buffer_printf(&out, "%s%s", out.len > 0 ? "," : "", name);
-    return buffer_take(&out, NULL);
-}
-
-// Another host's copy, or an own one that another host takes over.
-static void change_origins(struct engine *engine, struct dependency *object, struct copy *copy,
-                           const struct json *there, enum dependency_request_type type) {
-    const char *list = object_annotation(there, MARK_ALSO_USED);
-    char heir[COPY_ORIGIN_MAX];
-    bool inherited = copy_heir(list, engine->origin, heir), hands_over = type == DEPENDENCY_HAND_OVER,
-         add = !hands_over && !copy->also_used;
-    AUTO_TEXT left = change_list(list, hands_over ? heir : engine->origin, add);
-    AUTO_JSON patch = json_new_object();
-    AUTO_JSON metadata = json_new_object();
-    AUTO_JSON annotations = json_new_object();
-    AUTO_JSON labels = json_new_object();
-    bool ok = left && json_set(annotations, MARK_ALSO_USED, *left ? json_new_string(left) : json_new_null());
-    if (hands_over)
-        ok = ok && json_set(annotations, MARK_SEAL, json_new_null()) &&
-             json_set(labels, MARK_ORIGIN, json_new_string(heir));
-    ok = ok && json_set(metadata, "annotations", TAKE(annotations)) && json_set(metadata, "labels", TAKE(labels)) &&
-         json_set(patch, "metadata", TAKE(metadata)) && mirror_set_precondition(patch, there, true);
-    if (ok && (!hands_over || inherited))
-        send_json(engine, object, copy, type, patch);
-}
-
 // A read -------------------------------------------------------------------------------------------------------------
 
 // A workload without a placement may come to the worker, unless that is drained.
 static bool is_kept(const struct engine *engine, const struct dependency *object, const struct copy *copy) {
     return copy->users > 0 ||
            (object->unplaced > 0 && engine->clusters[copy->cluster].settings.policy < WORKER_DRAIN_FINISH);
+}
+
+static bool is_current(const struct dependency *object, const struct copy *copy) {
+    return copy->marked == object->mark && !copy->unsealed;
 }
 
 static void send_change(struct engine *engine, struct dependency *object, struct copy *copy, const struct json *content,
@@ -192,27 +165,20 @@ static void compare_other(struct engine *engine, struct dependency *object, stru
     else if (copy->equal && copy->owner == COPY_GIVEN)
         send_change(engine, object, copy, content, there);
     else if (copy->equal && copy->owner == COPY_ORIGIN && !copy->also_used)
-        change_origins(engine, object, copy, there, DEPENDENCY_ALSO_USE);
+        send_origins(engine, object, copy, copy_use_patch(there, engine->origin, true));
     dependency_queue_users(engine, object);
 }
 
 static struct copy_action next_action(struct engine *engine, const struct dependency *object, struct copy *copy);
 
-// Nobody needs the object any more.
-static void leave_origins(struct engine *engine, struct dependency *object, struct copy *copy,
-                          const struct json *there) {
-    enum copy_action_type type = next_action(engine, object, copy).type;
-    if (type == COPY_NO_LONGER_USE)
-        change_origins(engine, object, copy, there, DEPENDENCY_ALSO_USE);
-    else if (type == COPY_HAND_OVER)
-        change_origins(engine, object, copy, there, DEPENDENCY_HAND_OVER);
-}
-
 void dependency_compare(struct engine *engine, struct dependency *object, struct copy *copy, const struct json *there) {
     if (copy->presence != PRESENCE_THERE || copy->busy)
         return;
     if (!is_kept(engine, object, copy)) {
-        leave_origins(engine, object, copy, there);
+        if (next_action(engine, object, copy).type == COPY_LEAVE)
+            send_origins(engine, object, copy,
+                         copy->owner == COPY_OWN ? copy_hand_over_patch(there, engine->origin)
+                                                 : copy_use_patch(there, engine->origin, false));
         return;
     }
     bool copied = dependency_use(engine, object) == DEPENDENCY_COPIED;
@@ -222,7 +188,7 @@ void dependency_compare(struct engine *engine, struct dependency *object, struct
     if (content && copied && copy->owner == COPY_OWN) {
         if (!dependency_is_held(engine, object))
             return;
-        if (copy->marked != object->mark || copy->unsealed)
+        if (!is_current(object, copy))
             send_change(engine, object, copy, content, there);
     } else if (content) {
         compare_other(engine, object, copy, content, there);
@@ -317,7 +283,7 @@ static struct copy_facts facts_of(struct engine *engine, const struct dependency
         .kept = is_kept(engine, object, copy),
         .compares = object->resource->compares,
         .remembered = is_remembered(engine, object, copy),
-        .marked = copy->marked == object->mark && !copy->unsealed,
+        .current = is_current(object, copy),
         .compared = copy_is_compared(object, copy),
         .equal = copy->equal,
         .also_used = copy->also_used,
@@ -334,15 +300,10 @@ static struct copy_action next_action(struct engine *engine, const struct depend
     copy->unused_ns = kept ? 0 : copy->unused_ns ? copy->unused_ns : engine->now.mono_ns;
     struct copy_facts facts = facts_of(engine, object, copy);
     struct copy_action action = copy_decide(&facts);
-    bool gives_up =
-        !kept && (action.type == COPY_NO_LONGER_USE || action.type == COPY_HAND_OVER || action.type == COPY_DELETE);
-    if (gives_up && !is_permitted(engine, object, copy->cluster))
+    bool ends = !kept && (action.type == COPY_LEAVE || action.type == COPY_DELETE);
+    if (ends && !is_permitted(engine, object, copy->cluster))
         return (struct copy_action){.type = COPY_WAIT, .at_ns = engine->now.mono_ns + HELD_NS};
     return action;
-}
-
-static bool needs_content(enum copy_action_type type) {
-    return type == COPY_CREATE || type == COPY_CHANGE || type == COPY_COMPARE || type == COPY_ALSO_USE;
 }
 
 static void perform(struct engine *engine, struct dependency *object, struct copy *copy, enum copy_action_type type) {
@@ -357,29 +318,26 @@ static void perform(struct engine *engine, struct dependency *object, struct cop
 // False: no room. *pending: the content is needed, or soon.
 static bool work_copy(struct engine *engine, struct dependency *object, struct copy *copy, bool *pending) {
     struct copy_action action = next_action(engine, object, copy);
-    if (copy->busy)
-        *pending = true;
-    if (action.type == COPY_FORGET) {
+    bool needs_content = action.type == COPY_CREATE || action.type == COPY_COMPARE;
+    bool soon = action.type == COPY_WAIT && action.at_ns - engine->now.mono_ns < SOON_NS;
+    *pending |= copy->busy || needs_content || soon;
+    switch (action.type) {
+    case COPY_NOTHING:
+        return true;
+    case COPY_FORGET:
         dependency_copy_drop(engine, object, copy);
         return true;
-    }
-    if (action.type == COPY_WAIT) {
-        *pending |= action.at_ns - engine->now.mono_ns < SOON_NS;
+    case COPY_WAIT:
         dependency_wake(engine, object, action.at_ns);
         return true;
-    }
-    if (action.type == COPY_NOTHING)
-        return true;
-    if (needs_content(action.type)) {
-        *pending = true;
-        if (!object->content)
+    default:
+        if (needs_content && !object->content)
             return read_source(engine, object);
+        if (!dependency_has_room(engine, copy->cluster))
+            return false;
+        perform(engine, object, copy, action.type);
+        return true;
     }
-    if (!dependency_has_room(engine, copy->cluster))
-        return false;
-    perform(engine, object, copy, action.type);
-    *pending |= needs_content(action.type);
-    return true;
 }
 
 // Wishes --------------------------------------------------------------------------------------------------------------
