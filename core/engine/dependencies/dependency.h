@@ -223,10 +223,11 @@ uint32_t dependency_shard(const struct engine *engine, const struct dependency *
 
 // Needs (dependency_needs.c) --------------------------------------------------------------------------------------
 
+bool needs_is_unfinished(const struct entry *entry); // a workload that is not being deleted either
 void needs_refresh(struct engine *engine, struct entry *entry, bool stands_by);
 void needs_free(struct engine *engine, struct entry *entry);
 void needs_free_all(struct dependency_part *all); // with the engine: the entries are gone
-void needs_workload_ends(struct entry *entry);
+void needs_workload_ends(struct engine *engine, struct entry *entry);
 // D5: the worker has a mirror in the namespace ("": in any) with unknown needs; true also when out of memory.
 bool needs_hold(struct engine *engine, const char *namespace_, size_t cluster);
 // Counts the needs as users in their places, or no longer.

@@ -33,7 +33,7 @@ static bool add_place(struct place **places, size_t *count, uint32_t cluster, bo
     return place;
 }
 
-static bool is_unfinished(const struct entry *entry) {
+bool needs_is_unfinished(const struct entry *entry) {
     const struct workload_facts *w = &entry->workload->facts;
     return w->exists && !w->finished && !w->being_deleted;
 }
@@ -47,7 +47,7 @@ static bool is_retained(const struct entry *entry, int64_t now_ns) {
 // The cluster of the placement; the management cluster while the workload asks for one; else DECIDE_UNKNOWN_CLUSTER.
 static uint32_t placement_of(const struct entry *entry, int64_t now_ns) {
     const struct workload_facts *w = &entry->workload->facts;
-    bool counts = is_unfinished(entry) || is_retained(entry, now_ns);
+    bool counts = needs_is_unfinished(entry) || is_retained(entry, now_ns);
     if (!counts || (w->attempt ? w->cluster == DECIDE_UNPLACED : w->suspended))
         return DECIDE_UNKNOWN_CLUSTER;
     return w->attempt ? w->cluster : ENGINE_MANAGEMENT;
@@ -261,7 +261,7 @@ static void drop_unwanted(struct engine *engine, struct needs *needs) {
 
 void needs_refresh(struct engine *engine, struct entry *entry, bool stands_by) {
     const struct workload_facts *w = &entry->workload->facts;
-    bool unfinished = is_unfinished(entry), mirrors = has_mirror(entry);
+    bool unfinished = needs_is_unfinished(entry), mirrors = has_mirror(entry);
     if (!entry->needs && (unfinished || mirrors)) {
         entry->needs = calloc(1, sizeof *entry->needs);
         if (!entry->needs) {
@@ -331,9 +331,9 @@ void needs_free_all(struct dependency_part *all) {
 }
 
 // The needs of the mirrors stay.
-void needs_workload_ends(struct entry *entry) {
+void needs_workload_ends(struct engine *engine, struct entry *entry) {
     struct needs *needs = entry->needs;
-    if (!needs)
+    if (!needs || !engine->dependencies) // the part may have ended
         return;
     free(TAKE(needs->told));
     needs->told_lack = 0;

@@ -100,8 +100,7 @@ void dependencies_visit(struct engine *engine, struct entry *entry,
     const struct json *workload = doc_tree(&engine->store, &entry->workload->doc);
     if (workload)
         (void)references_of(&call, workload, &found);
-    uint32_t cluster = entry->workload->facts.cluster;
-    cluster = cluster == DECIDE_UNKNOWN_CLUSTER ? ENGINE_MANAGEMENT : cluster;
+    uint32_t cluster = facts_placed_cluster(entry);
     for (size_t i = 0; i < needs->uses.count; i++)
         show(engine, &needs->uses.list[i], place_of(&found, entry, needs->uses.list[i].object), cluster, visit, ctx);
     show_made(&found, visit, ctx);

@@ -246,7 +246,7 @@ static bool is_certain(const struct engine *engine, const struct use *use, size_
     const struct entry *entry = use->needs->entry;
     const struct workload_facts *w = &entry->workload->facts;
     const struct mirror *m = entry_mirror(entry, cluster);
-    bool placed = w->exists && !w->finished && !w->being_deleted && w->attempt && w->cluster == cluster;
+    bool placed = needs_is_unfinished(entry) && w->attempt && w->cluster == cluster;
     bool there = m && m->facts.present && m->facts.proven && m->facts.of_workload && !m->facts.unsure &&
                  engine->workers[entry->kind][cluster].connected;
     return use->wanted && (placed || there);
