@@ -2,7 +2,6 @@
 // The content of copies: JSON in, JSON out.
 #include "core/engine/dependencies/dependency.h"
 
-#include "core/engine/mirror/mirror.h"
 #include "core/json/pointer.h"
 
 #define CLAIMS "persistentvolumeclaims"
@@ -73,14 +72,13 @@ static bool set_text(struct json *map, const char *key, const char *value) {
     return json_set(map, key, json_new_string(value));
 }
 
-bool copy_set_marks(struct json *content, const struct copy_marks *marks) {
+bool copy_set_marks(struct json *content, const struct seal_subject *subject, const char *source, const char *seal) {
     struct json *metadata = json_get(content, "metadata");
     struct json *labels = json_get(metadata, "labels"), *annotations = json_get(metadata, "annotations");
-    return set_text(metadata, "name", marks->name) &&
-           (!*marks->namespace_ || set_text(metadata, "namespace", marks->namespace_)) &&
-           set_text(labels, MARK_ORIGIN, marks->origin) && set_text(labels, MARK_COPY_OF, marks->source_uid) &&
-           set_text(annotations, MARK_SOURCE, marks->source) &&
-           (!marks->seal || set_text(annotations, MARK_SEAL, marks->seal));
+    return set_text(metadata, "name", subject->name) &&
+           (!*subject->namespace_ || set_text(metadata, "namespace", subject->namespace_)) &&
+           set_text(labels, MARK_ORIGIN, subject->origin) && set_text(labels, MARK_COPY_OF, subject->uid) &&
+           set_text(annotations, MARK_SOURCE, source) && (!seal || set_text(annotations, MARK_SEAL, seal));
 }
 
 // Comparison -----------------------------------------------------------------------------------------------------
@@ -126,10 +124,8 @@ bool copy_equals(const char *resource, const struct json *content, const struct 
 
 // Other writers' labels and annotations stay.
 static bool merge_map(struct json *metadata, const struct json *content, const char *map) {
-    if (!json_get(metadata, map) && !json_set(metadata, map, json_new_object()))
-        return false;
-    struct json *to = json_get(metadata, map);
-    bool ok = true;
+    struct json *to = carry_member(metadata, map);
+    bool ok = to;
     for (const struct json *m = json_first(json_path(content, "metadata", map, NULL)); m && ok; m = json_next(m))
         ok = json_set(to, json_key(m), json_copy(m));
     return ok;

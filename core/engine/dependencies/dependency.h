@@ -6,6 +6,7 @@
 #include "core/adapter/references.h"
 #include "core/config/dependencies.h"
 #include "core/engine/dependencies/dependencies.h"
+#include "core/engine/mirror/mirror.h"
 
 #define DEPENDENCY_LINGER_NS (62 * CLOCK_SECOND) // a copy outlives the last user by a minute; watches may lag
 #define DEPENDENCY_READ_NS CLOCK_SECOND          // between two reads of a source
@@ -153,9 +154,7 @@ enum dependency_request_type {
 struct dependency_request {    // in flight
     struct dependency *object; // NULL: the slot is free
     enum dependency_request_type type;
-    enum verb verb;
     uint32_t cluster, generation, next_free;
-    uint64_t mark; // of the source
 };
 
 struct dependency_part {
@@ -188,8 +187,7 @@ struct dependency_cluster *dependency_cluster_of(struct engine *engine, size_t c
 struct dependency_resource *dependency_resource_make(struct engine *engine, const struct reference_resource *from);
 struct dependency_resource *dependency_resource_of(struct engine *engine, const struct reference *reference);
 void dependency_resources_configure(struct engine *engine); // after a change of the configuration, or of kinds
-struct dependency_watch *dependency_watch_of(struct engine *engine, struct dependency_resource *resource,
-                                             size_t cluster); // NULL: out of memory
+struct dependency_watch *dependency_watch_of(struct dependency_resource *resource, size_t cluster); // as above
 struct dependency *dependency_find(const struct engine *engine, const char *resource, const char *namespace_,
                                    const char *name);
 struct dependency *dependency_make(struct engine *engine, struct dependency_resource *resource, const char *namespace_,
@@ -252,6 +250,10 @@ void needs_drop_uses(struct engine *engine, struct uses *uses);
 
 // News (dependency_news.c) ----------------------------------------------------------------------------------------
 
+// The subject of the seal of a copy; `kind`: memory for a text in it.
+#define COPY_KIND_MAX (REFERENCE_RESOURCE_MAX + 8)
+struct seal_subject copy_seal_subject(const struct engine *engine, const struct dependency *object, size_t cluster,
+                                      const char *source_uid, char kind[COPY_KIND_MAX]);
 void dependency_on_event(struct engine *engine, struct engine_event *event);
 void dependency_see_copy(struct engine *engine, struct dependency *object, struct copy *copy,
                          const struct json *metadata);
@@ -301,12 +303,8 @@ struct copy_action copy_decide(const struct copy_facts *facts);
 bool copy_is_denied(const char *resource, const struct json *source); // D9: by its type
 // What a copy has of the source, without name and marks; NULL: out of memory.
 struct json *copy_content(const char *resource, const struct json *source);
-// Adds name and marks.
-struct copy_marks {
-    const char *origin, *source, *source_uid, *seal; // seal NULL: none
-    const char *namespace_, *name;
-};
-bool copy_set_marks(struct json *content, const struct copy_marks *marks);
+// Adds the name and the marks of this subject. `source`: for MARK_SOURCE; `seal` NULL: none.
+bool copy_set_marks(struct json *content, const struct seal_subject *subject, const char *source, const char *seal);
 // Whether another writer's object has the same content.
 bool copy_equals(const char *resource, const struct json *content, const struct json *there);
 // The patch that makes `there` a copy with the content and marks, with preconditions; NULL: out of memory.
@@ -326,8 +324,8 @@ struct json *copy_hand_over_patch(const struct json *there, const char *origin);
 
 bool dependency_has_room(struct engine *engine, size_t cluster);
 // False: not sent, for lack of memory.
-bool dependency_send(struct engine *engine, struct dependency *object, const struct dependency_request *request,
-                     const char *body, size_t body_len);
+bool dependency_send(struct engine *engine, struct dependency *object, size_t cluster,
+                     enum dependency_request_type type, const char *body, size_t body_len);
 void dependency_on_answer(struct engine *engine, struct engine_event *event);
 void dependency_end_requests(struct engine *engine, size_t cluster); // the worker left
 

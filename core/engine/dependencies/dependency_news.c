@@ -4,7 +4,6 @@
 
 #include "core/base/memory.h"
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/mirror/mirror.h"
 
 #define STALE_NS (10 * CLOCK_SECOND) // for so long after an answer, older versions are of the past
 
@@ -19,6 +18,17 @@ bool copy_is_compared(const struct dependency *object, const struct copy *copy) 
     return copy->compared == copy_versions(object, copy);
 }
 
+struct seal_subject copy_seal_subject(const struct engine *engine, const struct dependency *object, size_t cluster,
+                                      const char *source_uid, char kind[COPY_KIND_MAX]) {
+    snprintf(kind, COPY_KIND_MAX, "copy of %s", object->resource->name);
+    return (struct seal_subject){.origin = engine->origin,
+                                 .kind = kind,
+                                 .namespace_ = object->namespace_,
+                                 .name = object->name,
+                                 .uid = source_uid,
+                                 .cluster = engine->clusters[cluster].name};
+}
+
 // Rule D1. *unsealed: the seal has to be written, or written anew.
 static enum copy_owner owner_of(const struct engine *engine, const struct dependency *object, const struct copy *copy,
                                 const struct json *metadata, bool *unsealed) {
@@ -30,15 +40,9 @@ static enum copy_owner owner_of(const struct engine *engine, const struct depend
         return COPY_ORIGIN;
     if (!seal_keys_any(engine->seals))
         return COPY_OWN;
-    AUTO_TEXT kind = text_format("copy of %s", object->resource->name);
-    struct seal_subject subject = {.origin = engine->origin,
-                                   .kind = kind ? kind : "",
-                                   .namespace_ = object->namespace_,
-                                   .name = object->name,
-                                   .uid = of,
-                                   .cluster = engine->clusters[copy->cluster].name};
-    enum seal_verdict verdict =
-        kind ? seal_check(engine->seals, &subject, object_annotation(metadata, MARK_SEAL)) : SEAL_INVALID;
+    char kind[COPY_KIND_MAX];
+    struct seal_subject subject = copy_seal_subject(engine, object, copy->cluster, of, kind);
+    enum seal_verdict verdict = seal_check(engine->seals, &subject, object_annotation(metadata, MARK_SEAL));
     bool known = copy->presence == PRESENCE_THERE, adopted = copy->owner == COPY_OWN && copy->unsealed;
     const struct dependency_resource *r = object->resource;
     bool listed = copy->cluster < r->n_watches && r->watches[copy->cluster].seen;
@@ -162,7 +166,7 @@ static bool read_news(struct engine *engine, const struct engine_event *event, s
     *news = (struct news){.event = event,
                           .resource = resource ? map_get(&engine->dependencies->resources, resource) : NULL,
                           .metadata = event->dependency.metadata ? event->dependency.metadata->value : NULL};
-    news->watch = news->resource ? dependency_watch_of(engine, news->resource, event->cluster) : NULL;
+    news->watch = news->resource ? dependency_watch_of(news->resource, event->cluster) : NULL;
     if (!news->watch)
         return false;
     const char *space = news->metadata ? object_namespace(news->metadata) : event->dependency.namespace_;
@@ -257,7 +261,7 @@ static void forget_wishes(struct engine *engine, size_t cluster) {
     engine->dependencies->wishes_due = true;
     size_t cursor = 0;
     for (struct dependency_resource *r; (r = map_next(&engine->dependencies->resources, &cursor));) {
-        struct dependency_watch *watch = dependency_watch_of(engine, r, cluster);
+        struct dependency_watch *watch = dependency_watch_of(r, cluster);
         if (watch)
             watch->wished = watch->seen = false;
     }

@@ -6,10 +6,17 @@
 #include "core/base/memory.h"
 #include "core/base/sensitive.h"
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/mirror/mirror.h"
 #include "core/engine/request/command.h"
 #include "core/engine/shard/shard.h"
 #include "core/engine/tenancy/tenancy.h"
+
+static const enum verb verbs[] = {[DEPENDENCY_READ_SOURCE] = VERB_GET,
+                                  [DEPENDENCY_READ_COPY] = VERB_GET,
+                                  [DEPENDENCY_CREATE] = VERB_CREATE,
+                                  [DEPENDENCY_CHANGE] = VERB_MERGE_PATCH,
+                                  [DEPENDENCY_CHANGE_ORIGINS] = VERB_MERGE_PATCH,
+                                  [DEPENDENCY_DELETE] = VERB_DELETE,
+                                  [DEPENDENCY_NAMESPACE] = VERB_CREATE};
 
 static struct dependency_request *take_slot(struct dependency_part *all, uint64_t *id) {
     if (all->free_request == 0) {
@@ -28,13 +35,8 @@ static struct dependency_request *take_slot(struct dependency_part *all, uint64_
 
 struct dependency_cluster *dependency_cluster_of(struct engine *engine, size_t cluster) {
     struct dependency_part *all = engine->dependencies;
-    size_t capacity = all->n_clusters;
-    if (cluster >= all->n_clusters) {
-        if (!array_reserve(&all->clusters, &capacity, cluster + 1, sizeof *all->clusters))
-            return NULL;
-        all->n_clusters = cluster + 1;
-    }
-    return &all->clusters[cluster];
+    bool ok = array_reserve(&all->clusters, &all->n_clusters, cluster + 1, sizeof *all->clusters);
+    return ok ? &all->clusters[cluster] : NULL;
 }
 
 bool dependency_has_room(struct engine *engine, size_t cluster) {
@@ -42,21 +44,21 @@ bool dependency_has_room(struct engine *engine, size_t cluster) {
     return of && pacing_has_place(engine, cluster, of->in_flight);
 }
 
-// A request about the object, or with `namespace_` about its namespace.
-static bool fill(const struct engine *engine, struct command *command, const struct dependency *object, enum verb verb,
-                 bool namespace_, const char *body, size_t body_len) {
+static bool fill(const struct engine *engine, struct command *command, const struct dependency *object,
+                 enum dependency_request_type type, const char *body, size_t body_len) {
     const struct dependency_resource *r = object->resource;
+    bool namespace_ = type == DEPENDENCY_NAMESPACE;
     const char *in = namespace_ ? "" : object->namespace_;
     char plural[REFERENCE_RESOURCE_MAX];
     text_copy(plural, sizeof plural, namespace_ ? "namespaces" : r->name);
     plural[strcspn(plural, ".")] = '\0';
-    struct request request = {.verb = verb,
+    struct request request = {.verb = verbs[type],
                               .resource = {.group = namespace_ ? "" : reference_group(r->name),
                                            .version = namespace_ ? "v1" : r->version,
                                            .plural = plural,
                                            .cluster_scoped = *in == '\0'},
                               .namespace_ = in,
-                              .tenant = tenancy_of(engine, command->cluster, in, verb),
+                              .tenant = tenancy_of(engine, command->cluster, in, verbs[type]),
                               .name = namespace_ ? object->namespace_ : object->name,
                               .body = body,
                               .body_len = body_len,
@@ -73,41 +75,30 @@ static uint32_t shard_to_hold(const struct engine *engine, const struct dependen
     return shard;
 }
 
-bool dependency_send(struct engine *engine, struct dependency *object, const struct dependency_request *request,
-                     const char *body, size_t body_len) {
-    static const enum verb verbs[] = {[DEPENDENCY_READ_SOURCE] = VERB_GET,
-                                      [DEPENDENCY_READ_COPY] = VERB_GET,
-                                      [DEPENDENCY_CREATE] = VERB_CREATE,
-                                      [DEPENDENCY_CHANGE] = VERB_MERGE_PATCH,
-                                      [DEPENDENCY_CHANGE_ORIGINS] = VERB_MERGE_PATCH,
-                                      [DEPENDENCY_DELETE] = VERB_DELETE,
-                                      [DEPENDENCY_NAMESPACE] = VERB_CREATE};
+bool dependency_send(struct engine *engine, struct dependency *object, size_t cluster,
+                     enum dependency_request_type type, const char *body, size_t body_len) {
     struct update *update = engine->update;
-    struct dependency_cluster *of = dependency_cluster_of(engine, request->cluster);
+    struct dependency_cluster *of = dependency_cluster_of(engine, cluster);
     if (!of ||
         !array_reserve(&update->commands, &update->cap_commands, update->n_commands + 1, sizeof *update->commands))
         return false;
     struct command *command = &update->commands[update->n_commands];
-    *command = (struct command){.cluster = request->cluster, .shard = shard_to_hold(engine, object)};
-    enum verb verb = verbs[request->type];
-    if (!fill(engine, command, object, verb, request->type == DEPENDENCY_NAMESPACE, body, body_len))
+    *command = (struct command){.cluster = cluster, .shard = shard_to_hold(engine, object)};
+    if (!fill(engine, command, object, type, body, body_len))
         return false;
     struct dependency_request *slot = take_slot(engine->dependencies, &command->id);
     if (!slot) {
         command_free(command);
         return false;
     }
-    uint32_t generation = slot->generation;
-    *slot = *request;
-    slot->generation = generation;
     slot->object = object;
-    slot->verb = verb;
-    slot->mark = object->mark;
+    slot->type = type;
+    slot->cluster = (uint32_t)cluster;
     object->held++;
     of->in_flight++;
     update->n_commands++;
-    pacing_sent_beside(engine, request->cluster);
-    engine->stats.clusters[request->cluster].sent[verb]++;
+    pacing_sent_beside(engine, cluster);
+    engine->stats.clusters[cluster].sent[verbs[type]]++;
     return true;
 }
 
@@ -316,10 +307,11 @@ void dependency_on_answer(struct engine *engine, struct engine_event *event) {
     if (!slot->object || slot->generation != (uint32_t)(id >> 32 & INT32_MAX))
         return;
     end_slot(engine, place, &request);
-    pacing_answered(engine, request.cluster, request.verb == VERB_GET ? WINDOW_READ : WINDOW_WRITE, response,
+    enum verb verb = verbs[request.type];
+    pacing_answered(engine, request.cluster, verb == VERB_GET ? WINDOW_READ : WINDOW_WRITE, response,
                     event->answer.sent_ns ? engine->received_ns - event->answer.sent_ns : 0);
-    engine->stats.clusters[request.cluster].answers[request.verb][response->reason]++;
-    tenancy_answered(engine, request.cluster, request.object->namespace_, request.verb, response);
+    engine->stats.clusters[request.cluster].answers[verb][response->reason]++;
+    tenancy_answered(engine, request.cluster, request.object->namespace_, verb, response);
     if (request.type == DEPENDENCY_READ_SOURCE)
         on_source(engine, request.object, response);
     else

@@ -66,16 +66,9 @@ void dependency_resources_configure(struct engine *engine) {
         set_use(engine, r);
 }
 
-struct dependency_watch *dependency_watch_of(struct engine *engine, struct dependency_resource *resource,
-                                             size_t cluster) {
-    size_t need = cluster >= engine->n_clusters ? cluster + 1 : engine->n_clusters;
-    if (cluster >= resource->n_watches) {
-        size_t capacity = resource->n_watches;
-        if (!array_reserve(&resource->watches, &capacity, need, sizeof *resource->watches))
-            return NULL;
-        resource->n_watches = need;
-    }
-    return &resource->watches[cluster];
+struct dependency_watch *dependency_watch_of(struct dependency_resource *resource, size_t cluster) {
+    bool ok = array_reserve(&resource->watches, &resource->n_watches, cluster + 1, sizeof *resource->watches);
+    return ok ? &resource->watches[cluster] : NULL;
 }
 
 bool dependency_wish(struct engine *engine, const struct dependency_resource *resource, const struct dependency *object,

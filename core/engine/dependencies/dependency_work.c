@@ -5,7 +5,6 @@
 #include "core/base/memory.h"
 #include "core/base/sensitive.h"
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/mirror/mirror.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
 #include "core/engine/shard/shard.h"
@@ -52,30 +51,17 @@ static struct json *marked_content(const struct engine *engine, const struct dep
     error_free(json_parse(object->content, strlen(object->content), &content));
     if (!content)
         return NULL;
-    char uid[STORE_UID_MAX], seal[SEAL_TEXT_MAX];
+    char uid[STORE_UID_MAX], kind[COPY_KIND_MAX], seal[SEAL_TEXT_MAX];
     text_copy(uid, sizeof uid, object->source);
     uid[strcspn(uid, "/")] = '\0';
-    AUTO_TEXT kind = text_format("copy of %s", object->resource->name);
-    struct seal_subject subject = {.origin = engine->origin,
-                                   .kind = kind,
-                                   .namespace_ = object->namespace_,
-                                   .name = object->name,
-                                   .uid = uid,
-                                   .cluster = engine->clusters[cluster].name};
-    bool sealed = kind && seal_make(engine->seals, &subject, seal);
-    struct copy_marks marks = {.origin = engine->origin,
-                               .source = object->source,
-                               .source_uid = uid,
-                               .seal = sealed ? seal : NULL,
-                               .namespace_ = object->namespace_,
-                               .name = object->name};
-    return kind && copy_set_marks(content, &marks) ? TAKE(content) : NULL;
+    struct seal_subject subject = copy_seal_subject(engine, object, cluster, uid, kind);
+    bool sealed = seal_make(engine->seals, &subject, seal);
+    return copy_set_marks(content, &subject, object->source, sealed ? seal : NULL) ? TAKE(content) : NULL;
 }
 
 static void send_text(struct engine *engine, struct dependency *object, struct copy *copy,
                       enum dependency_request_type type, const char *body, size_t len) {
-    struct dependency_request request = {.type = type, .cluster = copy->cluster};
-    copy->busy = dependency_send(engine, object, &request, body, len);
+    copy->busy = dependency_send(engine, object, copy->cluster, type, body, len);
     if (!copy->busy)
         copy->not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
 }
@@ -211,8 +197,7 @@ static bool read_source(struct engine *engine, struct dependency *object) {
     }
     if (!dependency_has_room(engine, ENGINE_MANAGEMENT))
         return false;
-    struct dependency_request request = {.type = DEPENDENCY_READ_SOURCE, .cluster = ENGINE_MANAGEMENT};
-    object->busy = dependency_send(engine, object, &request, NULL, 0);
+    object->busy = dependency_send(engine, object, ENGINE_MANAGEMENT, DEPENDENCY_READ_SOURCE, NULL, 0);
     if (!object->busy)
         dependency_wake(engine, object, engine->now.mono_ns + CLOCK_SECOND);
     return true;
@@ -344,7 +329,7 @@ static bool work_copy(struct engine *engine, struct dependency *object, struct c
 
 // The watch of all objects of the resource comes first, so that the host opens none for the object.
 static bool wish_all(struct engine *engine, struct dependency_resource *resource, size_t cluster) {
-    struct dependency_watch *watch = dependency_watch_of(engine, resource, cluster);
+    struct dependency_watch *watch = dependency_watch_of(resource, cluster);
     if (watch && !watch->wished && !engine->settings.dependencies.by_name)
         watch->wished = dependency_wish(engine, resource, NULL, cluster, true);
     return watch;
