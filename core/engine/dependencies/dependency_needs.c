@@ -94,7 +94,7 @@ void needs_count_users(struct engine *engine, const struct needs *needs, bool ad
 }
 
 static bool is_read(const struct mirror *m) {
-    return m->needs_read && strcmp(m->needs_uid, m->uid) == 0;
+    return *m->needs_uid && strcmp(m->needs_uid, m->uid) == 0;
 }
 
 static bool has_unread(const struct needs *needs, bool stubs) {
@@ -221,7 +221,6 @@ static void read_mirror(struct engine *engine, struct needs *needs, struct mirro
             return;
         needs->stale = true;
     }
-    m->needs_read = true;
     text_copy(m->needs_uid, sizeof m->needs_uid, m->uid);
 }
 
@@ -233,12 +232,17 @@ static void read_mirrors(struct engine *engine, struct needs *needs) {
     }
 }
 
-static void link_needs(struct dependency_part *all, struct needs *needs) {
+static struct needs *make_needs(struct dependency_part *all, struct entry *entry) {
+    struct needs *needs = calloc(1, sizeof *needs);
+    if (!needs)
+        return NULL;
+    needs->entry = entry;
     needs->next = all->needs;
     needs->at = &all->needs;
     if (needs->next)
         needs->next->at = &needs->next;
     all->needs = needs;
+    return needs;
 }
 
 static bool is_current(const struct engine *engine, const struct needs *needs) {
@@ -262,29 +266,20 @@ static void drop_unwanted(struct engine *engine, struct needs *needs) {
 void needs_refresh(struct engine *engine, struct entry *entry, bool stands_by) {
     const struct workload_facts *w = &entry->workload->facts;
     bool unfinished = needs_is_unfinished(entry), mirrors = has_mirror(entry);
-    if (!entry->needs && (unfinished || mirrors)) {
-        entry->needs = calloc(1, sizeof *entry->needs);
-        if (!entry->needs) {
-            queue_wake(engine, entry, engine->now.mono_ns + CLOCK_SECOND);
-            return;
-        }
-        link_needs(engine->dependencies, entry->needs);
-        entry->needs->entry = entry;
-    }
+    bool retained = is_retained(entry, engine->now.mono_ns);
+    if (!unfinished && !mirrors && !retained)
+        needs_free(engine, entry);
+    else if (!entry->needs && (unfinished || mirrors) && !(entry->needs = make_needs(engine->dependencies, entry)))
+        queue_wake(engine, entry, engine->now.mono_ns + CLOCK_SECOND);
     struct needs *needs = entry->needs;
     if (!needs)
         return;
-    bool retained = is_retained(entry, engine->now.mono_ns);
-    if (!unfinished && !mirrors && !retained) {
-        needs_free(engine, entry);
-        return;
-    }
     if (retained)
         queue_wake(engine, entry, w->retain_until_ns);
     bool due = !is_current(engine, needs) && needs->retry_ns <= engine->now.mono_ns;
     bool wants = due || has_unread(needs, false);
     bool callable = stands_by ? !wants || !aside_is_closed(engine, entry) : !aside_waits(entry);
-    if (w->exists && unfinished && !w->too_large && due && callable)
+    if (unfinished && !w->too_large && due && callable)
         read_workload(engine, needs);
     if (callable)
         read_mirrors(engine, needs);
@@ -295,7 +290,7 @@ void needs_refresh(struct engine *engine, struct entry *entry, bool stands_by) {
     refresh_places(engine, needs);
     if (has_unread(needs, false)) // the adapter had no result
         queue_wake(engine, entry, engine->now.mono_ns + DEPENDENCY_UNREAD_NS);
-    if (w->exists && unfinished && !needs->read)
+    if (unfinished && !needs->read)
         queue_wake(engine, entry, clock_later(needs->retry_ns, engine->now.mono_ns + CLOCK_SECOND));
 }
 
@@ -320,7 +315,7 @@ void needs_free(struct engine *engine, struct entry *entry) {
         needs->next->at = needs->at;
     free_memory(needs);
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
-        m->needs_read = false;
+        *m->needs_uid = '\0';
 }
 
 void needs_free_all(struct dependency_part *all) {
@@ -333,7 +328,8 @@ void needs_free_all(struct dependency_part *all) {
 // The needs of the mirrors stay.
 void needs_workload_ends(struct engine *engine, struct entry *entry) {
     struct needs *needs = entry->needs;
-    if (!needs || !engine->dependencies) // the part may have ended
+    (void)engine;
+    if (!needs)
         return;
     free(TAKE(needs->told));
     needs->told_lack = 0;
