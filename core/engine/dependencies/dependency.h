@@ -323,9 +323,9 @@ struct json *copy_hand_over_patch(const struct json *there, const char *origin);
 // Requests (dependency_requests.c) --------------------------------------------------------------------------------
 
 bool dependency_has_room(struct engine *engine, size_t cluster);
-// False: not sent, for lack of memory.
+// `body` NULL: none. False: not sent, for lack of memory.
 bool dependency_send(struct engine *engine, struct dependency *object, size_t cluster,
-                     enum dependency_request_type type, const char *body, size_t body_len);
+                     enum dependency_request_type type, const char *body);
 void dependency_on_answer(struct engine *engine, struct engine_event *event);
 void dependency_end_requests(struct engine *engine, size_t cluster); // the worker left
 

@@ -45,7 +45,7 @@ bool dependency_has_room(struct engine *engine, size_t cluster) {
 }
 
 static bool fill(const struct engine *engine, struct command *command, const struct dependency *object,
-                 enum dependency_request_type type, const char *body, size_t body_len) {
+                 enum dependency_request_type type, const char *body) {
     const struct dependency_resource *r = object->resource;
     bool namespace_ = type == DEPENDENCY_NAMESPACE;
     const char *in = namespace_ ? "" : object->namespace_;
@@ -61,7 +61,7 @@ static bool fill(const struct engine *engine, struct command *command, const str
                               .tenant = tenancy_of(engine, command->cluster, in, verbs[type]),
                               .name = namespace_ ? object->namespace_ : object->name,
                               .body = body,
-                              .body_len = body_len,
+                              .body_len = body ? strlen(body) : 0,
                               .sensitive = r->sensitive};
     return command_set_request(command, &request);
 }
@@ -76,7 +76,7 @@ static uint32_t shard_to_hold(const struct engine *engine, const struct dependen
 }
 
 bool dependency_send(struct engine *engine, struct dependency *object, size_t cluster,
-                     enum dependency_request_type type, const char *body, size_t body_len) {
+                     enum dependency_request_type type, const char *body) {
     struct update *update = engine->update;
     struct dependency_cluster *of = dependency_cluster_of(engine, cluster);
     if (!of ||
@@ -84,7 +84,7 @@ bool dependency_send(struct engine *engine, struct dependency *object, size_t cl
         return false;
     struct command *command = &update->commands[update->n_commands];
     *command = (struct command){.cluster = cluster, .shard = shard_to_hold(engine, object)};
-    if (!fill(engine, command, object, type, body, body_len))
+    if (!fill(engine, command, object, type, body))
         return false;
     struct dependency_request *slot = take_slot(engine->dependencies, &command->id);
     if (!slot) {

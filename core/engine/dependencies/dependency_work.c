@@ -59,52 +59,40 @@ static struct json *marked_content(const struct engine *engine, const struct dep
     return copy_set_marks(content, &subject, object->source, sealed ? seal : NULL) ? TAKE(content) : NULL;
 }
 
+// `body` NULL: none, of a read; else out of memory.
 static void send_text(struct engine *engine, struct dependency *object, struct copy *copy,
-                      enum dependency_request_type type, const char *body, size_t len) {
-    copy->busy = dependency_send(engine, object, copy->cluster, type, body, len);
+                      enum dependency_request_type type, const char *body) {
+    bool has_all = body || type == DEPENDENCY_READ_COPY;
+    copy->busy = has_all && dependency_send(engine, object, copy->cluster, type, body);
     if (!copy->busy)
         copy->not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
 }
 
-// `body` NULL: out of memory.
+// Takes the body. NULL: out of memory.
 static void send_json(struct engine *engine, struct dependency *object, struct copy *copy,
-                      enum dependency_request_type type, const struct json *body) {
+                      enum dependency_request_type type, struct json *body) {
     SENSITIVE_WHILE(object->resource->sensitive);
     AUTO_BUFFER(text, REQUEST_BODY_MAX);
-    if (body && json_print(body, &text))
-        send_text(engine, object, copy, type, text.data, text.len);
-    else
-        copy->not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
-}
-
-// Takes the patch.
-static void send_origins(struct engine *engine, struct dependency *object, struct copy *copy, struct json *patch) {
-    send_json(engine, object, copy, DEPENDENCY_CHANGE_ORIGINS, patch);
-    json_free(patch);
+    bool printed = body && json_print(body, &text);
+    send_text(engine, object, copy, type, printed ? text.data : NULL);
+    json_free(body);
 }
 
 void dependency_read_copy(struct engine *engine, struct dependency *object, struct copy *copy) {
-    send_text(engine, object, copy, DEPENDENCY_READ_COPY, NULL, 0);
+    send_text(engine, object, copy, DEPENDENCY_READ_COPY, NULL);
 }
 
 void dependency_make_namespace(struct engine *engine, struct dependency *object, struct copy *copy) {
     AUTO_TEXT body = text_format("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%s\"}}",
                                  object->namespace_);
-    if (body)
-        send_text(engine, object, copy, DEPENDENCY_NAMESPACE, body, strlen(body));
-}
-
-static void send_create(struct engine *engine, struct dependency *object, struct copy *copy) {
-    AUTO_JSON body = marked_content(engine, object, copy->cluster);
-    send_json(engine, object, copy, DEPENDENCY_CREATE, body);
+    send_text(engine, object, copy, DEPENDENCY_NAMESPACE, body);
 }
 
 static void send_delete(struct engine *engine, struct dependency *object, struct copy *copy) {
     AUTO_TEXT body = text_format("{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"preconditions\":{\"uid\":\"%s\","
                                  "\"resourceVersion\":\"%s\"}}",
                                  copy->uid, copy->version);
-    if (body)
-        send_text(engine, object, copy, DEPENDENCY_DELETE, body, strlen(body));
+    send_text(engine, object, copy, DEPENDENCY_DELETE, body);
     copy->deleting = copy->busy;
 }
 
@@ -124,9 +112,11 @@ static void send_change(struct engine *engine, struct dependency *object, struct
                         const struct json *there) {
     SENSITIVE_WHILE(object->resource->sensitive);
     bool recreate = false;
-    AUTO_JSON patch = copy_patch(object->resource->name, content, there, &recreate);
+    struct json *patch = copy_patch(object->resource->name, content, there, &recreate);
     copy->recreate = recreate && copy->owner == COPY_OWN;
-    if (!recreate)
+    if (recreate)
+        json_free(patch);
+    else
         send_json(engine, object, copy, DEPENDENCY_CHANGE, patch);
 }
 
@@ -151,7 +141,7 @@ static void compare_other(struct engine *engine, struct dependency *object, stru
     else if (copy->equal && copy->owner == COPY_GIVEN)
         send_change(engine, object, copy, content, there);
     else if (copy->equal && copy->owner == COPY_ORIGIN && !copy->also_used)
-        send_origins(engine, object, copy, copy_use_patch(there, engine->origin, true));
+        send_json(engine, object, copy, DEPENDENCY_CHANGE_ORIGINS, copy_use_patch(there, engine->origin, true));
     dependency_queue_users(engine, object);
 }
 
@@ -162,9 +152,9 @@ void dependency_compare(struct engine *engine, struct dependency *object, struct
         return;
     if (!is_kept(engine, object, copy)) {
         if (next_action(engine, object, copy).type == COPY_LEAVE)
-            send_origins(engine, object, copy,
-                         copy->owner == COPY_OWN ? copy_hand_over_patch(there, engine->origin)
-                                                 : copy_use_patch(there, engine->origin, false));
+            send_json(engine, object, copy, DEPENDENCY_CHANGE_ORIGINS,
+                      copy->owner == COPY_OWN ? copy_hand_over_patch(there, engine->origin)
+                                              : copy_use_patch(there, engine->origin, false));
         return;
     }
     bool copied = dependency_use(engine, object) == DEPENDENCY_COPIED;
@@ -197,7 +187,7 @@ static bool read_source(struct engine *engine, struct dependency *object) {
     }
     if (!dependency_has_room(engine, ENGINE_MANAGEMENT))
         return false;
-    object->busy = dependency_send(engine, object, ENGINE_MANAGEMENT, DEPENDENCY_READ_SOURCE, NULL, 0);
+    object->busy = dependency_send(engine, object, ENGINE_MANAGEMENT, DEPENDENCY_READ_SOURCE, NULL);
     if (!object->busy)
         dependency_wake(engine, object, engine->now.mono_ns + CLOCK_SECOND);
     return true;
@@ -293,7 +283,7 @@ static struct copy_action next_action(struct engine *engine, const struct depend
 
 static void perform(struct engine *engine, struct dependency *object, struct copy *copy, enum copy_action_type type) {
     if (type == COPY_CREATE)
-        send_create(engine, object, copy);
+        send_json(engine, object, copy, DEPENDENCY_CREATE, marked_content(engine, object, copy->cluster));
     else if (type == COPY_DELETE)
         send_delete(engine, object, copy);
     else
