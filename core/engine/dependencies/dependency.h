@@ -17,8 +17,8 @@
 enum presence { PRESENCE_UNKNOWN, PRESENCE_ABSENT, PRESENCE_THERE };
 
 struct dependency_watch { // of a resource in one cluster
-    bool wished;
-    bool seen; // complete once
+    bool requested;       // of the host
+    bool seen;            // complete once
     bool listing;
     uint32_t epoch;
     char *problem; // the cluster denies access, or does not serve the resource; NULL: it does, or is not known
@@ -46,7 +46,8 @@ struct copy { // the object in a worker
     struct copy *next;
     uint32_t cluster, epoch;
     uint8_t presence, owner;
-    bool wished, busy;
+    bool watched; // as requested of the host
+    bool busy;
     bool equal;          // content of another writer, as compared
     bool also_used;      // of another host: its annotation names this one
     bool unsealed;       // own: without a seal of the present key
@@ -77,7 +78,7 @@ struct dependency {     // a name in the management cluster
     size_t held;     // by requests in flight, and direct references
     // The source.
     uint8_t presence;
-    bool due, wished, busy, probed;
+    bool due, watched, busy, searched;
     bool labelled; // MARK_COPY
     bool denied;   // by its type: never copied
     uint16_t failures;
@@ -163,11 +164,11 @@ struct dependency_part {
     struct map resources; // struct dependency_resource, by name
     struct dependency *due, **due_end;
     struct heap timers;
-    int64_t adopt_until_ns; // see engine_options
-    int64_t probe_until_ns; // start of the process, and a while
-    bool wishes_due;        // for all objects of the copied resources
-    uint32_t epoch;         // of the configuration
-    size_t n_kinds;         // known
+    int64_t adopt_until_ns;  // see engine_options
+    int64_t search_until_ns; // start of the process, and a while
+    bool watches_due;        // for all objects of the copied resources
+    uint32_t epoch;          // of the configuration
+    size_t n_kinds;          // known
     struct dependency_request *requests;
     size_t n_requests, cap_requests;
     uint32_t free_request;
@@ -187,7 +188,6 @@ struct dependency_cluster *dependency_cluster_of(struct engine *engine, size_t c
 struct dependency_resource *dependency_resource_make(struct engine *engine, const struct reference_resource *from);
 struct dependency_resource *dependency_resource_of(struct engine *engine, const struct reference *reference);
 void dependency_resources_configure(struct engine *engine); // after a change of the configuration, or of kinds
-struct dependency_watch *dependency_watch_of(struct dependency_resource *resource, size_t cluster); // as above
 struct dependency *dependency_find(const struct engine *engine, const char *resource, const char *namespace_,
                                    const char *name);
 struct dependency *dependency_make(struct engine *engine, struct dependency_resource *resource, const char *namespace_,
@@ -203,10 +203,6 @@ void dependency_queue_users(struct engine *engine, const struct dependency *obje
 void dependency_drop_content(struct dependency *object);
 void dependency_set_problem(char **slot, const char *text); // NULL: none
 void dependency_free_all(struct engine *engine);
-// Wishes to the host; `object` NULL: all objects of the resource.
-bool dependency_wish(struct engine *engine, const struct dependency_resource *resource, const struct dependency *object,
-                     size_t cluster, bool wanted);
-
 // What the host may do with the object: copied only if the source permits that.
 enum dependency_use dependency_use(const struct engine *engine, const struct dependency *object);
 // The state of the source of a copied object alone: UNKNOWN, MISSING, REFUSED, or NEEDED.
@@ -218,6 +214,21 @@ enum dependency_state dependency_state_in(const struct engine *engine, const str
 const char *dependency_problem_in(const struct dependency *object, size_t cluster);    // or NULL
 bool dependency_is_held(const struct engine *engine, const struct dependency *object); // its shard
 uint32_t dependency_shard(const struct engine *engine, const struct dependency *object);
+
+bool dependency_is_checked(const struct engine *engine, const struct dependency *object); // and has users
+// The copy has users, or may have soon.
+bool dependency_is_kept(const struct engine *engine, const struct dependency *object, const struct copy *copy);
+
+// Watches (dependency_watches.c) ----------------------------------------------------------------------------------
+
+struct dependency_watch *dependency_watch_of(struct dependency_resource *resource,
+                                             size_t cluster); // or NULL: no memory
+// Requests a watch of the host, or no longer; `object` NULL: of all objects of the resource. False: out of memory.
+bool dependency_set_watch(struct engine *engine, const struct dependency_resource *resource,
+                          const struct dependency *object, size_t cluster, bool on);
+void dependency_watch_object(struct engine *engine, struct dependency *object); // and its copies
+void dependency_watch_copied(struct engine *engine); // all copied resources in all workers, for copies without a user
+void dependency_forget_watches(struct engine *engine, size_t cluster); // the host has none there
 
 // Needs (dependency_needs.c) --------------------------------------------------------------------------------------
 

@@ -213,12 +213,12 @@ static void gone(struct engine *engine, const struct news *news) {
         lose_source(engine, object);
 }
 
-// Copies that nobody wished for and that the list lacks.
+// Copies without a watch of their own that the list lacks.
 static void drop_unseen(struct engine *engine, const struct news *news) {
     size_t cursor = 0;
     for (struct dependency *o; (o = map_next(&engine->dependencies->objects, &cursor));) {
         struct copy *copy = o->resource == news->resource ? dependency_copy(o, news->event->cluster) : NULL;
-        if (copy && !copy->wished && copy->presence == PRESENCE_THERE && copy->epoch != news->watch->epoch)
+        if (copy && !copy->watched && copy->presence == PRESENCE_THERE && copy->epoch != news->watch->epoch)
             dependency_lose_copy(engine, o, copy);
     }
 }
@@ -257,31 +257,10 @@ static void set_problem(struct engine *engine, const struct news *news, const ch
             source_changed(engine, o);
 }
 
-static void forget_wishes(struct engine *engine, size_t cluster) {
-    engine->dependencies->wishes_due = true;
-    size_t cursor = 0;
-    for (struct dependency_resource *r; (r = map_next(&engine->dependencies->resources, &cursor));) {
-        struct dependency_watch *watch = dependency_watch_of(r, cluster);
-        if (watch)
-            watch->wished = watch->seen = false;
-    }
-    cursor = 0;
-    for (struct dependency *o; (o = map_next(&engine->dependencies->objects, &cursor));) {
-        struct copy *copy = cluster ? dependency_copy(o, cluster) : NULL;
-        if (copy) {
-            copy->wished = false;
-            copy->answered_ns = 0;
-        } else if (!cluster) {
-            o->wished = false;
-        }
-        dependency_touch(engine, o);
-    }
-}
-
 void dependency_on_event(struct engine *engine, struct engine_event *event) {
     struct news news;
     if (event->dependency.news == DEPENDENCIES_FORGOTTEN) {
-        forget_wishes(engine, event->cluster);
+        dependency_forget_watches(engine, event->cluster);
         return;
     }
     if (!read_news(engine, event, &news))

@@ -255,7 +255,7 @@ static void report_lack(struct engine *engine, struct entry *entry) {
 // The part -----------------------------------------------------------------------------------------------------------
 
 static void configure_resources(struct engine *engine) {
-    engine->dependencies->wishes_due = true;
+    engine->dependencies->watches_due = true;
     dependency_resources_configure(engine);
     dependency_touch_all(engine);
 }
@@ -270,8 +270,8 @@ static struct error *start(struct engine *engine) {
     heap_init(&all->timers);
     all->due_end = &all->due;
     all->epoch = 1;
-    all->wishes_due = true;
-    all->probe_until_ns = engine->now.mono_ns + CLOCK_MINUTE;
+    all->watches_due = true;
+    all->search_until_ns = engine->now.mono_ns + CLOCK_MINUTE;
     return NULL;
 }
 
@@ -319,7 +319,7 @@ static void stand_by(struct engine *engine, struct entry *entry) {
 // A cluster's state changed: what waits for it is decided again.
 static void on_cluster(struct engine *engine, const struct engine_event *event) {
     if (event->type == EVENT_WORKER) {
-        engine->dependencies->wishes_due = true;
+        engine->dependencies->watches_due = true;
         if (cluster_is_vacant(engine, event->cluster))
             dependency_leave(engine, event->cluster);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of resources, objects and copies, and the wishes to the host.
+// The tables of resources, objects and copies.
 #include "core/engine/dependencies/dependency.h"
 
 #include "core/base/memory.h"
@@ -66,29 +66,6 @@ void dependency_resources_configure(struct engine *engine) {
         set_use(engine, r);
 }
 
-struct dependency_watch *dependency_watch_of(struct dependency_resource *resource, size_t cluster) {
-    bool ok = array_reserve(&resource->watches, &resource->n_watches, cluster + 1, sizeof *resource->watches);
-    return ok ? &resource->watches[cluster] : NULL;
-}
-
-bool dependency_wish(struct engine *engine, const struct dependency_resource *resource, const struct dependency *object,
-                     size_t cluster, bool wanted) {
-    struct update *update = engine->update;
-    struct dependency_wish wish = {.resource = resource->name,
-                                   .version = resource->version,
-                                   .namespace_ = object ? object->namespace_ : "",
-                                   .name = object ? object->name : "",
-                                   .cluster = cluster,
-                                   .cluster_scoped = resource->cluster_scoped,
-                                   .wanted = wanted};
-    if (!update || !array_reserve(&update->wishes, &update->cap_wishes, update->n_wishes + 1, sizeof *update->wishes))
-        return false;
-    struct dependency_wish *copy = struct_copy_with_texts(&wish, sizeof wish, DEPENDENCY_WISH_TEXTS);
-    if (copy)
-        update->wishes[update->n_wishes++] = copy;
-    return copy;
-}
-
 // Objects --------------------------------------------------------------------------------------------------------
 
 static bool write_key(char out[KEY_MAX], const char *resource, const char *namespace_, const char *name) {
@@ -147,8 +124,8 @@ static void free_object(struct dependency *object) {
 void dependency_drop_if_unused(struct engine *engine, struct dependency *object) {
     if (object->users || object->copies || object->held || object->due)
         return;
-    if (object->wished)
-        (void)dependency_wish(engine, object->resource, object, ENGINE_MANAGEMENT, false);
+    if (object->watched)
+        (void)dependency_set_watch(engine, object->resource, object, ENGINE_MANAGEMENT, false);
     heap_remove(&engine->dependencies->timers, &object->timer);
     map_remove(&engine->dependencies->objects, object->key);
     free_object(object);
@@ -200,8 +177,8 @@ void dependency_copy_drop(struct engine *engine, struct dependency *object, stru
     while (*at != copy)
         at = &(*at)->next;
     *at = copy->next;
-    if (copy->wished && !cluster_is_vacant(engine, copy->cluster))
-        (void)dependency_wish(engine, object->resource, object, copy->cluster, false);
+    if (copy->watched && !cluster_is_vacant(engine, copy->cluster))
+        (void)dependency_set_watch(engine, object->resource, object, copy->cluster, false);
     free(copy->problem);
     free(copy);
 }
@@ -252,6 +229,17 @@ enum dependency_use dependency_use(const struct engine *engine, const struct dep
     bool may = !root && !object->denied &&
                (!r->sensitive || object->labelled || engine->settings.dependencies.secrets == SECRETS_ALL);
     return r->use == DEPENDENCY_COPIED && !may ? DEPENDENCY_CHECKED : r->use;
+}
+
+// Another placement of a user may choose any worker.
+bool dependency_is_checked(const struct engine *engine, const struct dependency *object) {
+    return object->users && dependency_use(engine, object) == DEPENDENCY_CHECKED;
+}
+
+// A workload without a placement may come to the worker, unless that is drained.
+bool dependency_is_kept(const struct engine *engine, const struct dependency *object, const struct copy *copy) {
+    return copy->users > 0 ||
+           (object->unplaced > 0 && engine->clusters[copy->cluster].settings.policy < WORKER_DRAIN_FINISH);
 }
 
 static const char *watch_problem(const struct dependency *object, size_t cluster) {

@@ -98,12 +98,6 @@ static void send_delete(struct engine *engine, struct dependency *object, struct
 
 // A read -------------------------------------------------------------------------------------------------------------
 
-// A workload without a placement may come to the worker, unless that is drained.
-static bool is_kept(const struct engine *engine, const struct dependency *object, const struct copy *copy) {
-    return copy->users > 0 ||
-           (object->unplaced > 0 && engine->clusters[copy->cluster].settings.policy < WORKER_DRAIN_FINISH);
-}
-
 static bool is_current(const struct dependency *object, const struct copy *copy) {
     return copy->marked == object->mark && !copy->unsealed;
 }
@@ -150,7 +144,7 @@ static struct copy_action next_action(struct engine *engine, const struct depend
 void dependency_compare(struct engine *engine, struct dependency *object, struct copy *copy, const struct json *there) {
     if (copy->presence != PRESENCE_THERE || copy->busy)
         return;
-    if (!is_kept(engine, object, copy)) {
+    if (!dependency_is_kept(engine, object, copy)) {
         if (next_action(engine, object, copy).type == COPY_LEAVE)
             send_json(engine, object, copy, DEPENDENCY_CHANGE_ORIGINS,
                       copy->owner == COPY_OWN ? copy_hand_over_patch(there, engine->origin)
@@ -195,16 +189,11 @@ static bool read_source(struct engine *engine, struct dependency *object) {
 
 // Copies --------------------------------------------------------------------------------------------------------------
 
-// Another placement of a user may choose any worker.
-static bool is_checked(const struct engine *engine, const struct dependency *object) {
-    return object->users && dependency_use(engine, object) == DEPENDENCY_CHECKED;
-}
-
 static bool is_remembered(const struct engine *engine, const struct dependency *object, const struct copy *copy) {
-    bool probes = copy->presence == PRESENCE_UNKNOWN && copy->wished &&
-                  engine->now.mono_ns < engine->dependencies->probe_until_ns;
+    bool searches = copy->presence == PRESENCE_UNKNOWN && copy->watched &&
+                    engine->now.mono_ns < engine->dependencies->search_until_ns;
     bool others = copy->presence == PRESENCE_THERE && copy->owner != COPY_OWN;
-    return is_checked(engine, object) || (object->users && (copy->refused || probes || others));
+    return dependency_is_checked(engine, object) || (object->users && (copy->refused || searches || others));
 }
 
 // Until then the worker may have had mirrors that this host does not know.
@@ -255,7 +244,7 @@ static struct copy_facts facts_of(struct engine *engine, const struct dependency
         .busy = copy->busy,
         .wanted =
             copy->users > 0 && (copy->presence != PRESENCE_ABSENT || has_certain_user(engine, object, copy, false)),
-        .kept = is_kept(engine, object, copy),
+        .kept = dependency_is_kept(engine, object, copy),
         .compares = object->resource->compares,
         .remembered = is_remembered(engine, object, copy),
         .current = is_current(object, copy),
@@ -271,7 +260,7 @@ static struct copy_facts facts_of(struct engine *engine, const struct dependency
 }
 
 static struct copy_action next_action(struct engine *engine, const struct dependency *object, struct copy *copy) {
-    bool kept = is_kept(engine, object, copy);
+    bool kept = dependency_is_kept(engine, object, copy);
     copy->unused_ns = kept ? 0 : copy->unused_ns ? copy->unused_ns : engine->now.mono_ns;
     struct copy_facts facts = facts_of(engine, object, copy);
     struct copy_action action = copy_decide(&facts);
@@ -315,55 +304,6 @@ static bool work_copy(struct engine *engine, struct dependency *object, struct c
     }
 }
 
-// Wishes --------------------------------------------------------------------------------------------------------------
-
-// The watch of all objects of the resource comes first, so that the host opens none for the object.
-static bool wish_all(struct engine *engine, struct dependency_resource *resource, size_t cluster) {
-    struct dependency_watch *watch = dependency_watch_of(resource, cluster);
-    if (watch && !watch->wished && !engine->settings.dependencies.by_name)
-        watch->wished = dependency_wish(engine, resource, NULL, cluster, true);
-    return watch;
-}
-
-static void wish_for_copies(struct engine *engine, struct dependency *object) {
-    bool checked = is_checked(engine, object);
-    // A former process may have left a copy in any worker, which single watches do not show.
-    bool probes = engine->settings.dependencies.by_name && object->users && !object->probed &&
-                  engine->now.mono_ns < engine->dependencies->probe_until_ns;
-    object->probed = true;
-    for (size_t c = 1; (checked || probes) && c < engine->n_clusters; c++)
-        (void)dependency_copy_make(engine, object, c);
-    for (struct copy *copy = object->copies; copy; copy = copy->next)
-        if (!copy->wished && (checked || probes || is_kept(engine, object, copy)) &&
-            wish_all(engine, object->resource, copy->cluster))
-            copy->wished = dependency_wish(engine, object->resource, object, copy->cluster, true);
-}
-
-static void wish(struct engine *engine, struct dependency *object) {
-    bool source = object->users && (object->resource->use == DEPENDENCY_COPIED || object->resource->refers ||
-                                    object->resource->compares);
-    if (source && !object->wished && wish_all(engine, object->resource, ENGINE_MANAGEMENT))
-        object->wished = dependency_wish(engine, object->resource, object, ENGINE_MANAGEMENT, true);
-    wish_for_copies(engine, object);
-}
-
-// Copied resources are watched in all workers, for copies without a user.
-static void wish_copied(struct engine *engine) {
-    const char *rest = engine->settings.dependencies.copy, *name;
-    size_t len;
-    while (text_next_word(&rest, ',', &name, &len)) {
-        AUTO_TEXT text = strndup(name, len);
-        struct reference_resource of;
-        struct dependency_resource *resource =
-            text && reference_resource_find(engine->kinds, engine->n_kinds, text, &of)
-                ? dependency_resource_make(engine, &of)
-                : NULL;
-        for (size_t c = 1; resource && resource->use == DEPENDENCY_COPIED && c < engine->n_clusters; c++)
-            if (!cluster_is_vacant(engine, c))
-                (void)wish_all(engine, resource, c);
-    }
-}
-
 // Objects -------------------------------------------------------------------------------------------------------------
 
 // D11: the holder of the object's shard makes the copy. If the copy does not come, this host makes it for its own
@@ -383,7 +323,7 @@ static void note_wait(struct engine *engine, struct dependency *object) {
 // False: no room, the next step goes on.
 static bool work(struct engine *engine, struct dependency *object) {
     bool pending = object->busy, room = true;
-    wish(engine, object);
+    dependency_watch_object(engine, object);
     if (object->resource->refers && object->users && object->read_mark != object->mark)
         room = read_source(engine, object);
     note_wait(engine, object);
@@ -461,9 +401,9 @@ void dependency_work(struct engine *engine) {
     struct dependency_part *all = engine->dependencies;
     queue_due(engine);
     forget_holds(all);
-    if (all->wishes_due)
-        wish_copied(engine);
-    all->wishes_due = false;
+    if (all->watches_due)
+        dependency_watch_copied(engine);
+    all->watches_due = false;
     struct dependency *object = all->due, *next;
     all->due = NULL;
     all->due_end = &all->due;
