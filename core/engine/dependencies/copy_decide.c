@@ -2,25 +2,29 @@
 // The decision about one copy: a pure function of the facts.
 #include "core/engine/dependencies/dependency.h"
 
+static bool is_there(const struct copy_facts *f) {
+    return f->there >= COPY_OTHER;
+}
+
 // D5, D8: nobody needs the object.
 static enum copy_action_type unused(const struct copy_facts *f) {
-    bool there = f->there == PRESENCE_THERE, used = f->owner == COPY_ORIGIN && f->also_used;
-    if (there && (!f->usable || !f->held))
+    bool used = f->there == COPY_ORIGIN && f->also_used;
+    if (is_there(f) && (!f->usable || !f->held))
         return COPY_NOTHING;
-    if (!there || (f->owner != COPY_OWN && !used))
-        return f->remembered ? COPY_NOTHING : COPY_FORGET;
+    if (f->there != COPY_OWN && !used)
+        return f->need == COPY_REMEMBERED ? COPY_NOTHING : COPY_FORGET;
     return used || f->shared ? COPY_LEAVE : COPY_DELETE;
 }
 
 // Whether the host has to know if the object there has the content of the source: D7, D11 also without a write.
 static bool must_compare(const struct copy_facts *f) {
-    bool matters = f->use == DEPENDENCY_CHECKED ? f->compares : f->use == DEPENDENCY_COPIED && f->owner != COPY_OWN;
-    return f->wanted && f->source == PRESENCE_THERE && f->there == PRESENCE_THERE && !f->compared && matters;
+    bool matters = f->use == DEPENDENCY_CHECKED ? f->compares : f->use == DEPENDENCY_COPIED && f->there != COPY_OWN;
+    return f->need == COPY_WANTED && f->source == PRESENCE_THERE && is_there(f) && !f->compared && matters;
 }
 
 // An object of another writer or host, with equal content.
 static bool may_take(const struct copy_facts *f) {
-    return f->wanted && f->equal && (f->owner == COPY_GIVEN || (f->owner == COPY_ORIGIN && !f->also_used));
+    return f->need == COPY_WANTED && f->equal && (f->there == COPY_GIVEN || (f->there == COPY_ORIGIN && !f->also_used));
 }
 
 static enum copy_action_type used(const struct copy_facts *f) {
@@ -28,20 +32,21 @@ static enum copy_action_type used(const struct copy_facts *f) {
         return COPY_NOTHING;
     if (must_compare(f))
         return COPY_COMPARE;
-    if (f->use != DEPENDENCY_COPIED || f->source != PRESENCE_THERE || f->there == PRESENCE_UNKNOWN)
+    if (f->use != DEPENDENCY_COPIED || f->source != PRESENCE_THERE)
         return COPY_NOTHING;
-    if (f->there == PRESENCE_ABSENT)
-        return f->wanted && f->consents && (f->held || f->creates) ? COPY_CREATE : COPY_NOTHING;
-    if (!f->held || (f->owner == COPY_OWN ? f->current : !may_take(f)))
+    if (f->there == COPY_ABSENT)
+        return f->need == COPY_WANTED && f->consents && (f->held || f->creates) ? COPY_CREATE : COPY_NOTHING;
+    if (!f->held || (f->there == COPY_OWN ? f->current : !may_take(f)))
         return COPY_NOTHING;
-    return f->owner == COPY_OWN && f->recreate ? COPY_DELETE : COPY_COMPARE;
+    return f->there == COPY_OWN && f->recreate ? COPY_DELETE : COPY_COMPARE;
 }
 
 struct copy_action copy_decide(const struct copy_facts *f) {
-    enum copy_action_type type = f->busy ? COPY_NOTHING : f->kept ? used(f) : unused(f);
+    bool kept = f->need >= COPY_KEPT;
+    enum copy_action_type type = f->busy ? COPY_NOTHING : kept ? used(f) : unused(f);
     bool requests = type != COPY_NOTHING && type != COPY_FORGET;
     int64_t at_ns =
-        f->kept ? f->not_before_ns : clock_later(f->not_before_ns, clock_after(f->unused_ns, DEPENDENCY_LINGER_NS));
+        kept ? f->not_before_ns : clock_later(f->not_before_ns, clock_after(f->unused_ns, DEPENDENCY_LINGER_NS));
     return requests && at_ns > f->now_ns ? (struct copy_action){.type = COPY_WAIT, .at_ns = at_ns}
                                          : (struct copy_action){.type = type};
 }

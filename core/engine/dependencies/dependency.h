@@ -35,7 +35,10 @@ struct dependency_resource {
     size_t n_watches;
 };
 
-enum copy_owner {
+enum copy_state {
+    COPY_UNKNOWN, // also while the object is being deleted
+    COPY_ABSENT,
+    // There is an object.
     COPY_OTHER,  // of another writer
     COPY_ORIGIN, // of another host
     COPY_GIVEN,  // handed over to this host, not sealed yet
@@ -45,7 +48,7 @@ enum copy_owner {
 struct copy { // the object in a worker
     struct copy *next;
     uint32_t cluster, epoch;
-    uint8_t presence, owner;
+    enum copy_state state;
     bool watched; // as requested of the host
     bool busy;
     bool equal;          // content of another writer, as compared
@@ -68,6 +71,10 @@ struct copy { // the object in a worker
     char *problem;
 };
 
+static inline bool copy_is_there(const struct copy *copy) {
+    return copy->state >= COPY_OTHER;
+}
+
 struct dependency {     // a name in the management cluster
     struct timer timer; // first, so that a timer is its object
     struct dependency *next_due;
@@ -77,7 +84,7 @@ struct dependency {     // a name in the management cluster
     size_t unplaced; // users without a placement
     size_t held;     // by requests in flight, and direct references
     // The source.
-    uint8_t presence;
+    enum presence presence;
     bool due, watched, busy, searched;
     bool labelled; // MARK_COPY
     bool denied;   // by its type: never copied
@@ -273,21 +280,26 @@ void dependency_see_source(struct engine *engine, struct dependency *object, con
 
 // Decisions about one copy (copy_decide.c), pure ------------------------------------------------------------------
 
+enum copy_need {
+    COPY_UNUSED,
+    COPY_REMEMBERED, // unused, but placements of workloads that need the object may avoid the worker
+    COPY_KEPT,       // unused, but there are workloads without a placement
+    COPY_WANTED      // has users in this worker
+};
+
 struct copy_facts {
     enum dependency_use use;
-    enum presence source, there;
-    enum copy_owner owner;
-    bool usable;     // the worker is connected and identified
-    bool consents;   // the worker takes new objects of the namespace
-    bool held;       // this host holds the shard of the object,
-    bool creates;    // or the holder of that has not made the copy for a workload of this host
-    bool busy;       // a request about the copy is in flight
-    bool wanted;     // has users in this worker
-    bool kept;       // has users there, or workloads without a placement
-    bool compares;   // of the resource
-    bool remembered; // placements of other workloads that need the object may avoid the worker
-    bool current;    // own: has the content of the newest source, and a seal of the present key
-    bool compared;   // with the newest source
+    enum presence source;
+    enum copy_state there;
+    bool usable;   // the worker is connected and identified
+    bool consents; // the worker takes new objects of the namespace
+    bool held;     // this host holds the shard of the object,
+    bool creates;  // or the holder of that has not made the copy for a workload of this host
+    bool busy;     // a request about the copy is in flight
+    bool compares; // of the resource
+    enum copy_need need;
+    bool current;  // own: has the content of the newest source, and a seal of the present key
+    bool compared; // with the newest source
     bool equal, also_used, shared, recreate;
     int64_t unused_ns;
     int64_t not_before_ns, now_ns;

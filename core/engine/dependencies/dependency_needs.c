@@ -81,7 +81,7 @@ static void count_in(struct engine *engine, struct dependency *object, uint32_t 
     struct copy *copy = add ? dependency_copy_make(engine, object, cluster) : dependency_copy(object, cluster);
     if (!copy || (!add && copy->users == 0))
         return;
-    if (copy->users == 0 && copy->presence != PRESENCE_UNKNOWN && copy->not_before_ns <= engine->now.mono_ns)
+    if (copy->users == 0 && copy->state != COPY_UNKNOWN && copy->not_before_ns <= engine->now.mono_ns)
         copy->refused = false; // its first user brings the next try, and waits for the answer
     copy->users += add ? 1 : SIZE_MAX;
 }

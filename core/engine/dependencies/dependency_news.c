@@ -30,7 +30,7 @@ struct seal_subject copy_seal_subject(const struct engine *engine, const struct 
 }
 
 // Rule D1. *unsealed: the seal has to be written, or written anew.
-static enum copy_owner owner_of(const struct engine *engine, const struct dependency *object, const struct copy *copy,
+static enum copy_state owner_of(const struct engine *engine, const struct dependency *object, const struct copy *copy,
                                 const struct json *metadata, bool *unsealed) {
     const char *origin = object_label(metadata, MARK_ORIGIN), *of = object_label(metadata, MARK_COPY_OF);
     *unsealed = false;
@@ -43,10 +43,10 @@ static enum copy_owner owner_of(const struct engine *engine, const struct depend
     char kind[COPY_KIND_MAX];
     struct seal_subject subject = copy_seal_subject(engine, object, copy->cluster, of, kind);
     enum seal_verdict verdict = seal_check(engine->seals, &subject, object_annotation(metadata, MARK_SEAL));
-    bool known = copy->presence == PRESENCE_THERE, adopted = copy->owner == COPY_OWN && copy->unsealed;
     const struct dependency_resource *r = object->resource;
     bool listed = copy->cluster < r->n_watches && r->watches[copy->cluster].seen;
-    bool adopts = known ? adopted : !listed && engine->now.mono_ns < engine->dependencies->adopt_until_ns;
+    bool adopts = copy_is_there(copy) ? copy->state == COPY_OWN && copy->unsealed
+                                      : !listed && engine->now.mono_ns < engine->dependencies->adopt_until_ns;
     *unsealed = verdict != SEAL_VALID;
     if (verdict == SEAL_VALID || verdict == SEAL_OLD_KEY || (verdict == SEAL_MISSING && adopts))
         return COPY_OWN;
@@ -58,8 +58,8 @@ static enum copy_owner owner_of(const struct engine *engine, const struct depend
 static bool is_stale(const struct engine *engine, const struct dependency_resource *resource, const struct copy *copy,
                      const struct json *metadata) {
     bool listing = copy->listing || (copy->cluster < resource->n_watches && resource->watches[copy->cluster].listing);
-    return copy->presence == PRESENCE_THERE && !listing && engine->now.mono_ns - copy->answered_ns < STALE_NS &&
-           copy->answered_ns && strcmp(copy->uid, object_uid(metadata)) == 0 &&
+    return copy_is_there(copy) && !listing && engine->now.mono_ns - copy->answered_ns < STALE_NS && copy->answered_ns &&
+           strcmp(copy->uid, object_uid(metadata)) == 0 &&
            object_version_is_older(object_version(metadata), copy->version);
 }
 
@@ -67,7 +67,7 @@ void dependency_see_copy(struct engine *engine, struct dependency *object, struc
                          const struct json *metadata) {
     if (strlen(object_uid(metadata)) >= STORE_UID_MAX || is_stale(engine, object->resource, copy, metadata))
         return;
-    bool same = copy->presence == PRESENCE_THERE && strcmp(copy->uid, object_uid(metadata)) == 0;
+    bool same = copy_is_there(copy) && strcmp(copy->uid, object_uid(metadata)) == 0;
     const char *also = object_annotation(metadata, MARK_ALSO_USED), *source = object_annotation(metadata, MARK_SOURCE);
     if (!same) {
         copy->compared = 0;
@@ -75,26 +75,24 @@ void dependency_see_copy(struct engine *engine, struct dependency *object, struc
     }
     bool unsealed;
     char heir[COPY_ORIGIN_MAX];
-    copy->owner = (uint8_t)owner_of(engine, object, copy, metadata, &unsealed);
+    copy->state = owner_of(engine, object, copy, metadata, &unsealed);
     copy->unsealed = unsealed;
-    copy->presence = PRESENCE_THERE;
     text_copy(copy->uid, sizeof copy->uid, object_uid(metadata));
     text_copy(copy->version, sizeof copy->version, object_version(metadata));
     copy->marked = source ? text_hash(TEXT_HASH, source) : 0;
     copy->also_used = text_list_has(also, engine->origin);
-    copy->shared = copy->owner == COPY_OWN && copy_heir(also, engine->origin, heir);
+    copy->shared = copy->state == COPY_OWN && copy_heir(also, engine->origin, heir);
     if (object_is_being_deleted(metadata)) // others wait for the end
-        copy->presence = PRESENCE_UNKNOWN;
+        copy->state = COPY_UNKNOWN;
     dependency_touch(engine, object);
     dependency_queue_users(engine, object);
 }
 
 void dependency_lose_copy(struct engine *engine, struct dependency *object, struct copy *copy) {
-    if (copy->presence == PRESENCE_ABSENT)
+    if (copy->state == COPY_ABSENT)
         return;
-    bool was = copy->presence == PRESENCE_THERE;
-    copy->presence = PRESENCE_ABSENT;
-    copy->owner = COPY_OTHER;
+    bool was = copy_is_there(copy);
+    copy->state = COPY_ABSENT;
     copy->marked = copy->compared = 0;
     copy->recreate = copy->shared = copy->also_used = copy->refused = false;
     *copy->uid = '\0';
@@ -203,7 +201,7 @@ static void gone(struct engine *engine, const struct news *news) {
     const char *uid = news->metadata ? object_uid(news->metadata) : NULL;
     struct dependency *object = news->object;
     struct copy *copy = news->copy;
-    if (copy && (!uid || copy->presence != PRESENCE_THERE || strcmp(copy->uid, uid) == 0))
+    if (copy && (!uid || !copy_is_there(copy) || strcmp(copy->uid, uid) == 0))
         dependency_lose_copy(engine, object, copy);
     if (!object || news->event->cluster)
         return;
@@ -218,7 +216,7 @@ static void drop_unseen(struct engine *engine, const struct news *news) {
     size_t cursor = 0;
     for (struct dependency *o; (o = map_next(&engine->dependencies->objects, &cursor));) {
         struct copy *copy = o->resource == news->resource ? dependency_copy(o, news->event->cluster) : NULL;
-        if (copy && !copy->watched && copy->presence == PRESENCE_THERE && copy->epoch != news->watch->epoch)
+        if (copy && !copy->watched && copy_is_there(copy) && copy->epoch != news->watch->epoch)
             dependency_lose_copy(engine, o, copy);
     }
 }
@@ -242,7 +240,7 @@ static void set_listing(struct engine *engine, const struct news *news, bool lis
 static void set_problem(struct engine *engine, const struct news *news, const char *problem) {
     struct dependency *object = news->object;
     if (object) {
-        if (news->copy && (problem || news->copy->presence == PRESENCE_UNKNOWN))
+        if (news->copy && (problem || news->copy->state == COPY_UNKNOWN))
             dependency_set_problem(&news->copy->problem, problem);
         else if (!news->event->cluster)
             dependency_set_problem(&object->problem, problem);

@@ -167,7 +167,7 @@ static void refuse(struct engine *engine, struct dependency *object, struct copy
 
 // The watch has shown a newer version before the answer came.
 static bool is_older(const struct copy *copy, const struct json *there) {
-    return copy->presence == PRESENCE_THERE && strcmp(copy->uid, object_uid(there)) == 0 &&
+    return copy_is_there(copy) && strcmp(copy->uid, object_uid(there)) == 0 &&
            object_version_is_older(object_version(there), copy->version);
 }
 
@@ -217,7 +217,7 @@ static void on_change(struct engine *engine, struct dependency *object, struct c
     }
     if (response->reason == REASON_NOT_FOUND)
         dependency_lose_copy(engine, object, copy);
-    else if (response->reason == REASON_INVALID && of_content && copy->owner == COPY_OWN &&
+    else if (response->reason == REASON_INVALID && of_content && copy->state == COPY_OWN &&
              strcmp(object->resource->name, "persistentvolumeclaims") != 0)
         copy->recreate = true;
     else
@@ -229,8 +229,8 @@ static void on_delete(struct engine *engine, struct dependency *object, struct c
     count_result(engine, copy, response, COPIES_DELETED);
     if (response->reason == REASON_NOT_FOUND)
         dependency_lose_copy(engine, object, copy);
-    else if (response->reason == REASON_OK && copy->presence == PRESENCE_THERE)
-        copy->presence = PRESENCE_UNKNOWN; // the watch shows the end, or has done so already
+    else if (response->reason == REASON_OK && copy_is_there(copy))
+        copy->state = COPY_UNKNOWN; // the watch shows the end, or has done so already
     else if (response->reason == REASON_UNKNOWN_OUTCOME) {
         dependency_read_copy(engine, object, copy); // nothing is ready meanwhile
         copy->deleting = copy->busy;
@@ -247,7 +247,7 @@ static void on_namespace(struct engine *engine, struct dependency *object, struc
 
 static void on_read(struct engine *engine, struct dependency *object, struct copy *copy, struct response *response) {
     if (response->reason == REASON_NOT_FOUND) {
-        copy->presence = PRESENCE_THERE; // as if a watch had shown the end
+        copy->state = COPY_OTHER; // as if a watch had shown the end
         dependency_lose_copy(engine, object, copy);
         return;
     }

@@ -255,19 +255,19 @@ enum dependency_state dependency_source_state(const struct dependency *object) {
 }
 
 static enum dependency_state checked_state(const struct dependency *object, const struct copy *copy, size_t cluster) {
-    if (!copy || copy->presence == PRESENCE_UNKNOWN)
+    if (!copy || copy->state == COPY_UNKNOWN)
         return (copy && copy->problem) || watch_problem(object, cluster) ? DEPENDENCY_REFUSED : DEPENDENCY_UNKNOWN;
-    return copy->presence == PRESENCE_THERE ? DEPENDENCY_FOUND : DEPENDENCY_MISSING;
+    return copy_is_there(copy) ? DEPENDENCY_FOUND : DEPENDENCY_MISSING;
 }
 
 static enum dependency_state copied_state(const struct dependency *object, const struct copy *copy, size_t cluster) {
     if (copy && copy->deleting)
         return DEPENDENCY_NEEDED;
-    if (!copy || copy->presence == PRESENCE_UNKNOWN)
+    if (!copy || copy->state == COPY_UNKNOWN)
         return (copy && copy->problem) || watch_problem(object, cluster) ? DEPENDENCY_REFUSED : DEPENDENCY_NEEDED;
-    if (copy->presence == PRESENCE_THERE && copy->owner == COPY_OWN && copy->marked == object->mark)
+    if (copy->state == COPY_OWN && copy->marked == object->mark)
         return DEPENDENCY_CURRENT;
-    bool other = copy->presence == PRESENCE_THERE && copy->owner != COPY_OWN;
+    bool other = copy_is_there(copy) && copy->state != COPY_OWN;
     if (other && copy_is_compared(object, copy))
         return copy->equal ? DEPENDENCY_FOUND : DEPENDENCY_CONFLICT;
     return copy->refused ? DEPENDENCY_REFUSED : DEPENDENCY_NEEDED;

@@ -28,9 +28,9 @@ static enum dependency_state count_as(const struct engine *engine, const struct 
                                       const struct copy *copy) {
     if (object->resource->use != DEPENDENCY_COPIED || dependency_source_state(object) == DEPENDENCY_NEEDED)
         return dependency_state_in(engine, object, copy->cluster);
-    if (copy->presence == PRESENCE_THERE)
-        return copy->owner == COPY_OWN ? DEPENDENCY_CURRENT : DEPENDENCY_FOUND;
-    return copy->presence == PRESENCE_ABSENT ? DEPENDENCY_MISSING : DEPENDENCY_UNKNOWN;
+    if (copy_is_there(copy))
+        return copy->state == COPY_OWN ? DEPENDENCY_CURRENT : DEPENDENCY_FOUND;
+    return copy->state == COPY_ABSENT ? DEPENDENCY_MISSING : DEPENDENCY_UNKNOWN;
 }
 
 void dependencies_count(struct engine *engine) {

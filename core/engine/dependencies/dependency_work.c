@@ -107,7 +107,7 @@ static void send_change(struct engine *engine, struct dependency *object, struct
     SENSITIVE_WHILE(object->resource->sensitive);
     bool recreate = false;
     struct json *patch = copy_patch(object->resource->name, content, there, &recreate);
-    copy->recreate = recreate && copy->owner == COPY_OWN;
+    copy->recreate = recreate && copy->state == COPY_OWN;
     if (recreate)
         json_free(patch);
     else
@@ -131,10 +131,10 @@ static void compare_other(struct engine *engine, struct dependency *object, stru
     if (dependency_use(engine, object) == DEPENDENCY_CHECKED)
         compare_checked(engine, object, copy);
     else if (!dependency_is_held(engine, object)) // the holder of the shard writes
-        copy->equal &= copy->owner != COPY_GIVEN;
-    else if (copy->equal && copy->owner == COPY_GIVEN)
+        copy->equal &= copy->state != COPY_GIVEN;
+    else if (copy->equal && copy->state == COPY_GIVEN)
         send_change(engine, object, copy, content, there);
-    else if (copy->equal && copy->owner == COPY_ORIGIN && !copy->also_used)
+    else if (copy->equal && copy->state == COPY_ORIGIN && !copy->also_used)
         send_json(engine, object, copy, DEPENDENCY_CHANGE_ORIGINS, copy_use_patch(there, engine->origin, true));
     dependency_queue_users(engine, object);
 }
@@ -142,12 +142,12 @@ static void compare_other(struct engine *engine, struct dependency *object, stru
 static struct copy_action next_action(struct engine *engine, const struct dependency *object, struct copy *copy);
 
 void dependency_compare(struct engine *engine, struct dependency *object, struct copy *copy, const struct json *there) {
-    if (copy->presence != PRESENCE_THERE || copy->busy)
+    if (!copy_is_there(copy) || copy->busy)
         return;
     if (!dependency_is_kept(engine, object, copy)) {
         if (next_action(engine, object, copy).type == COPY_LEAVE)
             send_json(engine, object, copy, DEPENDENCY_CHANGE_ORIGINS,
-                      copy->owner == COPY_OWN ? copy_hand_over_patch(there, engine->origin)
+                      copy->state == COPY_OWN ? copy_hand_over_patch(there, engine->origin)
                                               : copy_use_patch(there, engine->origin, false));
         return;
     }
@@ -155,7 +155,7 @@ void dependency_compare(struct engine *engine, struct dependency *object, struct
     AUTO_JSON content = object->content && (copied || object->resource->compares)
                             ? marked_content(engine, object, copy->cluster)
                             : NULL;
-    if (content && copied && copy->owner == COPY_OWN) {
+    if (content && copied && copy->state == COPY_OWN) {
         if (!dependency_is_held(engine, object))
             return;
         if (!is_current(object, copy))
@@ -190,9 +190,9 @@ static bool read_source(struct engine *engine, struct dependency *object) {
 // Copies --------------------------------------------------------------------------------------------------------------
 
 static bool is_remembered(const struct engine *engine, const struct dependency *object, const struct copy *copy) {
-    bool searches = copy->presence == PRESENCE_UNKNOWN && copy->watched &&
-                    engine->now.mono_ns < engine->dependencies->search_until_ns;
-    bool others = copy->presence == PRESENCE_THERE && copy->owner != COPY_OWN;
+    bool searches =
+        copy->state == COPY_UNKNOWN && copy->watched && engine->now.mono_ns < engine->dependencies->search_until_ns;
+    bool others = copy_is_there(copy) && copy->state != COPY_OWN;
     return dependency_is_checked(engine, object) || (object->users && (copy->refused || searches || others));
 }
 
@@ -230,23 +230,27 @@ static bool must_create(const struct engine *engine, const struct dependency *ob
            has_certain_user(engine, object, copy, true);
 }
 
+static enum copy_need need_of(const struct engine *engine, const struct dependency *object, const struct copy *copy) {
+    if (copy->users > 0 && (copy->state != COPY_ABSENT || has_certain_user(engine, object, copy, false)))
+        return COPY_WANTED;
+    if (dependency_is_kept(engine, object, copy))
+        return COPY_KEPT;
+    return is_remembered(engine, object, copy) ? COPY_REMEMBERED : COPY_UNUSED;
+}
+
 static struct copy_facts facts_of(struct engine *engine, const struct dependency *object, const struct copy *copy) {
     return (struct copy_facts){
         .use = dependency_use(engine, object),
-        .source = (enum presence)object->presence,
-        .there = (enum presence)copy->presence,
-        .owner = (enum copy_owner)copy->owner,
+        .source = object->presence,
+        .there = copy->state,
         .usable = is_usable(engine, copy->cluster),
         .held = dependency_is_held(engine, object),
         .creates = must_create(engine, object, copy),
         // The host itself makes those of a cluster, without a tenant.
         .consents = object->resource->cluster_scoped || tenancy_consents(engine, copy->cluster, object->namespace_),
         .busy = copy->busy,
-        .wanted =
-            copy->users > 0 && (copy->presence != PRESENCE_ABSENT || has_certain_user(engine, object, copy, false)),
-        .kept = dependency_is_kept(engine, object, copy),
+        .need = need_of(engine, object, copy),
         .compares = object->resource->compares,
-        .remembered = is_remembered(engine, object, copy),
         .current = is_current(object, copy),
         .compared = copy_is_compared(object, copy),
         .equal = copy->equal,
@@ -311,7 +315,7 @@ static bool work_copy(struct engine *engine, struct dependency *object, struct c
 static void note_wait(struct engine *engine, struct dependency *object) {
     bool waits = false;
     for (const struct copy *c = object->copies; c; c = c->next)
-        waits |= c->users > 0 && c->presence == PRESENCE_ABSENT;
+        waits |= c->users > 0 && c->state == COPY_ABSENT;
     if (!waits || dependency_use(engine, object) != DEPENDENCY_COPIED || dependency_is_held(engine, object))
         object->waits_ns = 0;
     else if (object->waits_ns == 0)
@@ -342,8 +346,7 @@ bool dependencies_may_leave(const struct engine *engine, size_t cluster) {
         return true;
     for (const struct dependency *o; (o = map_next(&engine->dependencies->objects, &cursor));) {
         const struct copy *copy = dependency_copy(o, cluster);
-        if (copy && copy->presence == PRESENCE_THERE && copy->owner == COPY_OWN && copy->failures == 0 &&
-            o->resource->use == DEPENDENCY_COPIED)
+        if (copy && copy->state == COPY_OWN && copy->failures == 0 && o->resource->use == DEPENDENCY_COPIED)
             return false;
     }
     return true;
