@@ -206,7 +206,7 @@ void dependency_copy_drop(struct engine *engine, struct dependency *object, stru
 void dependency_touch(struct engine *engine, struct dependency *object); // to decide about in this step
 void dependency_touch_all(struct engine *engine);
 void dependency_wake(struct engine *engine, struct dependency *object, int64_t at_ns);
-void dependency_queue_users(struct engine *engine, const struct dependency *object);
+void dependency_changed(struct engine *engine, struct dependency *object); // decides about blocked users, too
 void dependency_drop_content(struct dependency *object);
 void dependency_set_problem(char **slot, const char *text); // NULL: none
 void dependency_free_all(struct engine *engine);
@@ -221,15 +221,14 @@ enum dependency_state dependency_state_in(const struct engine *engine, const str
 const char *dependency_problem_in(const struct dependency *object, size_t cluster);    // or NULL
 bool dependency_is_held(const struct engine *engine, const struct dependency *object); // its shard
 uint32_t dependency_shard(const struct engine *engine, const struct dependency *object);
-
 bool dependency_is_checked(const struct engine *engine, const struct dependency *object); // and has users
 // The copy has users, or may have soon.
 bool dependency_is_kept(const struct engine *engine, const struct dependency *object, const struct copy *copy);
 
 // Watches (dependency_watches.c) ----------------------------------------------------------------------------------
 
-struct dependency_watch *dependency_watch_of(struct dependency_resource *resource,
-                                             size_t cluster); // or NULL: no memory
+struct dependency_watch *dependency_watch_of(struct dependency_resource *resource, size_t cluster); // or NULL
+const struct dependency_watch *dependency_watch_in(const struct dependency_resource *resource, size_t cluster);
 // Requests a watch of the host, or no longer; `object` NULL: of all objects of the resource. False: out of memory.
 bool dependency_set_watch(struct engine *engine, const struct dependency_resource *resource,
                           const struct dependency *object, size_t cluster, bool on);
@@ -275,6 +274,7 @@ struct seal_subject copy_seal_subject(const struct engine *engine, const struct 
 void dependency_on_event(struct engine *engine, struct engine_event *event);
 void dependency_see_copy(struct engine *engine, struct dependency *object, struct copy *copy,
                          const struct json *metadata);
+bool copy_is_newer(const struct copy *copy, const struct json *there); // than this version of the same object
 void dependency_lose_copy(struct engine *engine, struct dependency *object, struct copy *copy);
 void dependency_see_source(struct engine *engine, struct dependency *object, const struct json *metadata);
 

@@ -43,8 +43,7 @@ static enum copy_state owner_of(const struct engine *engine, const struct depend
     char kind[COPY_KIND_MAX];
     struct seal_subject subject = copy_seal_subject(engine, object, copy->cluster, of, kind);
     enum seal_verdict verdict = seal_check(engine->seals, &subject, object_annotation(metadata, MARK_SEAL));
-    const struct dependency_resource *r = object->resource;
-    bool listed = copy->cluster < r->n_watches && r->watches[copy->cluster].seen;
+    bool listed = dependency_watch_in(object->resource, copy->cluster)->seen;
     bool adopts = copy_is_there(copy) ? copy->state == COPY_OWN && copy->unsealed
                                       : !listed && engine->now.mono_ns < engine->dependencies->adopt_until_ns;
     *unsealed = verdict != SEAL_VALID;
@@ -55,21 +54,27 @@ static enum copy_state owner_of(const struct engine *engine, const struct depend
 
 // Copies ---------------------------------------------------------------------------------------------------------
 
+static bool is_same(const struct copy *copy, const char *uid) {
+    return copy_is_there(copy) && strcmp(copy->uid, uid) == 0;
+}
+
+bool copy_is_newer(const struct copy *copy, const struct json *there) {
+    return is_same(copy, object_uid(there)) && object_version_is_older(object_version(there), copy->version);
+}
+
 static bool is_stale(const struct engine *engine, const struct dependency_resource *resource, const struct copy *copy,
                      const struct json *metadata) {
-    bool listing = copy->listing || (copy->cluster < resource->n_watches && resource->watches[copy->cluster].listing);
-    return copy_is_there(copy) && !listing && engine->now.mono_ns - copy->answered_ns < STALE_NS && copy->answered_ns &&
-           strcmp(copy->uid, object_uid(metadata)) == 0 &&
-           object_version_is_older(object_version(metadata), copy->version);
+    bool listing = copy->listing || dependency_watch_in(resource, copy->cluster)->listing;
+    return copy->answered_ns && engine->now.mono_ns - copy->answered_ns < STALE_NS && !listing &&
+           copy_is_newer(copy, metadata);
 }
 
 void dependency_see_copy(struct engine *engine, struct dependency *object, struct copy *copy,
                          const struct json *metadata) {
     if (strlen(object_uid(metadata)) >= STORE_UID_MAX || is_stale(engine, object->resource, copy, metadata))
         return;
-    bool same = copy_is_there(copy) && strcmp(copy->uid, object_uid(metadata)) == 0;
     const char *also = object_annotation(metadata, MARK_ALSO_USED), *source = object_annotation(metadata, MARK_SOURCE);
-    if (!same) {
+    if (!is_same(copy, object_uid(metadata))) {
         copy->compared = 0;
         copy->recreate = copy->refused = false;
     }
@@ -84,8 +89,7 @@ void dependency_see_copy(struct engine *engine, struct dependency *object, struc
     copy->shared = copy->state == COPY_OWN && copy_heir(also, engine->origin, heir);
     if (object_is_being_deleted(metadata)) // others wait for the end
         copy->state = COPY_UNKNOWN;
-    dependency_touch(engine, object);
-    dependency_queue_users(engine, object);
+    dependency_changed(engine, object);
 }
 
 void dependency_lose_copy(struct engine *engine, struct dependency *object, struct copy *copy) {
@@ -99,8 +103,7 @@ void dependency_lose_copy(struct engine *engine, struct dependency *object, stru
     copy->failures = 0;
     copy->not_before_ns = was && copy->users ? throttle_next(&copy->repeats, engine->now.mono_ns, 3) : 0;
     dependency_set_problem(&copy->problem, NULL);
-    dependency_touch(engine, object);
-    dependency_queue_users(engine, object);
+    dependency_changed(engine, object);
 }
 
 // Sources --------------------------------------------------------------------------------------------------------
@@ -201,7 +204,7 @@ static void gone(struct engine *engine, const struct news *news) {
     const char *uid = news->metadata ? object_uid(news->metadata) : NULL;
     struct dependency *object = news->object;
     struct copy *copy = news->copy;
-    if (copy && (!uid || !copy_is_there(copy) || strcmp(copy->uid, uid) == 0))
+    if (copy && (!uid || !copy_is_there(copy) || is_same(copy, uid)))
         dependency_lose_copy(engine, object, copy);
     if (!object || news->event->cluster)
         return;

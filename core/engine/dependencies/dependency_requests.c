@@ -131,7 +131,7 @@ static void on_source(struct engine *engine, struct dependency *object, struct r
         failed(engine, response, &object->not_before_ns, &object->failures, &object->problem);
         if (response->object && response->object->too_large)
             dependency_set_problem(&object->problem, response->object->too_large);
-        dependency_queue_users(engine, object);
+        dependency_changed(engine, object);
         return;
     }
     const struct json *source = response->object->value;
@@ -162,18 +162,12 @@ static void refuse(struct engine *engine, struct dependency *object, struct copy
                         response->reason == REASON_NAMESPACE_TERMINATING;
     if (of_namespace)
         cluster_relist(engine, copy->cluster, RELIST_NAMESPACES);
-    dependency_queue_users(engine, object);
+    dependency_changed(engine, object);
 }
 
-// The watch has shown a newer version before the answer came.
-static bool is_older(const struct copy *copy, const struct json *there) {
-    return copy_is_there(copy) && strcmp(copy->uid, object_uid(there)) == 0 &&
-           object_version_is_older(object_version(there), copy->version);
-}
-
-// False: the answer is older than what is known.
+// False: the watch has shown a newer version before the answer came.
 static bool see_answer(struct engine *engine, struct dependency *object, struct copy *copy, const struct json *there) {
-    if (is_older(copy, there))
+    if (copy_is_newer(copy, there))
         return false;
     copy->answered_ns = 0; // this answer is newer than any watch event before
     dependency_see_copy(engine, object, copy, there);

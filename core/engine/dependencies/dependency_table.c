@@ -206,7 +206,8 @@ void dependency_wake(struct engine *engine, struct dependency *object, int64_t a
         dependency_touch(engine, object);
 }
 
-void dependency_queue_users(struct engine *engine, const struct dependency *object) {
+void dependency_changed(struct engine *engine, struct dependency *object) {
+    dependency_touch(engine, object);
     for (const struct use *u = object->users; u; u = u->older)
         if (u->needs->entry->blocked || u->needs->stale)
             queue_entry(engine, u->needs->entry);
@@ -243,7 +244,7 @@ bool dependency_is_kept(const struct engine *engine, const struct dependency *ob
 }
 
 static const char *watch_problem(const struct dependency *object, size_t cluster) {
-    return cluster < object->resource->n_watches ? object->resource->watches[cluster].problem : NULL;
+    return dependency_watch_in(object->resource, cluster)->problem;
 }
 
 enum dependency_state dependency_source_state(const struct dependency *object) {

@@ -10,6 +10,11 @@ struct dependency_watch *dependency_watch_of(struct dependency_resource *resourc
     return ok ? &resource->watches[cluster] : NULL;
 }
 
+const struct dependency_watch *dependency_watch_in(const struct dependency_resource *resource, size_t cluster) {
+    static const struct dependency_watch none;
+    return cluster < resource->n_watches ? &resource->watches[cluster] : &none;
+}
+
 bool dependency_set_watch(struct engine *engine, const struct dependency_resource *resource,
                           const struct dependency *object, size_t cluster, bool on) {
     struct update *update = engine->update;

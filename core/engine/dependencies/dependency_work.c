@@ -136,7 +136,7 @@ static void compare_other(struct engine *engine, struct dependency *object, stru
         send_change(engine, object, copy, content, there);
     else if (copy->equal && copy->state == COPY_ORIGIN && !copy->also_used)
         send_json(engine, object, copy, DEPENDENCY_CHANGE_ORIGINS, copy_use_patch(there, engine->origin, true));
-    dependency_queue_users(engine, object);
+    dependency_changed(engine, object);
 }
 
 static struct copy_action next_action(struct engine *engine, const struct dependency *object, struct copy *copy);
@@ -381,8 +381,7 @@ void dependency_on_namespace(struct engine *engine, const struct engine_event *e
             continue;
         copy->not_before_ns = 0;
         copy->namespace_made = false;
-        dependency_touch(engine, o);
-        dependency_queue_users(engine, o);
+        dependency_changed(engine, o);
     }
 }
 
