@@ -38,19 +38,18 @@ struct dependency_resource {
 enum copy_state {
     COPY_UNKNOWN, // also while the object is being deleted
     COPY_ABSENT,
-    // There is an object.
-    COPY_OTHER,  // of another writer
-    COPY_ORIGIN, // of another host
-    COPY_GIVEN,  // handed over to this host, not sealed yet
-    COPY_OWN
+    COPY_OTHER,  // from here on there is an object: of another writer,
+    COPY_ORIGIN, // of another host,
+    COPY_GIVEN,  // handed over to this host and not sealed yet,
+    COPY_OWN     // of this host
 };
 
 struct copy { // the object in a worker
     struct copy *next;
     uint32_t cluster, epoch;
     enum copy_state state;
-    bool watched; // as requested of the host
-    bool busy;
+    bool watched;        // as requested of the host
+    bool busy;           // a request about the copy is in flight
     bool equal;          // content of another writer, as compared
     bool also_used;      // of another host: its annotation names this one
     bool unsealed;       // own: without a seal of the present key
@@ -71,6 +70,7 @@ struct copy { // the object in a worker
     char *problem;
 };
 
+// An object of the name is there.
 static inline bool copy_is_there(const struct copy *copy) {
     return copy->state >= COPY_OTHER;
 }
@@ -288,21 +288,19 @@ enum copy_need {
 };
 
 struct copy_facts {
+    struct copy copy;
     enum dependency_use use;
     enum presence source;
-    enum copy_state there;
     bool usable;   // the worker is connected and identified
     bool consents; // the worker takes new objects of the namespace
     bool held;     // this host holds the shard of the object,
     bool creates;  // or the holder of that has not made the copy for a workload of this host
-    bool busy;     // a request about the copy is in flight
     bool compares; // of the resource
     enum copy_need need;
-    bool current;  // own: has the content of the newest source, and a seal of the present key
-    bool compared; // with the newest source
-    bool equal, also_used, shared, recreate;
-    int64_t unused_ns;
-    int64_t not_before_ns, now_ns;
+    bool current;      // own: has the content of the newest source, and a seal of the present key
+    bool compared;     // with the newest source
+    int64_t unused_ns; // that of the copy, or later
+    int64_t now_ns;
 };
 
 enum copy_action_type {

@@ -127,22 +127,21 @@ static void put_name(const struct dependency *object, struct buffer *out) {
 
 const char *dependencies_put_lack(const struct engine *engine, const struct entry *entry, size_t cluster,
                                   struct buffer *out) {
-    static const struct {
-        const char *reason, *sentence;
-    } lacks[DEPENDENCY_STATES] = {
-        [DEPENDENCY_CONFLICT] = {"NameConflict", "another writer's object there has other content"},
-        [DEPENDENCY_MISSING] = {"MissingDependency", "does not exist there"},
-        [DEPENDENCY_REFUSED] = {"DependencyRejected", "the worker rejects the copy"}};
     const struct use *use = lacked(engine, entry, cluster);
     if (!use)
         return NULL;
     enum dependency_state state = dependency_state_in(engine, use->object, cluster);
     const char *problem = dependency_problem_in(use->object, cluster);
+    const char *reason = state == DEPENDENCY_CONFLICT  ? "NameConflict"
+                         : state == DEPENDENCY_MISSING ? "MissingDependency"
+                                                       : "DependencyRejected";
     put_name(use->object, out);
-    buffer_printf(out, ": %s", lacks[state].sentence);
+    buffer_text(out, state == DEPENDENCY_CONFLICT  ? ": another writer's object there has other content"
+                     : state == DEPENDENCY_MISSING ? ": does not exist there"
+                                                   : ": the worker rejects the copy");
     if (state == DEPENDENCY_REFUSED && problem)
         buffer_printf(out, ": %s", problem);
-    return lacks[state].reason;
+    return reason;
 }
 
 // The names of the needs in this state, and their number. *denied: the host may not read a missing one, or failed to.

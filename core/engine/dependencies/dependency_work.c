@@ -240,25 +240,19 @@ static enum copy_need need_of(const struct engine *engine, const struct dependen
 
 static struct copy_facts facts_of(struct engine *engine, const struct dependency *object, const struct copy *copy) {
     return (struct copy_facts){
+        .copy = *copy,
         .use = dependency_use(engine, object),
         .source = object->presence,
-        .there = copy->state,
         .usable = is_usable(engine, copy->cluster),
         .held = dependency_is_held(engine, object),
         .creates = must_create(engine, object, copy),
         // The host itself makes those of a cluster, without a tenant.
         .consents = object->resource->cluster_scoped || tenancy_consents(engine, copy->cluster, object->namespace_),
-        .busy = copy->busy,
         .need = need_of(engine, object, copy),
         .compares = object->resource->compares,
         .current = is_current(object, copy),
         .compared = copy_is_compared(object, copy),
-        .equal = copy->equal,
-        .also_used = copy->also_used,
-        .shared = copy->shared,
-        .recreate = copy->recreate,
         .unused_ns = clock_later(copy->unused_ns, unknown_ns(engine, copy)),
-        .not_before_ns = copy->not_before_ns,
         .now_ns = engine->now.mono_ns,
     };
 }

@@ -64,8 +64,8 @@ static void the_mirror_follows_its_objects(void **state) {
 #define LONG_UNUSED .unused_ns = (NOW - 2 * CLOCK_MINUTE)
 #define FREE COPIED, USABLE, LONG_UNUSED
 #define SOURCE .source = PRESENCE_THERE
-#define THERE(state) .there = COPY_##state
-#define GONE .there = COPY_ABSENT
+#define THERE(owner) .copy.state = COPY_##owner
+#define GONE .copy.state = COPY_ABSENT
 
 static void copies(void **state) {
     (void)state;
@@ -76,8 +76,8 @@ static void copies(void **state) {
         int64_t at_ns;
     } rows[] = {
         {"is made", {USED, SOURCE, GONE}, COPY_CREATE, 0},
-        {"is made later", {USED, SOURCE, GONE, .not_before_ns = LATER}, COPY_WAIT, LATER},
-        {"a request is in flight", {USED, SOURCE, GONE, .busy = true}, COPY_NOTHING, 0},
+        {"is made later", {USED, SOURCE, GONE, .copy.not_before_ns = LATER}, COPY_WAIT, LATER},
+        {"a request is in flight", {USED, SOURCE, GONE, .copy.busy = true}, COPY_NOTHING, 0},
         {"there is no source", {USED, GONE, .source = PRESENCE_ABSENT}, COPY_NOTHING, 0},
         {"the source is not known", {USED, GONE}, COPY_NOTHING, 0},
         {"the worker is not known", {USED, SOURCE}, COPY_NOTHING, 0},
@@ -100,25 +100,28 @@ static void copies(void **state) {
         {"only for a workload without a placement", {COPIED, USABLE, .need = COPY_KEPT, SOURCE, GONE}, COPY_NOTHING, 0},
         {"is current", {USED, SOURCE, THERE(OWN), .current = true}, COPY_NOTHING, 0},
         {"is old", {USED, SOURCE, THERE(OWN)}, COPY_COMPARE, 0},
-        {"cannot be changed", {USED, SOURCE, THERE(OWN), .recreate = true}, COPY_DELETE, 0},
+        {"cannot be changed", {USED, SOURCE, THERE(OWN), .copy.recreate = true}, COPY_DELETE, 0},
         {"the source is gone", {USED, THERE(OWN), .source = PRESENCE_ABSENT}, COPY_NOTHING, 0},
         {"another writer's", {USED, SOURCE, THERE(OTHER)}, COPY_COMPARE, 0},
-        {"another writer's, equal", {USED, SOURCE, THERE(OTHER), .compared = true, .equal = true}, COPY_NOTHING, 0},
-        {"another writer's, other", {USED, SOURCE, THERE(OTHER), .compared = true}, COPY_NOTHING, 0},
-        {"another host's", {USED, SOURCE, THERE(ORIGIN), .compared = true, .equal = true}, COPY_COMPARE, 0},
-        {"another host's, named",
-         {USED, SOURCE, THERE(ORIGIN), .compared = true, .equal = true, .also_used = true},
+        {"another writer's, equal",
+         {USED, SOURCE, THERE(OTHER), .compared = true, .copy.equal = true},
          COPY_NOTHING,
          0},
-        {"handed over", {USED, SOURCE, THERE(GIVEN), .compared = true, .equal = true}, COPY_COMPARE, 0},
+        {"another writer's, other", {USED, SOURCE, THERE(OTHER), .compared = true}, COPY_NOTHING, 0},
+        {"another host's", {USED, SOURCE, THERE(ORIGIN), .compared = true, .copy.equal = true}, COPY_COMPARE, 0},
+        {"another host's, named",
+         {USED, SOURCE, THERE(ORIGIN), .compared = true, .copy.equal = true, .copy.also_used = true},
+         COPY_NOTHING,
+         0},
+        {"handed over", {USED, SOURCE, THERE(GIVEN), .compared = true, .copy.equal = true}, COPY_COMPARE, 0},
         {"no user", {FREE, THERE(OWN)}, COPY_DELETE, 0},
         {"no user for a moment",
          {COPIED, USABLE, THERE(OWN), .unused_ns = NOW - CLOCK_SECOND},
          COPY_WAIT,
          NOW - CLOCK_SECOND + DEPENDENCY_LINGER_NS},
         {"no user, another host's shard", {COPIED, LONG_UNUSED, THERE(OWN)}, COPY_NOTHING, 0},
-        {"no user, another origin uses it", {FREE, THERE(OWN), .shared = true}, COPY_LEAVE, 0},
-        {"no user, another host's that names this one", {FREE, THERE(ORIGIN), .also_used = true}, COPY_LEAVE, 0},
+        {"no user, another origin uses it", {FREE, THERE(OWN), .copy.shared = true}, COPY_LEAVE, 0},
+        {"no user, another host's that names this one", {FREE, THERE(ORIGIN), .copy.also_used = true}, COPY_LEAVE, 0},
         {"no user, another host's", {FREE, THERE(ORIGIN)}, COPY_FORGET, 0},
         {"no user, another writer's", {FREE, THERE(OTHER)}, COPY_FORGET, 0},
         {"no user, another writer's, needed elsewhere", {FREE, THERE(OTHER), .need = COPY_REMEMBERED}, COPY_NOTHING, 0},
