@@ -51,6 +51,14 @@ static bool is_content(const char *resource, const char *key) {
     return !is_of(key, "metadata") && !is_of(key, "status") && !is_of(key, "immutable");
 }
 
+static bool copy_members(const char *resource, const struct json *from, struct json *to) {
+    bool ok = true;
+    for (const struct json *m = json_first(from); m && ok; m = json_next(m))
+        if (is_content(resource, json_key(m)))
+            ok = json_set(to, json_key(m), json_copy(m));
+    return ok;
+}
+
 struct json *copy_content(const char *resource, const struct json *source) {
     AUTO_JSON out = json_new_object();
     AUTO_JSON metadata = json_new_object();
@@ -59,10 +67,7 @@ struct json *copy_content(const char *resource, const struct json *source) {
               copy_map(resource, from, "annotations", metadata) &&
               json_set(out, "apiVersion", json_copy(json_get(source, "apiVersion"))) &&
               json_set(out, "kind", json_copy(json_get(source, "kind")));
-    ok = ok && json_set(out, "metadata", TAKE(metadata));
-    for (const struct json *m = json_first(source); m && ok; m = json_next(m))
-        if (is_content(resource, json_key(m)))
-            ok = json_set(out, json_key(m), json_copy(m));
+    ok = ok && json_set(out, "metadata", TAKE(metadata)) && copy_members(resource, source, out);
     if (ok && is_of(resource, CLAIMS))
         (void)pointer_remove(out, "/spec/volumeName");
     return ok ? TAKE(out) : NULL;
@@ -137,11 +142,7 @@ static bool take_content(const char *resource, const struct json *content, struc
         if (is_content(resource, json_key(m)) && !json_get(content, json_key(m)))
             json_remove_child(to, m);
     }
-    bool ok = true;
-    for (const struct json *m = json_first(content); m && ok; m = json_next(m))
-        if (is_content(resource, json_key(m)))
-            ok = json_set(to, json_key(m), json_copy(m));
-    return ok;
+    return copy_members(resource, content, to);
 }
 
 struct json *copy_patch(const char *resource, const struct json *content, const struct json *there, bool *recreate) {

@@ -47,21 +47,7 @@ void dependencies_count(struct engine *engine) {
     }
 }
 
-// The workload names it, or another object does.
-static void show(const struct engine *engine, const struct use *use, const char *where, uint32_t cluster,
-                 void (*visit)(void *ctx, const struct dependency_view *view), void *ctx) {
-    const struct dependency *object = use->object;
-    struct dependency_view view = {.resource = object->resource->name,
-                                   .namespace_ = object->namespace_,
-                                   .name = object->name,
-                                   .where = where,
-                                   .cluster = cluster ? engine->clusters[cluster].name : NULL,
-                                   .state = dependency_state_in(engine, object, cluster),
-                                   .optional = use->optional,
-                                   .problem = dependency_problem_in(object, cluster)};
-    visit(ctx, &view);
-}
-
+// NULL: another object refers to it, or a mirror.
 static const char *place_of(const struct references *found, const struct entry *entry,
                             const struct dependency *object) {
     char space[254];
@@ -72,21 +58,6 @@ static const char *place_of(const struct references *found, const struct entry *
             return r->where;
     }
     return NULL;
-}
-
-static void show_made(const struct references *found, void (*visit)(void *ctx, const struct dependency_view *view),
-                      void *ctx) {
-    for (size_t i = 0; i < found->count; i++) {
-        const struct reference *r = found->list[i];
-        struct dependency_view view = {.resource = r->resource,
-                                       .namespace_ = r->namespace_,
-                                       .name = r->name,
-                                       .where = r->where,
-                                       .state = DEPENDENCY_MADE,
-                                       .optional = r->optional};
-        if (r->is_made)
-            visit(ctx, &view);
-    }
 }
 
 void dependencies_visit(struct engine *engine, struct entry *entry,
@@ -101,7 +72,26 @@ void dependencies_visit(struct engine *engine, struct entry *entry,
     if (workload)
         (void)references_of(&call, workload, &found);
     uint32_t cluster = facts_placed_cluster(entry);
-    for (size_t i = 0; i < needs->uses.count; i++)
-        show(engine, &needs->uses.list[i], place_of(&found, entry, needs->uses.list[i].object), cluster, visit, ctx);
-    show_made(&found, visit, ctx);
+    for (size_t i = 0; i < needs->uses.count; i++) {
+        const struct use *use = &needs->uses.list[i];
+        const struct dependency *object = use->object;
+        visit(ctx, &(struct dependency_view){.resource = object->resource->name,
+                                             .namespace_ = object->namespace_,
+                                             .name = object->name,
+                                             .where = place_of(&found, entry, object),
+                                             .cluster = cluster ? engine->clusters[cluster].name : NULL,
+                                             .state = dependency_state_in(engine, object, cluster),
+                                             .optional = use->optional,
+                                             .problem = dependency_problem_in(object, cluster)});
+    }
+    for (size_t i = 0; i < found.count; i++) {
+        const struct reference *r = found.list[i];
+        if (r->is_made)
+            visit(ctx, &(struct dependency_view){.resource = r->resource,
+                                                 .namespace_ = r->namespace_,
+                                                 .name = r->name,
+                                                 .where = r->where,
+                                                 .state = DEPENDENCY_MADE,
+                                                 .optional = r->optional});
+    }
 }
