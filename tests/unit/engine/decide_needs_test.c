@@ -82,7 +82,7 @@ static void copies(void **state) {
         {"the source is not known", {USED, GONE}, COPY_NOTHING, 0},
         {"the worker is not known", {USED, SOURCE}, COPY_NOTHING, 0},
         {"another host's, or away", {COPIED, WANTED, SOURCE, GONE}, COPY_NOTHING, 0},
-        {"another host's shard", {COPIED, .usable = true, WANTED, SOURCE, GONE}, COPY_NOTHING, 0},
+        {"another host's shard", {COPIED, .usable = true, .consents = true, WANTED, SOURCE, GONE}, COPY_NOTHING, 0},
         {"another host's shard, which does not make it",
          {COPIED, .usable = true, .consents = true, .creates = true, WANTED, SOURCE, GONE},
          COPY_CREATE,
