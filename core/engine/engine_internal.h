@@ -318,7 +318,9 @@ struct mirror *facts_followed_mirror(const struct engine *engine, const struct e
 
 // Whether the worker of the placement is unreachable or not in the configuration.
 bool facts_worker_is_lost(const struct engine *engine, const struct entry *entry);
-// The worker of the placement, even without configuration; NULL: none, or out of memory.
+// The worker of the placement; ENGINE_MANAGEMENT: none, or none in the configuration.
+uint32_t facts_placed_cluster(const struct entry *entry);
+// Its name, even without configuration; NULL: none, or out of memory.
 const char *facts_worker_name(const struct engine *engine, const struct entry *entry);
 
 // Actions -------------------------------------------------------------------------------------------------------

@@ -229,11 +229,11 @@ struct update {
     int64_t wake_ns; // due time of EVENT_TIME (monotonic), CLOCK_NEVER: at the next event
 };
 
+// Gives the command a copy of the request with its texts, in one block. A tenant is the request's namespace. False: out
+// of memory.
+bool command_set_request(struct command *command, const struct request *request);
 void command_free(struct command *command);
 void workload_event_free(struct workload_event *event);
 void log_message_free(struct log_message *message);
 void update_clear(struct update *update);
 void update_free(struct update *update);
-
-// Copies the text, terminated, to `at` and advances `at`; returns the copy.
-const char *update_string(char **at, const char *text, size_t len);

@@ -39,6 +39,11 @@ struct mirror *facts_followed_mirror(const struct engine *engine, const struct e
     return (struct mirror *)decide_followed(&facts);
 }
 
+uint32_t facts_placed_cluster(const struct entry *entry) {
+    uint32_t cluster = entry->workload->facts.cluster;
+    return cluster == DECIDE_UNKNOWN_CLUSTER ? ENGINE_MANAGEMENT : cluster;
+}
+
 bool facts_worker_is_lost(const struct engine *engine, const struct entry *entry) {
     uint32_t cluster = entry->workload->facts.cluster;
     return cluster == DECIDE_UNKNOWN_CLUSTER || (cluster && !engine->workers[entry->kind][cluster].connected);

@@ -1,6 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/event.h"
 
+static const char *put_text(char **at, const char *text, size_t len) {
+    char *start = *at;
+    if (len)
+        memcpy(start, text, len);
+    start[len] = '\0';
+    *at = start + len + 1;
+    return start;
+}
+
+bool command_set_request(struct command *command, const struct request *request) {
+    struct request copy = *request;
+    const char **const texts[] = {&copy.resource.group, &copy.resource.version, &copy.resource.plural, &copy.namespace_,
+                                  &copy.name};
+    size_t size = request->body_len + 1;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        size += strlen(*texts[i]) + 1;
+    char *at = command->memory = malloc(size);
+    if (!at)
+        return false;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        *texts[i] = put_text(&at, *texts[i], strlen(*texts[i]));
+    copy.tenant = request->tenant ? copy.namespace_ : NULL;
+    copy.body = request->body ? put_text(&at, request->body, request->body_len) : NULL;
+    command->request = copy;
+    return true;
+}
+
 void command_free(struct command *command) {
     (command->request.sensitive ? sensitive_free : free)(command->memory);
     *command = (struct command){0};
@@ -37,14 +64,4 @@ void update_free(struct update *update) {
     free(update->relists);
     free(update->wishes);
     *update = (struct update){0};
-}
-
-// Copies the strings of a request into one block and advances `at`.
-const char *update_string(char **at, const char *text, size_t len) {
-    char *start = *at;
-    if (len)
-        memcpy(start, text, len);
-    start[len] = '\0';
-    *at = start + len + 1;
-    return start;
 }

@@ -2,7 +2,6 @@
 // The content of copies: JSON in, JSON out.
 #include "core/engine/dependencies/dependency.h"
 
-#include "core/engine/mirror/mirror.h"
 #include "core/json/pointer.h"
 
 #define CLAIMS "persistentvolumeclaims"
@@ -52,6 +51,14 @@ static bool is_content(const char *resource, const char *key) {
     return !is_of(key, "metadata") && !is_of(key, "status") && !is_of(key, "immutable");
 }
 
+static bool copy_members(const char *resource, const struct json *from, struct json *to) {
+    bool ok = true;
+    for (const struct json *m = json_first(from); m && ok; m = json_next(m))
+        if (is_content(resource, json_key(m)))
+            ok = json_set(to, json_key(m), json_copy(m));
+    return ok;
+}
+
 struct json *copy_content(const char *resource, const struct json *source) {
     AUTO_JSON out = json_new_object();
     AUTO_JSON metadata = json_new_object();
@@ -60,10 +67,7 @@ struct json *copy_content(const char *resource, const struct json *source) {
               copy_map(resource, from, "annotations", metadata) &&
               json_set(out, "apiVersion", json_copy(json_get(source, "apiVersion"))) &&
               json_set(out, "kind", json_copy(json_get(source, "kind")));
-    ok = ok && json_set(out, "metadata", TAKE(metadata));
-    for (const struct json *m = json_first(source); m && ok; m = json_next(m))
-        if (is_content(resource, json_key(m)))
-            ok = json_set(out, json_key(m), json_copy(m));
+    ok = ok && json_set(out, "metadata", TAKE(metadata)) && copy_members(resource, source, out);
     if (ok && is_of(resource, CLAIMS))
         (void)pointer_remove(out, "/spec/volumeName");
     return ok ? TAKE(out) : NULL;
@@ -73,14 +77,13 @@ static bool set_text(struct json *map, const char *key, const char *value) {
     return json_set(map, key, json_new_string(value));
 }
 
-bool copy_set_marks(struct json *content, const struct copy_marks *marks) {
+bool copy_set_marks(struct json *content, const struct seal_subject *subject, const char *source, const char *seal) {
     struct json *metadata = json_get(content, "metadata");
     struct json *labels = json_get(metadata, "labels"), *annotations = json_get(metadata, "annotations");
-    return set_text(metadata, "name", marks->name) &&
-           (!*marks->namespace_ || set_text(metadata, "namespace", marks->namespace_)) &&
-           set_text(labels, MARK_ORIGIN, marks->origin) && set_text(labels, MARK_COPY_OF, marks->source_uid) &&
-           set_text(annotations, MARK_SOURCE, marks->source) &&
-           (!marks->seal || set_text(annotations, MARK_SEAL, marks->seal));
+    return set_text(metadata, "name", subject->name) &&
+           (!*subject->namespace_ || set_text(metadata, "namespace", subject->namespace_)) &&
+           set_text(labels, MARK_ORIGIN, subject->origin) && set_text(labels, MARK_COPY_OF, subject->uid) &&
+           set_text(annotations, MARK_SOURCE, source) && (!seal || set_text(annotations, MARK_SEAL, seal));
 }
 
 // Comparison -----------------------------------------------------------------------------------------------------
@@ -126,10 +129,8 @@ bool copy_equals(const char *resource, const struct json *content, const struct 
 
 // Other writers' labels and annotations stay.
 static bool merge_map(struct json *metadata, const struct json *content, const char *map) {
-    if (!json_get(metadata, map) && !json_set(metadata, map, json_new_object()))
-        return false;
-    struct json *to = json_get(metadata, map);
-    bool ok = true;
+    struct json *to = carry_member(metadata, map);
+    bool ok = to;
     for (const struct json *m = json_first(json_path(content, "metadata", map, NULL)); m && ok; m = json_next(m))
         ok = json_set(to, json_key(m), json_copy(m));
     return ok;
@@ -141,11 +142,7 @@ static bool take_content(const char *resource, const struct json *content, struc
         if (is_content(resource, json_key(m)) && !json_get(content, json_key(m)))
             json_remove_child(to, m);
     }
-    bool ok = true;
-    for (const struct json *m = json_first(content); m && ok; m = json_next(m))
-        if (is_content(resource, json_key(m)))
-            ok = json_set(to, json_key(m), json_copy(m));
-    return ok;
+    return copy_members(resource, content, to);
 }
 
 struct json *copy_patch(const char *resource, const struct json *content, const struct json *there, bool *recreate) {
@@ -161,4 +158,53 @@ struct json *copy_patch(const char *resource, const struct json *content, const 
         return patch;
     json_free(patch);
     return NULL;
+}
+
+// Origins (D8) ---------------------------------------------------------------------------------------------------
+
+static bool is_word(const char *word, size_t len, const char *text) {
+    return strlen(text) == len && memcmp(word, text, len) == 0;
+}
+
+bool copy_heir(const char *list, const char *origin, char out[COPY_ORIGIN_MAX]) {
+    const char *word;
+    size_t len;
+    *out = '\0';
+    while (!*out && text_next_word(&list, ',', &word, &len))
+        if (len < COPY_ORIGIN_MAX && !is_word(word, len, origin)) {
+            memcpy(out, word, len);
+            out[len] = '\0';
+        }
+    return *out;
+}
+
+// The list with `origin` at its end, or without it.
+static bool set_list(struct json *patch, const struct json *there, const char *origin, bool listed) {
+    AUTO_BUFFER(list, 4096);
+    const char *rest = object_annotation(there, MARK_ALSO_USED), *word;
+    size_t len;
+    while (text_next_word(&rest, ',', &word, &len))
+        if (len > 0 && !is_word(word, len, origin))
+            buffer_printf(&list, "%s%.*s", list.len > 0 ? "," : "", (int)len, word);
+    if (listed)
+        buffer_printf(&list, "%s%s", list.len > 0 ? "," : "", origin);
+    return !list.failed && json_set(carry_metadata(patch, "annotations"), MARK_ALSO_USED,
+                                    list.len > 0 ? json_new_string(list.data) : json_new_null());
+}
+
+struct json *copy_use_patch(const struct json *there, const char *origin, bool uses) {
+    AUTO_JSON patch = json_new_object();
+    bool ok = set_list(patch, there, origin, uses) && mirror_set_precondition(patch, there, true);
+    return ok ? TAKE(patch) : NULL;
+}
+
+struct json *copy_hand_over_patch(const struct json *there, const char *origin) {
+    char heir[COPY_ORIGIN_MAX];
+    AUTO_JSON patch = json_new_object();
+    bool ok = copy_heir(object_annotation(there, MARK_ALSO_USED), origin, heir) &&
+              set_list(patch, there, heir, false) &&
+              json_set(carry_metadata(patch, "annotations"), MARK_SEAL, json_new_null()) &&
+              json_set(carry_metadata(patch, "labels"), MARK_ORIGIN, json_new_string(heir)) &&
+              mirror_set_precondition(patch, there, true);
+    return ok ? TAKE(patch) : NULL;
 }

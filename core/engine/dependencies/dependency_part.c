@@ -16,48 +16,35 @@
 // Facts ------------------------------------------------------------------------------------------------------------
 
 static bool is_over(const struct engine *engine, const struct entry *entry) {
-    const struct workload_facts *w = &entry->workload->facts;
-    return !engine->dependencies || !w->exists || w->finished || w->being_deleted || w->too_large;
+    return !engine->dependencies || !needs_is_unfinished(entry) || entry->workload->facts.too_large;
 }
 
-// The state before any worker: sources of copied objects.
-static enum needs_state source_of(const struct use *use) {
-    if (use->object->resource->use != DEPENDENCY_COPIED)
+// Of one need; `cluster` ENGINE_MANAGEMENT: the source of a copied object, before the choice of a worker.
+static enum needs_state state_of(const struct engine *engine, const struct use *use, size_t cluster) {
+    bool of_source = cluster == ENGINE_MANAGEMENT;
+    if (!use->wanted || (of_source && use->object->resource->use != DEPENDENCY_COPIED))
         return NEEDS_MET;
-    switch (dependency_source_state(use->object)) {
-    case DEPENDENCY_UNKNOWN:
-        return NEEDS_COMING;
-    case DEPENDENCY_MISSING:
-    case DEPENDENCY_REFUSED:
-        return use->optional ? NEEDS_MET : NEEDS_MISSING;
-    default:
-        return NEEDS_MET;
-    }
-}
-
-static enum needs_state there_of(const struct engine *engine, const struct use *use, size_t cluster) {
     switch (dependency_state_in(engine, use->object, cluster)) {
     case DEPENDENCY_UNKNOWN:
-    case DEPENDENCY_NEEDED:
         return NEEDS_COMING;
+    case DEPENDENCY_NEEDED:
+        return of_source ? NEEDS_MET : NEEDS_COMING;
     case DEPENDENCY_MISSING:
     case DEPENDENCY_CONFLICT:
     case DEPENDENCY_REFUSED:
-        return use->optional ? NEEDS_MET : NEEDS_LACKED;
+        return use->optional ? NEEDS_MET : of_source ? NEEDS_MISSING : NEEDS_LACKED;
     default:
         return NEEDS_MET;
     }
 }
 
-// The worst state of all needs; `cluster` ENGINE_MANAGEMENT: before the choice of a worker.
 static enum needs_state worst(const struct engine *engine, const struct needs *needs, size_t cluster) {
-    enum needs_state state = NEEDS_MET;
-    for (size_t i = 0; i < needs->n_uses; i++) {
-        const struct use *use = &needs->uses[i];
-        enum needs_state one = !use->wanted ? NEEDS_MET : cluster ? there_of(engine, use, cluster) : source_of(use);
-        state = one > state ? one : state;
+    enum needs_state worst = NEEDS_MET;
+    for (size_t i = 0; i < needs->uses.count; i++) {
+        enum needs_state state = state_of(engine, &needs->uses.list[i], cluster);
+        worst = state > worst ? state : worst;
     }
-    return state;
+    return worst;
 }
 
 // Until the workers have told about checked objects, the first of them would get everything.
@@ -65,8 +52,8 @@ static bool waits_for_workers(const struct engine *engine, const struct entry *e
     const struct needs *needs = entry->needs;
     if (engine->now.mono_ns >= needs->since_ns + GRACE_NS)
         return false;
-    for (size_t i = 0; i < needs->n_uses; i++) {
-        const struct dependency *object = needs->uses[i].object;
+    for (size_t i = 0; i < needs->uses.count; i++) {
+        const struct dependency *object = needs->uses.list[i].object;
         if (dependency_use(engine, object) != DEPENDENCY_CHECKED)
             continue;
         for (size_t c = 1; c < engine->n_clusters; c++)
@@ -82,33 +69,33 @@ static void facts(const struct engine *engine, const struct entry *entry, struct
     const struct needs *needs = entry->needs;
     if (is_over(engine, entry) || facts_placed_mirror(entry))
         return;
-    if (!needs || !needs->known) {
+    if (!needs || !needs->read) {
         facts->needs = NEEDS_COMING;
         return;
     }
-    facts->needs = needs->many ? NEEDS_MISSING : worst(engine, needs, ENGINE_MANAGEMENT);
+    facts->needs = *needs->excess ? NEEDS_MISSING : worst(engine, needs, ENGINE_MANAGEMENT);
     if (facts->needs == NEEDS_MET && (needs->open || needs->stale))
         facts->needs = NEEDS_COMING;
     if (facts->needs == NEEDS_MET && !w->attempt && waits_for_workers(engine, entry)) {
         facts->needs = NEEDS_COMING;
         facts->needs_at_ns = needs->since_ns + GRACE_NS;
     }
-    if (w->attempt && w->cluster != DECIDE_UNKNOWN_CLUSTER)
+    if (w->attempt && facts_placed_cluster(entry))
         facts->needs_there = worst(engine, needs, w->cluster);
 }
 
 bool dependencies_limit(const struct engine *engine, const struct entry *entry) {
-    return engine->dependencies && entry->needs && entry->needs->n_uses > 0;
+    return engine->dependencies && entry->needs && entry->needs->uses.count > 0;
 }
 
 static bool is_lacked(const struct engine *engine, const struct use *use, size_t cluster) {
-    return use->wanted && there_of(engine, use, cluster) == NEEDS_LACKED && source_of(use) == NEEDS_MET;
+    return state_of(engine, use, cluster) == NEEDS_LACKED && state_of(engine, use, ENGINE_MANAGEMENT) == NEEDS_MET;
 }
 
 static const struct use *lacked(const struct engine *engine, const struct entry *entry, size_t cluster) {
-    for (size_t i = 0; dependencies_limit(engine, entry) && i < entry->needs->n_uses; i++)
-        if (is_lacked(engine, &entry->needs->uses[i], cluster))
-            return &entry->needs->uses[i];
+    for (size_t i = 0; dependencies_limit(engine, entry) && i < entry->needs->uses.count; i++)
+        if (is_lacked(engine, &entry->needs->uses.list[i], cluster))
+            return &entry->needs->uses.list[i];
     return NULL;
 }
 
@@ -116,8 +103,8 @@ static const struct use *lacked(const struct engine *engine, const struct entry 
 bool dependencies_exclude(const struct engine *engine, const struct entry *entry, size_t cluster, int64_t *until_ns) {
     *until_ns = CLOCK_NEVER;
     int64_t last_ns = engine->now.mono_ns;
-    for (size_t i = 0; dependencies_limit(engine, entry) && i < entry->needs->n_uses; i++) {
-        const struct use *use = &entry->needs->uses[i];
+    for (size_t i = 0; dependencies_limit(engine, entry) && i < entry->needs->uses.count; i++) {
+        const struct use *use = &entry->needs->uses.list[i];
         if (!is_lacked(engine, use, cluster))
             continue;
         const struct copy *copy = dependency_copy(use->object, cluster);
@@ -138,12 +125,6 @@ static void put_name(const struct dependency *object, struct buffer *out) {
                   object->name);
 }
 
-static const char *sentence(enum dependency_state state) {
-    return state == DEPENDENCY_CONFLICT  ? "another writer's object there has other content"
-           : state == DEPENDENCY_MISSING ? "does not exist there"
-                                         : "the worker rejects the copy";
-}
-
 const char *dependencies_put_lack(const struct engine *engine, const struct entry *entry, size_t cluster,
                                   struct buffer *out) {
     const struct use *use = lacked(engine, entry, cluster);
@@ -151,25 +132,28 @@ const char *dependencies_put_lack(const struct engine *engine, const struct entr
         return NULL;
     enum dependency_state state = dependency_state_in(engine, use->object, cluster);
     const char *problem = dependency_problem_in(use->object, cluster);
-    put_name(use->object, out);
-    buffer_printf(out, ": %s", sentence(state));
-    if (state == DEPENDENCY_REFUSED && problem)
-        buffer_printf(out, ": %s", problem);
     const char *reason = state == DEPENDENCY_CONFLICT  ? "NameConflict"
                          : state == DEPENDENCY_MISSING ? "MissingDependency"
                                                        : "DependencyRejected";
+    put_name(use->object, out);
+    buffer_text(out, state == DEPENDENCY_CONFLICT  ? ": another writer's object there has other content"
+                     : state == DEPENDENCY_MISSING ? ": does not exist there"
+                                                   : ": the worker rejects the copy");
+    if (state == DEPENDENCY_REFUSED && problem)
+        buffer_printf(out, ": %s", problem);
     return reason;
 }
 
-// The names of the needs without a source. *denied: the host may not read one of them, or failed to.
-static size_t put_missing(const struct needs *needs, struct buffer *out, bool *denied) {
+// The names of the needs in this state, and their number. *denied: the host may not read a missing one, or failed to.
+static size_t put_names(const struct engine *engine, const struct needs *needs, size_t cluster, enum needs_state state,
+                        struct buffer *out, bool *denied) {
     size_t n = 0;
     *denied = false;
-    for (size_t i = 0; i < needs->n_uses; i++) {
-        const struct use *use = &needs->uses[i];
-        if (!use->wanted || source_of(use) != NEEDS_MISSING || n++ >= NAMED_MAX)
+    for (size_t i = 0; i < needs->uses.count; i++) {
+        const struct use *use = &needs->uses.list[i];
+        if (state_of(engine, use, cluster) != state || n++ >= NAMED_MAX)
             continue;
-        const char *problem = dependency_problem_in(use->object, ENGINE_MANAGEMENT);
+        const char *problem = state == NEEDS_MISSING ? dependency_problem_in(use->object, ENGINE_MANAGEMENT) : NULL;
         buffer_text(out, n > 1 ? ", " : "");
         put_name(use->object, out);
         if (!problem)
@@ -182,36 +166,26 @@ static size_t put_missing(const struct needs *needs, struct buffer *out, bool *d
     return n;
 }
 
-static void put_coming(const struct engine *engine, const struct entry *entry, struct buffer *out) {
-    uint32_t cluster = entry->workload->facts.cluster;
-    cluster = cluster == DECIDE_UNKNOWN_CLUSTER ? ENGINE_MANAGEMENT : cluster;
-    size_t n = 0;
-    for (size_t i = 0; i < entry->needs->n_uses; i++) {
-        const struct use *use = &entry->needs->uses[i];
-        enum needs_state state = cluster ? there_of(engine, use, cluster) : source_of(use);
-        if (!use->wanted || state != NEEDS_COMING || n++ >= NAMED_MAX)
-            continue;
-        buffer_text(out, n > 1 ? ", " : "waits for ");
-        put_name(use->object, out);
-    }
-    if (n > 0 && cluster)
-        buffer_printf(out, " in cluster %s", engine->clusters[cluster].name);
-    if (n == 0)
-        buffer_text(out, waiting_text(WAITING_DEPENDENCY));
+static size_t put_missing(const struct engine *engine, const struct needs *needs, struct buffer *out, bool *denied) {
+    return put_names(engine, needs, ENGINE_MANAGEMENT, NEEDS_MISSING, out, denied);
 }
 
 void dependencies_put(const struct engine *engine, const struct entry *entry, struct buffer *out) {
-    AUTO_BUFFER(missing, 8192);
+    AUTO_BUFFER(names, 8192);
     const struct needs *needs = entry->needs;
+    uint32_t cluster = facts_placed_cluster(entry);
     bool denied;
     if (!engine->dependencies || !needs)
         return;
-    if (needs->many)
-        buffer_text(out, needs->problem);
-    else if (put_missing(needs, &missing, &denied) > 0)
-        buffer_printf(out, "missing%s in the management cluster: %s", denied ? " or not readable" : "", missing.data);
+    if (*needs->excess)
+        buffer_text(out, needs->excess);
+    else if (put_missing(engine, needs, &names, &denied) > 0)
+        buffer_printf(out, "missing%s in the management cluster: %s", denied ? " or not readable" : "", names.data);
+    else if (put_names(engine, needs, cluster, NEEDS_COMING, &names, &denied) > 0)
+        buffer_printf(out, "waits for %s%s%s", names.data, cluster ? " in cluster " : "",
+                      cluster ? engine->clusters[cluster].name : "");
     else
-        put_coming(engine, entry, out);
+        buffer_text(out, waiting_text(WAITING_DEPENDENCY));
 }
 
 // Reports ------------------------------------------------------------------------------------------------------------
@@ -231,18 +205,12 @@ static bool is_news(struct needs *needs, const char *told) {
     return false;
 }
 
-// D10.
-static void report_many(struct engine *engine, struct entry *entry) {
-    if (is_news(entry->needs, entry->needs->problem))
-        report_event(engine, entry, true, "TooManyDependencies", "Place", "not placed: %s", entry->needs->problem);
-}
-
 // D3: once for the same names.
 static void report_missing(struct engine *engine, struct entry *entry, const struct action *action) {
     struct needs *needs = entry->needs;
     AUTO_BUFFER(names, 8192);
     bool denied;
-    if (action->waiting != WAITING_DEPENDENCY || put_missing(needs, &names, &denied) == 0) {
+    if (action->waiting != WAITING_DEPENDENCY || put_missing(engine, needs, &names, &denied) == 0) {
         needs->missing_ns = action->waiting == WAITING_ANSWER ? needs->missing_ns : 0;
         return;
     }
@@ -260,9 +228,11 @@ static bool is_news_in(const struct dependency *object, struct copy *copy, uint6
     for (size_t i = 0; i < copy->n_told && !known; i++)
         known = copy->told[i] == namespace_;
     uint64_t *told = known ? NULL : array_next(&copy->told, copy->n_told, sizeof *told);
-    if (told)
-        *told = namespace_, copy->n_told++;
-    return told;
+    if (!told)
+        return false;
+    *told = namespace_;
+    copy->n_told++;
+    return true;
 }
 
 // D4: a checked object of other content. Thousands of workloads may share it: the first that is handled has the Event.
@@ -270,8 +240,8 @@ static void report_other(struct engine *engine, struct entry *entry) {
     uint32_t cluster = entry->workload->facts.cluster;
     char namespace_[254];
     entry_namespace(entry, namespace_);
-    for (size_t i = 0; cluster != DECIDE_UNKNOWN_CLUSTER && i < entry->needs->n_uses; i++) {
-        const struct use *use = &entry->needs->uses[i];
+    for (size_t i = 0; cluster != DECIDE_UNKNOWN_CLUSTER && i < entry->needs->uses.count; i++) {
+        const struct use *use = &entry->needs->uses.list[i];
         bool compares = use->wanted && use->object->resource->compares;
         struct copy *copy = compares ? dependency_copy(use->object, cluster) : NULL;
         if (copy && is_news_in(use->object, copy, text_hash(TEXT_HASH, namespace_)))
@@ -282,20 +252,20 @@ static void report_other(struct engine *engine, struct entry *entry) {
 }
 
 static void after(struct engine *engine, struct entry *entry, const struct action *action) {
-    if (is_over(engine, entry) || !entry->needs)
+    struct needs *needs = entry->needs;
+    if (is_over(engine, entry) || !needs)
         return;
     report_other(engine, entry);
-    if (entry->needs->many)
-        report_many(engine, entry);
-    else
+    if (!*needs->excess)
         report_missing(engine, entry, action);
+    else if (is_news(needs, needs->excess)) // D10
+        report_event(engine, entry, true, "TooManyDependencies", "Place", "not placed: %s", needs->excess);
 }
 
 // D4: as a rejection of the mirror, which does not exist yet.
 static void report_lack(struct engine *engine, struct entry *entry) {
-    uint32_t cluster = entry->workload->facts.cluster;
-    if (is_over(engine, entry) || !entry->needs || !cluster || cluster == DECIDE_UNKNOWN_CLUSTER ||
-        facts_placed_mirror(entry))
+    uint32_t cluster = facts_placed_cluster(entry);
+    if (is_over(engine, entry) || !entry->needs || !cluster || facts_placed_mirror(entry))
         return;
     AUTO_BUFFER(text, 4096);
     const char *reason = dependencies_put_lack(engine, entry, cluster, &text);
@@ -313,17 +283,24 @@ static void report_lack(struct engine *engine, struct entry *entry) {
 
 // The part -----------------------------------------------------------------------------------------------------------
 
+static void configure_resources(struct engine *engine) {
+    engine->dependencies->watches_due = true;
+    dependency_resources_configure(engine);
+    dependency_touch_all(engine);
+}
+
 static struct error *start(struct engine *engine) {
     struct dependency_part *all = engine->dependencies = calloc(1, sizeof *all);
     if (!all)
         return error_no_memory();
     map_init(&all->objects, engine->seed);
     map_init(&all->resources, engine->seed);
+    map_init(&all->holds, engine->seed);
     heap_init(&all->timers);
     all->due_end = &all->due;
     all->epoch = 1;
-    all->wishes_due = true;
-    all->probe_until_ns = engine->now.mono_ns + CLOCK_MINUTE;
+    all->watches_due = true;
+    all->search_until_ns = engine->now.mono_ns + CLOCK_MINUTE;
     return NULL;
 }
 
@@ -347,9 +324,7 @@ static void configure(struct engine *engine, const struct engine_settings *forme
     if (!engine->dependencies)
         return;
     engine->dependencies->epoch++;
-    engine->dependencies->wishes_due = true;
-    dependency_resources_configure(engine);
-    dependency_touch_all(engine);
+    configure_resources(engine);
 }
 
 static void before(struct engine *engine, struct entry *entry) {
@@ -370,20 +345,10 @@ static void stand_by(struct engine *engine, struct entry *entry) {
     needs_refresh(engine, entry, true);
 }
 
-static void workload_ends(struct engine *engine, struct entry *entry) {
-    if (engine->dependencies)
-        needs_workload_ends(entry);
-}
-
-static void entry_ends(struct engine *engine, struct entry *entry) {
-    if (engine->dependencies)
-        needs_free(engine, entry);
-}
-
 // A cluster's state changed: what waits for it is decided again.
 static void on_cluster(struct engine *engine, const struct engine_event *event) {
     if (event->type == EVENT_WORKER) {
-        engine->dependencies->wishes_due = true;
+        engine->dependencies->watches_due = true;
         if (cluster_is_vacant(engine, event->cluster))
             dependency_leave(engine, event->cluster);
     }
@@ -403,20 +368,13 @@ static void on_event(struct engine *engine, struct engine_event *event) {
         on_cluster(engine, event);
 }
 
-// New kinds bring resources, and references of known ones.
-static void add_kinds(struct engine *engine) {
-    if (engine->dependencies->n_kinds == engine->n_kinds)
-        return;
-    engine->dependencies->n_kinds = engine->n_kinds;
-    engine->dependencies->wishes_due = true;
-    dependency_resources_configure(engine);
-    dependency_touch_all(engine);
-}
-
 static void work(struct engine *engine) {
-    if (!engine->dependencies)
+    struct dependency_part *all = engine->dependencies;
+    if (!all)
         return;
-    add_kinds(engine);
+    if (all->n_kinds != engine->n_kinds) // new kinds bring resources, and references of known ones
+        configure_resources(engine);
+    all->n_kinds = engine->n_kinds;
     dependency_work(engine);
 }
 
@@ -442,6 +400,6 @@ const struct part part_dependencies = {.name = "dependencies",
                                        .stand_by = stand_by,
                                        .facts = facts,
                                        .after = after,
-                                       .workload_ends = workload_ends,
-                                       .entry_ends = entry_ends,
+                                       .workload_ends = needs_workload_ends,
+                                       .entry_ends = needs_free,
                                        .count = dependencies_count};

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests about sources and copies. They get half of the window of a cluster, so that workloads go
-// on beside them.
+// Requests about sources and copies. They get half of the window of a cluster, so that workloads go on
+// beside them.
 #include "core/engine/dependencies/dependency.h"
 
 #include "core/base/memory.h"
 #include "core/base/sensitive.h"
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/mirror/mirror.h"
 #include "core/engine/request/command.h"
 #include "core/engine/shard/shard.h"
 #include "core/engine/tenancy/tenancy.h"
+
+static const enum verb verbs[] = {[DEPENDENCY_READ_SOURCE] = VERB_GET,
+                                  [DEPENDENCY_READ_COPY] = VERB_GET,
+                                  [DEPENDENCY_CREATE] = VERB_CREATE,
+                                  [DEPENDENCY_CHANGE] = VERB_MERGE_PATCH,
+                                  [DEPENDENCY_CHANGE_ORIGINS] = VERB_MERGE_PATCH,
+                                  [DEPENDENCY_DELETE] = VERB_DELETE,
+                                  [DEPENDENCY_NAMESPACE] = VERB_CREATE};
 
 static struct dependency_request *take_slot(struct dependency_part *all, uint64_t *id) {
     if (all->free_request == 0) {
@@ -28,13 +35,8 @@ static struct dependency_request *take_slot(struct dependency_part *all, uint64_
 
 struct dependency_cluster *dependency_cluster_of(struct engine *engine, size_t cluster) {
     struct dependency_part *all = engine->dependencies;
-    size_t capacity = all->n_clusters;
-    if (cluster >= all->n_clusters) {
-        if (!array_reserve(&all->clusters, &capacity, cluster + 1, sizeof *all->clusters))
-            return NULL;
-        all->n_clusters = cluster + 1;
-    }
-    return &all->clusters[cluster];
+    bool ok = array_reserve(&all->clusters, &all->n_clusters, cluster + 1, sizeof *all->clusters);
+    return ok ? &all->clusters[cluster] : NULL;
 }
 
 bool dependency_has_room(struct engine *engine, size_t cluster) {
@@ -42,30 +44,26 @@ bool dependency_has_room(struct engine *engine, size_t cluster) {
     return of && pacing_has_place(engine, cluster, of->in_flight);
 }
 
-static bool fill(const struct engine *engine, struct command *command, const struct dependency *object, enum verb verb,
-                 bool namespace_, const char *body, size_t body_len) {
+static bool fill(const struct engine *engine, struct command *command, const struct dependency *object,
+                 enum dependency_request_type type, const char *body) {
     const struct dependency_resource *r = object->resource;
-    const char *resource = namespace_ ? "namespaces" : r->name, *version = namespace_ ? "v1" : r->version;
-    const char *group = reference_group(resource), *name = namespace_ ? object->namespace_ : object->name;
-    size_t plural_len = strcspn(resource, ".");
+    bool namespace_ = type == DEPENDENCY_NAMESPACE;
     const char *in = namespace_ ? "" : object->namespace_;
-    char *at = command->memory =
-        malloc(strlen(group) + strlen(version) + plural_len + strlen(name) + strlen(in) + body_len + 6);
-    if (!at)
-        return false;
-    const char *space = update_string(&at, in, strlen(in));
-    command->request = (struct request){.verb = verb,
-                                        .resource = {.group = update_string(&at, group, strlen(group)),
-                                                     .version = update_string(&at, version, strlen(version)),
-                                                     .plural = update_string(&at, resource, plural_len),
-                                                     .cluster_scoped = *in == '\0'},
-                                        .namespace_ = space,
-                                        .tenant = tenancy_of(engine, command->cluster, space, verb),
-                                        .name = update_string(&at, name, strlen(name)),
-                                        .body = body ? update_string(&at, body, body_len) : NULL,
-                                        .body_len = body_len,
-                                        .sensitive = r->sensitive};
-    return true;
+    char plural[REFERENCE_RESOURCE_MAX];
+    text_copy(plural, sizeof plural, namespace_ ? "namespaces" : r->name);
+    plural[strcspn(plural, ".")] = '\0';
+    struct request request = {.verb = verbs[type],
+                              .resource = {.group = namespace_ ? "" : reference_group(r->name),
+                                           .version = namespace_ ? "v1" : r->version,
+                                           .plural = plural,
+                                           .cluster_scoped = *in == '\0'},
+                              .namespace_ = in,
+                              .tenant = tenancy_of(engine, command->cluster, in, verbs[type]),
+                              .name = namespace_ ? object->namespace_ : object->name,
+                              .body = body,
+                              .body_len = body ? strlen(body) : 0,
+                              .sensitive = r->sensitive};
+    return command_set_request(command, &request);
 }
 
 // Any host may read a source: it needs the references.
@@ -77,39 +75,30 @@ static uint32_t shard_to_hold(const struct engine *engine, const struct dependen
     return shard;
 }
 
-bool dependency_send(struct engine *engine, struct dependency *object, const struct dependency_request *request,
-                     const char *body, size_t body_len) {
-    static const enum verb verbs[] = {
-        [DEPENDENCY_READ_SOURCE] = VERB_GET,       [DEPENDENCY_READ_COPY] = VERB_GET,
-        [DEPENDENCY_CREATE] = VERB_CREATE,         [DEPENDENCY_CHANGE] = VERB_MERGE_PATCH,
-        [DEPENDENCY_DELETE] = VERB_DELETE,         [DEPENDENCY_ALSO_USE] = VERB_MERGE_PATCH,
-        [DEPENDENCY_HAND_OVER] = VERB_MERGE_PATCH, [DEPENDENCY_NAMESPACE] = VERB_CREATE};
+bool dependency_send(struct engine *engine, struct dependency *object, size_t cluster,
+                     enum dependency_request_type type, const char *body) {
     struct update *update = engine->update;
-    struct dependency_cluster *of = dependency_cluster_of(engine, request->cluster);
+    struct dependency_cluster *of = dependency_cluster_of(engine, cluster);
     if (!of ||
         !array_reserve(&update->commands, &update->cap_commands, update->n_commands + 1, sizeof *update->commands))
         return false;
     struct command *command = &update->commands[update->n_commands];
-    *command = (struct command){.cluster = request->cluster, .shard = shard_to_hold(engine, object)};
-    enum verb verb = verbs[request->type];
-    if (!fill(engine, command, object, verb, request->type == DEPENDENCY_NAMESPACE, body, body_len))
+    *command = (struct command){.cluster = cluster, .shard = shard_to_hold(engine, object)};
+    if (!fill(engine, command, object, type, body))
         return false;
     struct dependency_request *slot = take_slot(engine->dependencies, &command->id);
     if (!slot) {
         command_free(command);
         return false;
     }
-    uint32_t generation = slot->generation;
-    *slot = *request;
-    slot->generation = generation;
     slot->object = object;
-    slot->verb = verb;
-    slot->mark = object->mark;
+    slot->type = type;
+    slot->cluster = (uint32_t)cluster;
     object->held++;
     of->in_flight++;
     update->n_commands++;
-    pacing_sent_beside(engine, request->cluster);
-    engine->stats.clusters[request->cluster].sent[verb]++;
+    pacing_sent_beside(engine, cluster);
+    engine->stats.clusters[cluster].sent[verbs[type]]++;
     return true;
 }
 
@@ -142,7 +131,7 @@ static void on_source(struct engine *engine, struct dependency *object, struct r
         failed(engine, response, &object->not_before_ns, &object->failures, &object->problem);
         if (response->object && response->object->too_large)
             dependency_set_problem(&object->problem, response->object->too_large);
-        dependency_queue_users(engine, object);
+        dependency_changed(engine, object);
         return;
     }
     const struct json *source = response->object->value;
@@ -158,7 +147,6 @@ static void on_source(struct engine *engine, struct dependency *object, struct r
     AUTO_JSON content = copy_content(object->resource->name, source);
     dependency_drop_content(object);
     object->content = content ? json_text(content, NULL) : NULL;
-    object->content_mark = object->content ? object->mark : 0;
     object->read_mark = object->mark;
     for (struct use *u = object->users; u; u = u->older) {
         u->needs->stale = true;
@@ -174,23 +162,22 @@ static void refuse(struct engine *engine, struct dependency *object, struct copy
                         response->reason == REASON_NAMESPACE_TERMINATING;
     if (of_namespace)
         cluster_relist(engine, copy->cluster, RELIST_NAMESPACES);
-    dependency_queue_users(engine, object);
+    dependency_changed(engine, object);
 }
 
-// The watch has shown a newer version before the answer came.
-static bool is_older(const struct copy *copy, const struct json *there) {
-    return copy->presence == PRESENCE_THERE && strcmp(copy->uid, object_uid(there)) == 0 &&
-           object_version_is_older(object_version(there), copy->version);
-}
-
-// False: the answer is older than what is known.
+// False: the watch has shown a newer version before the answer came.
 static bool see_answer(struct engine *engine, struct dependency *object, struct copy *copy, const struct json *there) {
-    if (is_older(copy, there))
+    if (copy_is_newer(copy, there))
         return false;
     copy->answered_ns = 0; // this answer is newer than any watch event before
     dependency_see_copy(engine, object, copy, there);
     copy->answered_ns = engine->now.mono_ns;
     return true;
+}
+
+static void count_result(struct engine *engine, const struct copy *copy, const struct response *response,
+                         enum copy_result success) {
+    engine->stats.clusters[copy->cluster].copies[response->reason == REASON_OK ? success : COPIES_FAILED]++;
 }
 
 static void written(struct engine *engine, struct dependency *object, struct copy *copy, struct response *response) {
@@ -203,7 +190,7 @@ static void written(struct engine *engine, struct dependency *object, struct cop
 }
 
 static void on_create(struct engine *engine, struct dependency *object, struct copy *copy, struct response *response) {
-    engine->stats.clusters[copy->cluster].copies[response->reason == REASON_OK ? COPIES_CREATED : COPIES_FAILED]++;
+    count_result(engine, copy, response, COPIES_CREATED);
     if (response->reason == REASON_OK)
         written(engine, object, copy, response);
     else if (response->reason == REASON_NAMESPACE_NOT_FOUND && engine->settings.create_namespaces &&
@@ -217,14 +204,14 @@ static void on_create(struct engine *engine, struct dependency *object, struct c
 
 static void on_change(struct engine *engine, struct dependency *object, struct copy *copy, struct response *response,
                       bool of_content) {
-    engine->stats.clusters[copy->cluster].copies[response->reason == REASON_OK ? COPIES_CHANGED : COPIES_FAILED]++;
+    count_result(engine, copy, response, COPIES_CHANGED);
     if (response->reason == REASON_OK) {
         written(engine, object, copy, response);
         return;
     }
     if (response->reason == REASON_NOT_FOUND)
         dependency_lose_copy(engine, object, copy);
-    else if (response->reason == REASON_INVALID && of_content && copy->owner == COPY_OWN &&
+    else if (response->reason == REASON_INVALID && of_content && copy->state == COPY_OWN &&
              strcmp(object->resource->name, "persistentvolumeclaims") != 0)
         copy->recreate = true;
     else
@@ -233,11 +220,11 @@ static void on_change(struct engine *engine, struct dependency *object, struct c
 
 static void on_delete(struct engine *engine, struct dependency *object, struct copy *copy,
                       const struct response *response) {
-    engine->stats.clusters[copy->cluster].copies[response->reason == REASON_OK ? COPIES_DELETED : COPIES_FAILED]++;
+    count_result(engine, copy, response, COPIES_DELETED);
     if (response->reason == REASON_NOT_FOUND)
         dependency_lose_copy(engine, object, copy);
-    else if (response->reason == REASON_OK && copy->presence == PRESENCE_THERE)
-        copy->presence = PRESENCE_UNKNOWN; // the watch shows the end, or has done so already
+    else if (response->reason == REASON_OK && copy_is_there(copy))
+        copy->state = COPY_UNKNOWN; // the watch shows the end, or has done so already
     else if (response->reason == REASON_UNKNOWN_OUTCOME) {
         dependency_read_copy(engine, object, copy); // nothing is ready meanwhile
         copy->deleting = copy->busy;
@@ -254,7 +241,7 @@ static void on_namespace(struct engine *engine, struct dependency *object, struc
 
 static void on_read(struct engine *engine, struct dependency *object, struct copy *copy, struct response *response) {
     if (response->reason == REASON_NOT_FOUND) {
-        copy->presence = PRESENCE_THERE; // as if a watch had shown the end
+        copy->state = COPY_OTHER; // as if a watch had shown the end
         dependency_lose_copy(engine, object, copy);
         return;
     }
@@ -314,10 +301,11 @@ void dependency_on_answer(struct engine *engine, struct engine_event *event) {
     if (!slot->object || slot->generation != (uint32_t)(id >> 32 & INT32_MAX))
         return;
     end_slot(engine, place, &request);
-    pacing_answered(engine, request.cluster, request.verb == VERB_GET ? WINDOW_READ : WINDOW_WRITE, response,
+    enum verb verb = verbs[request.type];
+    pacing_answered(engine, request.cluster, verb == VERB_GET ? WINDOW_READ : WINDOW_WRITE, response,
                     event->answer.sent_ns ? engine->received_ns - event->answer.sent_ns : 0);
-    engine->stats.clusters[request.cluster].answers[request.verb][response->reason]++;
-    tenancy_answered(engine, request.cluster, request.object->namespace_, request.verb, response);
+    engine->stats.clusters[request.cluster].answers[verb][response->reason]++;
+    tenancy_answered(engine, request.cluster, request.object->namespace_, verb, response);
     if (request.type == DEPENDENCY_READ_SOURCE)
         on_source(engine, request.object, response);
     else

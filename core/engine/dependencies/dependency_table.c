@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of resources, objects and copies, and the wishes to the host.
+// The tables of resources, objects and copies.
 #include "core/engine/dependencies/dependency.h"
 
 #include "core/base/memory.h"
@@ -66,36 +66,6 @@ void dependency_resources_configure(struct engine *engine) {
         set_use(engine, r);
 }
 
-struct dependency_watch *dependency_watch_of(struct engine *engine, struct dependency_resource *resource,
-                                             size_t cluster) {
-    size_t need = cluster >= engine->n_clusters ? cluster + 1 : engine->n_clusters;
-    if (cluster >= resource->n_watches) {
-        size_t capacity = resource->n_watches;
-        if (!array_reserve(&resource->watches, &capacity, need, sizeof *resource->watches))
-            return NULL;
-        resource->n_watches = need;
-    }
-    return &resource->watches[cluster];
-}
-
-bool dependency_wish(struct engine *engine, const struct dependency_resource *resource, const struct dependency *object,
-                     size_t cluster, bool wanted) {
-    struct update *update = engine->update;
-    struct dependency_wish wish = {.resource = resource->name,
-                                   .version = resource->version,
-                                   .namespace_ = object ? object->namespace_ : "",
-                                   .name = object ? object->name : "",
-                                   .cluster = cluster,
-                                   .cluster_scoped = resource->cluster_scoped,
-                                   .wanted = wanted};
-    if (!update || !array_reserve(&update->wishes, &update->cap_wishes, update->n_wishes + 1, sizeof *update->wishes))
-        return false;
-    struct dependency_wish *copy = struct_copy_with_texts(&wish, sizeof wish, DEPENDENCY_WISH_TEXTS);
-    if (copy)
-        update->wishes[update->n_wishes++] = copy;
-    return copy;
-}
-
 // Objects --------------------------------------------------------------------------------------------------------
 
 static bool write_key(char out[KEY_MAX], const char *resource, const char *namespace_, const char *name) {
@@ -137,21 +107,11 @@ struct dependency *dependency_make(struct engine *engine, struct dependency_reso
 void dependency_drop_content(struct dependency *object) {
     (object->resource->sensitive ? sensitive_free : free)(object->content);
     object->content = NULL;
-    object->content_mark = 0;
-}
-
-static void drop_refers(struct dependency *object) {
-    for (size_t i = 0; i < object->n_refers; i++) {
-        free(object->refers[i].namespace_);
-        free(object->refers[i].name);
-    }
-    free(TAKE(object->refers));
-    object->n_refers = 0;
 }
 
 static void free_object(struct dependency *object) {
     dependency_drop_content(object);
-    drop_refers(object);
+    needs_drop_refers(object);
     for (struct copy *c = object->copies, *next; c; c = next) {
         next = c->next;
         free(c->problem);
@@ -162,31 +122,11 @@ static void free_object(struct dependency *object) {
     free(object);
 }
 
-void needs_read_object(struct engine *engine, struct dependency *object, const struct json *content) {
-    __attribute__((cleanup(references_clear))) struct references found = {.count = 0};
-    drop_refers(object);
-    object->refers_known =
-        references_of_object(engine->kinds, engine->n_kinds, object->resource->name, content, &found);
-    for (size_t i = 0; i < found.count; i++) {
-        const struct reference *r = found.list[i];
-        struct dependency_resource *resource = r->is_made ? NULL : dependency_resource_of(engine, r);
-        struct reference_to *to = resource ? array_next(&object->refers, object->n_refers, sizeof *to) : NULL;
-        if (!to)
-            continue;
-        to->resource = resource;
-        to->optional = r->optional;
-        if (text_set(&to->namespace_, r->namespace_) && text_set(&to->name, r->name))
-            object->n_refers++;
-        else
-            free(TAKE(to->namespace_));
-    }
-}
-
 void dependency_drop_if_unused(struct engine *engine, struct dependency *object) {
     if (object->users || object->copies || object->held || object->due)
         return;
-    if (object->wished)
-        (void)dependency_wish(engine, object->resource, object, ENGINE_MANAGEMENT, false);
+    if (object->watched)
+        (void)dependency_set_watch(engine, object->resource, object, ENGINE_MANAGEMENT, false);
     heap_remove(&engine->dependencies->timers, &object->timer);
     map_remove(&engine->dependencies->objects, object->key);
     free_object(object);
@@ -204,6 +144,7 @@ void dependency_free_all(struct engine *engine) {
         free_resource(r);
     map_free(&all->objects);
     map_free(&all->resources);
+    map_free_values(&all->holds);
     free(all->requests);
     free(all->clusters);
     free(all);
@@ -237,8 +178,8 @@ void dependency_copy_drop(struct engine *engine, struct dependency *object, stru
     while (*at != copy)
         at = &(*at)->next;
     *at = copy->next;
-    if (copy->wished && !cluster_is_vacant(engine, copy->cluster))
-        (void)dependency_wish(engine, object->resource, object, copy->cluster, false);
+    if (copy->watched && !cluster_is_vacant(engine, copy->cluster))
+        (void)dependency_set_watch(engine, object->resource, object, copy->cluster, false);
     free(copy->problem);
     free(copy->told);
     free(copy);
@@ -267,7 +208,8 @@ void dependency_wake(struct engine *engine, struct dependency *object, int64_t a
         dependency_touch(engine, object);
 }
 
-void dependency_queue_users(struct engine *engine, const struct dependency *object) {
+void dependency_changed(struct engine *engine, struct dependency *object) {
+    dependency_touch(engine, object);
     for (const struct use *u = object->users; u; u = u->older)
         if (u->needs->entry->blocked || u->needs->stale)
             queue_entry(engine, u->needs->entry);
@@ -292,8 +234,19 @@ enum dependency_use dependency_use(const struct engine *engine, const struct dep
     return r->use == DEPENDENCY_COPIED && !may ? DEPENDENCY_CHECKED : r->use;
 }
 
+// Another placement of a user may choose any worker.
+bool dependency_is_checked(const struct engine *engine, const struct dependency *object) {
+    return object->users && dependency_use(engine, object) == DEPENDENCY_CHECKED;
+}
+
+// A workload without a placement may come to the worker, unless that is drained.
+bool dependency_is_kept(const struct engine *engine, const struct dependency *object, const struct copy *copy) {
+    return copy->users > 0 ||
+           (object->unplaced > 0 && engine->clusters[copy->cluster].settings.policy < WORKER_DRAIN_FINISH);
+}
+
 static const char *watch_problem(const struct dependency *object, size_t cluster) {
-    return cluster < object->resource->n_watches ? object->resource->watches[cluster].problem : NULL;
+    return dependency_watch_in(object->resource, cluster)->problem;
 }
 
 enum dependency_state dependency_source_state(const struct dependency *object) {
@@ -305,20 +258,20 @@ enum dependency_state dependency_source_state(const struct dependency *object) {
 }
 
 static enum dependency_state checked_state(const struct dependency *object, const struct copy *copy, size_t cluster) {
-    if (!copy || copy->presence == PRESENCE_UNKNOWN)
+    if (!copy || copy->state == COPY_UNKNOWN)
         return (copy && copy->problem) || watch_problem(object, cluster) ? DEPENDENCY_REFUSED : DEPENDENCY_UNKNOWN;
-    return copy->presence == PRESENCE_THERE ? DEPENDENCY_FOUND : DEPENDENCY_MISSING;
+    return copy_is_there(copy) ? DEPENDENCY_FOUND : DEPENDENCY_MISSING;
 }
 
 static enum dependency_state copied_state(const struct dependency *object, const struct copy *copy, size_t cluster) {
     if (copy && copy->deleting)
         return DEPENDENCY_NEEDED;
-    if (!copy || copy->presence == PRESENCE_UNKNOWN)
+    if (!copy || copy->state == COPY_UNKNOWN)
         return (copy && copy->problem) || watch_problem(object, cluster) ? DEPENDENCY_REFUSED : DEPENDENCY_NEEDED;
-    if (copy->presence == PRESENCE_THERE && copy->owner == COPY_OWN && copy->marked == object->mark)
+    if (copy->state == COPY_OWN && copy->marked == object->mark)
         return DEPENDENCY_CURRENT;
-    bool other = copy->presence == PRESENCE_THERE && copy->owner != COPY_OWN;
-    if (other && copy->compared && copy->compared == copy_versions(object, copy))
+    bool other = copy_is_there(copy) && copy->state != COPY_OWN;
+    if (other && copy_is_compared(object, copy))
         return copy->equal ? DEPENDENCY_FOUND : DEPENDENCY_CONFLICT;
     return copy->refused ? DEPENDENCY_REFUSED : DEPENDENCY_NEEDED;
 }

@@ -28,9 +28,9 @@ static enum dependency_state count_as(const struct engine *engine, const struct 
                                       const struct copy *copy) {
     if (object->resource->use != DEPENDENCY_COPIED || dependency_source_state(object) == DEPENDENCY_NEEDED)
         return dependency_state_in(engine, object, copy->cluster);
-    if (copy->presence == PRESENCE_THERE)
-        return copy->owner == COPY_OWN ? DEPENDENCY_CURRENT : DEPENDENCY_FOUND;
-    return copy->presence == PRESENCE_ABSENT ? DEPENDENCY_MISSING : DEPENDENCY_UNKNOWN;
+    if (copy_is_there(copy))
+        return copy->state == COPY_OWN ? DEPENDENCY_CURRENT : DEPENDENCY_FOUND;
+    return copy->state == COPY_ABSENT ? DEPENDENCY_MISSING : DEPENDENCY_UNKNOWN;
 }
 
 void dependencies_count(struct engine *engine) {
@@ -40,28 +40,14 @@ void dependencies_count(struct engine *engine) {
         memset(engine->stats.clusters[c].dependencies, 0, sizeof engine->stats.clusters[c].dependencies);
     size_t cursor = 0;
     for (const struct dependency *o; (o = map_next(&engine->dependencies->objects, &cursor));) {
-        if (o->n_users > 0)
+        if (o->users)
             engine->stats.clusters[0].dependencies[dependency_state_in(engine, o, ENGINE_MANAGEMENT)]++;
         for (const struct copy *c = o->copies; c; c = c->next)
             engine->stats.clusters[c->cluster].dependencies[count_as(engine, o, c)]++;
     }
 }
 
-// The workload names it, or another object does.
-static void show(const struct engine *engine, const struct use *use, const char *where, uint32_t cluster,
-                 void (*visit)(void *ctx, const struct dependency_view *view), void *ctx) {
-    const struct dependency *object = use->object;
-    struct dependency_view view = {.resource = object->resource->name,
-                                   .namespace_ = object->namespace_,
-                                   .name = object->name,
-                                   .where = where,
-                                   .cluster = cluster ? engine->clusters[cluster].name : NULL,
-                                   .state = dependency_state_in(engine, object, cluster),
-                                   .optional = use->optional,
-                                   .problem = dependency_problem_in(object, cluster)};
-    visit(ctx, &view);
-}
-
+// NULL: another object refers to it, or a mirror.
 static const char *place_of(const struct references *found, const struct entry *entry,
                             const struct dependency *object) {
     char space[254];
@@ -72,21 +58,6 @@ static const char *place_of(const struct references *found, const struct entry *
             return r->where;
     }
     return NULL;
-}
-
-static void show_made(const struct references *found, void (*visit)(void *ctx, const struct dependency_view *view),
-                      void *ctx) {
-    for (size_t i = 0; i < found->count; i++) {
-        const struct reference *r = found->list[i];
-        struct dependency_view view = {.resource = r->resource,
-                                       .namespace_ = r->namespace_,
-                                       .name = r->name,
-                                       .where = r->where,
-                                       .state = DEPENDENCY_MADE,
-                                       .optional = r->optional};
-        if (r->is_made)
-            visit(ctx, &view);
-    }
 }
 
 void dependencies_visit(struct engine *engine, struct entry *entry,
@@ -100,9 +71,27 @@ void dependencies_visit(struct engine *engine, struct entry *entry,
     const struct json *workload = doc_tree(&engine->store, &entry->workload->doc);
     if (workload)
         (void)references_of(&call, workload, &found);
-    uint32_t cluster = entry->workload->facts.cluster;
-    cluster = cluster == DECIDE_UNKNOWN_CLUSTER ? ENGINE_MANAGEMENT : cluster;
-    for (size_t i = 0; i < needs->n_uses; i++)
-        show(engine, &needs->uses[i], place_of(&found, entry, needs->uses[i].object), cluster, visit, ctx);
-    show_made(&found, visit, ctx);
+    uint32_t cluster = facts_placed_cluster(entry);
+    for (size_t i = 0; i < needs->uses.count; i++) {
+        const struct use *use = &needs->uses.list[i];
+        const struct dependency *object = use->object;
+        visit(ctx, &(struct dependency_view){.resource = object->resource->name,
+                                             .namespace_ = object->namespace_,
+                                             .name = object->name,
+                                             .where = place_of(&found, entry, object),
+                                             .cluster = cluster ? engine->clusters[cluster].name : NULL,
+                                             .state = dependency_state_in(engine, object, cluster),
+                                             .optional = use->optional,
+                                             .problem = dependency_problem_in(object, cluster)});
+    }
+    for (size_t i = 0; i < found.count; i++) {
+        const struct reference *r = found.list[i];
+        if (r->is_made)
+            visit(ctx, &(struct dependency_view){.resource = r->resource,
+                                                 .namespace_ = r->namespace_,
+                                                 .name = r->name,
+                                                 .where = r->where,
+                                                 .state = DEPENDENCY_MADE,
+                                                 .optional = r->optional});
+    }
 }

@@ -5,7 +5,6 @@
 #include "core/base/memory.h"
 #include "core/base/sensitive.h"
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/mirror/mirror.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
 #include "core/engine/shard/shard.h"
@@ -40,22 +39,7 @@ static bool is_listed(const struct engine *engine, size_t cluster) {
 }
 
 static bool is_permitted(struct engine *engine, const struct dependency *object, size_t cluster) {
-    struct dependency_part *all = engine->dependencies;
-    if (!is_listed(engine, cluster))
-        return false;
-    all->hold.found = all->hold.found || needs_find_holds(engine);
-    const struct dependency_cluster *of = dependency_cluster_of(engine, cluster);
-    if (!all->hold.found || !of)
-        return false;
-    if (!of->holds) // which is usual: no pass for each namespace
-        return true;
-    if (all->hold.known && all->hold.cluster == cluster && strcmp(all->hold.namespace_, object->namespace_) == 0)
-        return !all->hold.held;
-    all->hold.known = true;
-    all->hold.cluster = cluster;
-    text_copy(all->hold.namespace_, sizeof all->hold.namespace_, object->namespace_);
-    all->hold.held = needs_hold(engine, object->namespace_, cluster);
-    return !all->hold.held;
+    return is_listed(engine, cluster) && !needs_hold(engine, object->namespace_, cluster);
 }
 
 // Bodies -----------------------------------------------------------------------------------------------------------
@@ -67,127 +51,67 @@ static struct json *marked_content(const struct engine *engine, const struct dep
     error_free(json_parse(object->content, strlen(object->content), &content));
     if (!content)
         return NULL;
-    char uid[STORE_UID_MAX], seal[SEAL_TEXT_MAX];
+    char uid[STORE_UID_MAX], kind[COPY_KIND_MAX], seal[SEAL_TEXT_MAX];
     text_copy(uid, sizeof uid, object->source);
     uid[strcspn(uid, "/")] = '\0';
-    AUTO_TEXT kind = text_format("copy of %s", object->resource->name);
-    struct seal_subject subject = {.origin = engine->origin,
-                                   .kind = kind,
-                                   .namespace_ = object->namespace_,
-                                   .name = object->name,
-                                   .uid = uid,
-                                   .cluster = engine->clusters[cluster].name};
-    bool sealed = kind && seal_make(engine->seals, &subject, seal);
-    struct copy_marks marks = {.origin = engine->origin,
-                               .source = object->source,
-                               .source_uid = uid,
-                               .seal = sealed ? seal : NULL,
-                               .namespace_ = object->namespace_,
-                               .name = object->name};
-    return kind && copy_set_marks(content, &marks) ? TAKE(content) : NULL;
+    struct seal_subject subject = copy_seal_subject(engine, object, cluster, uid, kind);
+    bool sealed = seal_make(engine->seals, &subject, seal);
+    return copy_set_marks(content, &subject, object->source, sealed ? seal : NULL) ? TAKE(content) : NULL;
 }
 
+// `body` NULL: none, of a read; else out of memory.
 static void send_text(struct engine *engine, struct dependency *object, struct copy *copy,
-                      enum dependency_request_type type, const char *body, size_t len) {
-    struct dependency_request request = {.type = type, .cluster = copy->cluster};
-    copy->busy = dependency_send(engine, object, &request, body, len);
+                      enum dependency_request_type type, const char *body) {
+    bool has_all = body || type == DEPENDENCY_READ_COPY;
+    copy->busy = has_all && dependency_send(engine, object, copy->cluster, type, body);
     if (!copy->busy)
         copy->not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
 }
 
-// `body` NULL: out of memory.
+// Takes the body. NULL: out of memory.
 static void send_json(struct engine *engine, struct dependency *object, struct copy *copy,
-                      enum dependency_request_type type, const struct json *body) {
+                      enum dependency_request_type type, struct json *body) {
     SENSITIVE_WHILE(object->resource->sensitive);
     AUTO_BUFFER(text, REQUEST_BODY_MAX);
-    if (body && json_print(body, &text))
-        send_text(engine, object, copy, type, text.data, text.len);
-    else
-        copy->not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
+    bool printed = body && json_print(body, &text);
+    send_text(engine, object, copy, type, printed ? text.data : NULL);
+    json_free(body);
 }
 
 void dependency_read_copy(struct engine *engine, struct dependency *object, struct copy *copy) {
-    send_text(engine, object, copy, DEPENDENCY_READ_COPY, NULL, 0);
+    send_text(engine, object, copy, DEPENDENCY_READ_COPY, NULL);
 }
 
 void dependency_make_namespace(struct engine *engine, struct dependency *object, struct copy *copy) {
     AUTO_TEXT body = text_format("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%s\"}}",
                                  object->namespace_);
-    if (body)
-        send_text(engine, object, copy, DEPENDENCY_NAMESPACE, body, strlen(body));
-}
-
-static void send_create(struct engine *engine, struct dependency *object, struct copy *copy) {
-    AUTO_JSON body = marked_content(engine, object, copy->cluster);
-    send_json(engine, object, copy, DEPENDENCY_CREATE, body);
+    send_text(engine, object, copy, DEPENDENCY_NAMESPACE, body);
 }
 
 static void send_delete(struct engine *engine, struct dependency *object, struct copy *copy) {
     AUTO_TEXT body = text_format("{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"preconditions\":{\"uid\":\"%s\","
                                  "\"resourceVersion\":\"%s\"}}",
                                  copy->uid, copy->version);
-    if (body)
-        send_text(engine, object, copy, DEPENDENCY_DELETE, body, strlen(body));
+    send_text(engine, object, copy, DEPENDENCY_DELETE, body);
     copy->deleting = copy->busy;
-}
-
-// Origins (D8) -----------------------------------------------------------------------------------------------------
-
-// The list with the name added, or without the name. Free the result.
-static char *change_list(const char *list, const char *name, bool add) {
-    AUTO_BUFFER(out, 4096);
-    const char *at;
-    size_t len = 0;
-    while (text_next_word(&list, ',', &at, &len))
-        if (len > 0 && (strlen(name) != len || memcmp(at, name, len) != 0))
-            buffer_printf(&out, "%s%.*s", out.len > 0 ? "," : "", (int)len, at);
-    if (add)
-        buffer_printf(&out, "%s%s", out.len > 0 ? "," : "", name);
-    return buffer_take(&out, NULL);
-}
-
-// Another host's copy, or an own one that another host takes over.
-static void change_origins(struct engine *engine, struct dependency *object, struct copy *copy,
-                           const struct json *there, enum dependency_request_type type) {
-    const char *list = object_annotation(there, MARK_ALSO_USED);
-    char heir[COPY_ORIGIN_MAX];
-    bool inherited = copy_heir(list, engine->origin, heir), hands_over = type == DEPENDENCY_HAND_OVER,
-         add = !hands_over && !copy->also_used;
-    AUTO_TEXT left = change_list(list, hands_over ? heir : engine->origin, add);
-    AUTO_JSON patch = json_new_object();
-    AUTO_JSON metadata = json_new_object();
-    AUTO_JSON annotations = json_new_object();
-    AUTO_JSON labels = json_new_object();
-    bool ok = left && json_set(annotations, MARK_ALSO_USED, *left ? json_new_string(left) : json_new_null());
-    if (hands_over)
-        ok = ok && json_set(annotations, MARK_SEAL, json_new_null()) &&
-             json_set(labels, MARK_ORIGIN, json_new_string(heir));
-    ok = ok && json_set(metadata, "annotations", TAKE(annotations)) && json_set(metadata, "labels", TAKE(labels)) &&
-         json_set(patch, "metadata", TAKE(metadata)) && mirror_set_precondition(patch, there, true);
-    if (ok && (!hands_over || inherited))
-        send_json(engine, object, copy, type, patch);
 }
 
 // A read -------------------------------------------------------------------------------------------------------------
 
-// A workload without a placement may come to the worker, unless that is drained.
-static bool is_kept(const struct engine *engine, const struct dependency *object, const struct copy *copy) {
-    return copy->users > 0 ||
-           (object->unplaced > 0 && engine->clusters[copy->cluster].settings.policy < WORKER_DRAIN_FINISH);
+static bool is_current(const struct dependency *object, const struct copy *copy) {
+    return copy->marked == object->mark && !copy->unsealed;
 }
 
 static void send_change(struct engine *engine, struct dependency *object, struct copy *copy, const struct json *content,
                         const struct json *there) {
     SENSITIVE_WHILE(object->resource->sensitive);
     bool recreate = false;
-    AUTO_JSON patch = copy_patch(object->resource->name, content, there, &recreate);
-    copy->recreate = recreate && copy->owner == COPY_OWN;
-    if (!recreate)
+    struct json *patch = copy_patch(object->resource->name, content, there, &recreate);
+    copy->recreate = recreate && copy->state == COPY_OWN;
+    if (recreate)
+        json_free(patch);
+    else
         send_json(engine, object, copy, DEPENDENCY_CHANGE, patch);
-}
-
-static bool has_content(const struct dependency *object) {
-    return object->content && object->content_mark == object->mark;
 }
 
 // An administrator of the worker decides; the difference is told once for each version.
@@ -208,42 +132,34 @@ static void compare_other(struct engine *engine, struct dependency *object, stru
     if (dependency_use(engine, object) == DEPENDENCY_CHECKED)
         compare_checked(engine, object, copy);
     else if (!dependency_is_held(engine, object)) // the holder of the shard writes
-        copy->equal &= copy->owner != COPY_GIVEN;
-    else if (copy->equal && copy->owner == COPY_GIVEN)
+        copy->equal &= copy->state != COPY_GIVEN;
+    else if (copy->equal && copy->state == COPY_GIVEN)
         send_change(engine, object, copy, content, there);
-    else if (copy->equal && copy->owner == COPY_ORIGIN && !copy->also_used)
-        change_origins(engine, object, copy, there, DEPENDENCY_ALSO_USE);
-    dependency_queue_users(engine, object);
+    else if (copy->equal && copy->state == COPY_ORIGIN && !copy->also_used)
+        send_json(engine, object, copy, DEPENDENCY_CHANGE_ORIGINS, copy_use_patch(there, engine->origin, true));
+    dependency_changed(engine, object);
 }
 
-static struct copy_facts facts_of(struct engine *engine, const struct dependency *object, const struct copy *copy);
-
-// Nobody needs the object any more, and did not when the read was sent.
-static void leave_origins(struct engine *engine, struct dependency *object, struct copy *copy,
-                          const struct json *there) {
-    struct copy_facts facts = facts_of(engine, object, copy);
-    enum copy_action_type type = copy->unused_ns ? copy_decide(&facts).type : COPY_WAIT;
-    if (type == COPY_NO_LONGER_USE)
-        change_origins(engine, object, copy, there, DEPENDENCY_ALSO_USE);
-    else if (type == COPY_HAND_OVER)
-        change_origins(engine, object, copy, there, DEPENDENCY_HAND_OVER);
-}
+static struct copy_action next_action(struct engine *engine, const struct dependency *object, struct copy *copy);
 
 void dependency_compare(struct engine *engine, struct dependency *object, struct copy *copy, const struct json *there) {
-    if (copy->presence != PRESENCE_THERE || copy->busy)
+    if (!copy_is_there(copy) || copy->busy)
         return;
-    if (!is_kept(engine, object, copy)) {
-        leave_origins(engine, object, copy, there);
+    if (!dependency_is_kept(engine, object, copy)) {
+        if (next_action(engine, object, copy).type == COPY_LEAVE)
+            send_json(engine, object, copy, DEPENDENCY_CHANGE_ORIGINS,
+                      copy->state == COPY_OWN ? copy_hand_over_patch(there, engine->origin)
+                                              : copy_use_patch(there, engine->origin, false));
         return;
     }
     bool copied = dependency_use(engine, object) == DEPENDENCY_COPIED;
-    AUTO_JSON content = has_content(object) && (copied || object->resource->compares)
+    AUTO_JSON content = object->content && (copied || object->resource->compares)
                             ? marked_content(engine, object, copy->cluster)
                             : NULL;
-    if (content && copied && copy->owner == COPY_OWN) {
+    if (content && copied && copy->state == COPY_OWN) {
         if (!dependency_is_held(engine, object))
             return;
-        if (copy->marked != object->mark || copy->unsealed)
+        if (!is_current(object, copy))
             send_change(engine, object, copy, content, there);
     } else if (content) {
         compare_other(engine, object, copy, content, there);
@@ -266,8 +182,7 @@ static bool read_source(struct engine *engine, struct dependency *object) {
     }
     if (!dependency_has_room(engine, ENGINE_MANAGEMENT))
         return false;
-    struct dependency_request request = {.type = DEPENDENCY_READ_SOURCE, .cluster = ENGINE_MANAGEMENT};
-    object->busy = dependency_send(engine, object, &request, NULL, 0);
+    object->busy = dependency_send(engine, object, ENGINE_MANAGEMENT, DEPENDENCY_READ_SOURCE, NULL);
     if (!object->busy)
         dependency_wake(engine, object, engine->now.mono_ns + CLOCK_SECOND);
     return true;
@@ -275,16 +190,11 @@ static bool read_source(struct engine *engine, struct dependency *object) {
 
 // Copies --------------------------------------------------------------------------------------------------------------
 
-// Another placement of a user may choose any worker.
-static bool is_checked(const struct engine *engine, const struct dependency *object) {
-    return object->n_users > 0 && dependency_use(engine, object) == DEPENDENCY_CHECKED;
-}
-
 static bool is_remembered(const struct engine *engine, const struct dependency *object, const struct copy *copy) {
-    bool probes = copy->presence == PRESENCE_UNKNOWN && copy->wished &&
-                  engine->now.mono_ns < engine->dependencies->probe_until_ns;
-    bool others = copy->presence == PRESENCE_THERE && copy->owner != COPY_OWN;
-    return is_checked(engine, object) || (object->n_users > 0 && (copy->refused || probes || others));
+    bool searches =
+        copy->state == COPY_UNKNOWN && copy->watched && engine->now.mono_ns < engine->dependencies->search_until_ns;
+    bool others = copy_is_there(copy) && copy->state != COPY_OWN;
+    return dependency_is_checked(engine, object) || (object->users && (copy->refused || searches || others));
 }
 
 // Until then the worker may have had mirrors that this host does not know.
@@ -301,7 +211,7 @@ static bool is_certain(const struct engine *engine, const struct use *use, size_
     const struct entry *entry = use->needs->entry;
     const struct workload_facts *w = &entry->workload->facts;
     const struct mirror *m = entry_mirror(entry, cluster);
-    bool placed = w->exists && !w->finished && !w->being_deleted && w->attempt && w->cluster == cluster;
+    bool placed = needs_is_unfinished(entry) && w->attempt && w->cluster == cluster;
     bool there = m && m->facts.present && m->facts.proven && m->facts.of_workload && !m->facts.unsure &&
                  engine->workers[entry->kind][cluster].connected;
     return use->wanted && (placed || there);
@@ -321,47 +231,47 @@ static bool must_create(const struct engine *engine, const struct dependency *ob
            has_certain_user(engine, object, copy, true);
 }
 
+static enum copy_need need_of(const struct engine *engine, const struct dependency *object, const struct copy *copy) {
+    if (copy->users > 0 && (copy->state != COPY_ABSENT || has_certain_user(engine, object, copy, false)))
+        return COPY_WANTED;
+    if (dependency_is_kept(engine, object, copy))
+        return COPY_KEPT;
+    return is_remembered(engine, object, copy) ? COPY_REMEMBERED : COPY_UNUSED;
+}
+
 static struct copy_facts facts_of(struct engine *engine, const struct dependency *object, const struct copy *copy) {
-    int64_t unused_ns = clock_later(copy->unused_ns, unknown_ns(engine, copy));
-    struct copy_facts facts = {
+    return (struct copy_facts){
+        .copy = *copy,
         .use = dependency_use(engine, object),
-        .source = (enum presence)object->presence,
-        .there = (enum presence)copy->presence,
-        .owner = (enum copy_owner)copy->owner,
+        .source = object->presence,
         .usable = is_usable(engine, copy->cluster),
         .held = dependency_is_held(engine, object),
         .creates = must_create(engine, object, copy),
         // The host itself makes those of a cluster, without a tenant.
         .consents = object->resource->cluster_scoped || tenancy_consents(engine, copy->cluster, object->namespace_),
-        .busy = copy->busy,
-        .wanted =
-            copy->users > 0 && (copy->presence != PRESENCE_ABSENT || has_certain_user(engine, object, copy, false)),
-        .kept = is_kept(engine, object, copy),
+        .need = need_of(engine, object, copy),
         .compares = object->resource->compares,
-        .remembered = is_remembered(engine, object, copy),
-        .marked = copy->marked == object->mark && !copy->unsealed,
-        .compared = copy->compared == copy_versions(object, copy),
-        .equal = copy->equal,
-        .also_used = copy->also_used,
-        .shared = copy->shared,
-        .recreate = copy->recreate,
-        .unused_ns = unused_ns,
-        .not_before_ns = copy->not_before_ns,
+        .current = is_current(object, copy),
+        .compared = copy_is_compared(object, copy),
+        .unused_ns = clock_later(copy->unused_ns, unknown_ns(engine, copy)),
         .now_ns = engine->now.mono_ns,
     };
-    bool over = !facts.kept && facts.there == PRESENCE_THERE && facts.usable && facts.held &&
-                clock_after(unused_ns, DEPENDENCY_LINGER_NS) <= engine->now.mono_ns;
-    facts.permitted = over && is_permitted(engine, object, copy->cluster);
-    return facts;
 }
 
-static bool needs_content(enum copy_action_type type) {
-    return type == COPY_CREATE || type == COPY_CHANGE || type == COPY_COMPARE || type == COPY_ALSO_USE;
+static struct copy_action next_action(struct engine *engine, const struct dependency *object, struct copy *copy) {
+    bool kept = dependency_is_kept(engine, object, copy);
+    copy->unused_ns = kept ? 0 : copy->unused_ns ? copy->unused_ns : engine->now.mono_ns;
+    struct copy_facts facts = facts_of(engine, object, copy);
+    struct copy_action action = copy_decide(&facts);
+    bool ends = !kept && (action.type == COPY_LEAVE || action.type == COPY_DELETE);
+    if (ends && !is_permitted(engine, object, copy->cluster))
+        return (struct copy_action){.type = COPY_WAIT, .at_ns = engine->now.mono_ns + HELD_NS};
+    return action;
 }
 
 static void perform(struct engine *engine, struct dependency *object, struct copy *copy, enum copy_action_type type) {
     if (type == COPY_CREATE)
-        send_create(engine, object, copy);
+        send_json(engine, object, copy, DEPENDENCY_CREATE, marked_content(engine, object, copy->cluster));
     else if (type == COPY_DELETE)
         send_delete(engine, object, copy);
     else
@@ -370,84 +280,26 @@ static void perform(struct engine *engine, struct dependency *object, struct cop
 
 // False: no room. *pending: the content is needed, or soon.
 static bool work_copy(struct engine *engine, struct dependency *object, struct copy *copy, bool *pending) {
-    bool kept = is_kept(engine, object, copy);
-    copy->unused_ns = kept ? 0 : copy->unused_ns ? copy->unused_ns : engine->now.mono_ns;
-    struct copy_facts facts = facts_of(engine, object, copy);
-    struct copy_action action = copy_decide(&facts);
-    if (copy->busy)
-        *pending = true;
-    if (action.type == COPY_FORGET) {
+    struct copy_action action = next_action(engine, object, copy);
+    bool needs_content = action.type == COPY_CREATE || action.type == COPY_COMPARE;
+    bool soon = action.type == COPY_WAIT && action.at_ns - engine->now.mono_ns < SOON_NS;
+    *pending |= copy->busy || needs_content || soon;
+    switch (action.type) {
+    case COPY_NOTHING:
+        return true;
+    case COPY_FORGET:
         dependency_copy_drop(engine, object, copy);
         return true;
-    }
-    if (action.type == COPY_WAIT) {
-        *pending |= action.at_ns - engine->now.mono_ns < SOON_NS;
+    case COPY_WAIT:
         dependency_wake(engine, object, action.at_ns);
         return true;
-    }
-    if (action.type == COPY_NOTHING) {
-        if (!kept && !facts.remembered && facts.usable && facts.there == PRESENCE_THERE && !copy->busy)
-            dependency_wake(engine, object, engine->now.mono_ns + HELD_NS);
-        return true;
-    }
-    if (needs_content(action.type)) {
-        *pending = true;
-        if (!has_content(object))
+    default:
+        if (needs_content && !object->content)
             return read_source(engine, object);
-    }
-    if (!dependency_has_room(engine, copy->cluster))
-        return false;
-    perform(engine, object, copy, action.type);
-    *pending |= needs_content(action.type);
-    return true;
-}
-
-// Wishes --------------------------------------------------------------------------------------------------------------
-
-// The watch of all objects of the resource comes first, so that the host opens none for the object.
-static bool wish_all(struct engine *engine, struct dependency_resource *resource, size_t cluster) {
-    struct dependency_watch *watch = dependency_watch_of(engine, resource, cluster);
-    if (watch && !watch->wished && !engine->settings.dependencies.by_name)
-        watch->wished = dependency_wish(engine, resource, NULL, cluster, true);
-    return watch;
-}
-
-static void wish_for_copies(struct engine *engine, struct dependency *object) {
-    bool checked = is_checked(engine, object);
-    // A former process may have left a copy in any worker, which single watches do not show.
-    bool probes = engine->settings.dependencies.by_name && object->n_users > 0 && !object->probed &&
-                  engine->now.mono_ns < engine->dependencies->probe_until_ns;
-    object->probed = true;
-    for (size_t c = 1; (checked || probes) && c < engine->n_clusters; c++)
-        (void)dependency_copy_make(engine, object, c);
-    for (struct copy *copy = object->copies; copy; copy = copy->next)
-        if (!copy->wished && (checked || probes || is_kept(engine, object, copy)) &&
-            wish_all(engine, object->resource, copy->cluster))
-            copy->wished = dependency_wish(engine, object->resource, object, copy->cluster, true);
-}
-
-static void wish(struct engine *engine, struct dependency *object) {
-    bool source = object->n_users > 0 && (object->resource->use == DEPENDENCY_COPIED || object->resource->refers ||
-                                          object->resource->compares);
-    if (source && !object->wished && wish_all(engine, object->resource, ENGINE_MANAGEMENT))
-        object->wished = dependency_wish(engine, object->resource, object, ENGINE_MANAGEMENT, true);
-    wish_for_copies(engine, object);
-}
-
-// Copied resources are watched in all workers, for copies without a user.
-static void wish_copied(struct engine *engine) {
-    const char *rest = engine->settings.dependencies.copy, *name;
-    size_t len;
-    while (text_next_word(&rest, ',', &name, &len)) {
-        AUTO_TEXT text = strndup(name, len);
-        struct reference_resource of;
-        struct dependency_resource *resource =
-            text && reference_resource_find(engine->kinds, engine->n_kinds, text, &of)
-                ? dependency_resource_make(engine, &of)
-                : NULL;
-        for (size_t c = 1; resource && resource->use == DEPENDENCY_COPIED && c < engine->n_clusters; c++)
-            if (!cluster_is_vacant(engine, c))
-                (void)wish_all(engine, resource, c);
+        if (!dependency_has_room(engine, copy->cluster))
+            return false;
+        perform(engine, object, copy, action.type);
+        return true;
     }
 }
 
@@ -458,7 +310,7 @@ static void wish_copied(struct engine *engine) {
 static void note_wait(struct engine *engine, struct dependency *object) {
     bool waits = false;
     for (const struct copy *c = object->copies; c; c = c->next)
-        waits |= c->users > 0 && c->presence == PRESENCE_ABSENT;
+        waits |= c->users > 0 && c->state == COPY_ABSENT;
     if (!waits || dependency_use(engine, object) != DEPENDENCY_COPIED || dependency_is_held(engine, object))
         object->waits_ns = 0;
     else if (object->waits_ns == 0)
@@ -470,8 +322,8 @@ static void note_wait(struct engine *engine, struct dependency *object) {
 // False: no room, the next step goes on.
 static bool work(struct engine *engine, struct dependency *object) {
     bool pending = object->busy, room = true;
-    wish(engine, object);
-    if (object->resource->refers && object->n_users > 0 && object->read_mark != object->mark)
+    dependency_watch_object(engine, object);
+    if (object->resource->refers && object->users && object->read_mark != object->mark)
         room = read_source(engine, object);
     note_wait(engine, object);
     for (struct copy *c = object->copies, *next; c; c = next) {
@@ -489,8 +341,7 @@ bool dependencies_may_leave(const struct engine *engine, size_t cluster) {
         return true;
     for (const struct dependency *o; (o = map_next(&engine->dependencies->objects, &cursor));) {
         const struct copy *copy = dependency_copy(o, cluster);
-        if (copy && copy->presence == PRESENCE_THERE && copy->owner == COPY_OWN && copy->failures == 0 &&
-            o->resource->use == DEPENDENCY_COPIED)
+        if (copy && copy->state == COPY_OWN && copy->failures == 0 && o->resource->use == DEPENDENCY_COPIED)
             return false;
     }
     return true;
@@ -525,8 +376,7 @@ void dependency_on_namespace(struct engine *engine, const struct engine_event *e
             continue;
         copy->not_before_ns = 0;
         copy->namespace_made = false;
-        dependency_touch(engine, o);
-        dependency_queue_users(engine, o);
+        dependency_changed(engine, o);
     }
 }
 
@@ -538,13 +388,19 @@ static void queue_due(struct engine *engine) {
     }
 }
 
+// The entries have changed, or may change now.
+static void forget_holds(struct dependency_part *all) {
+    map_free_values(&all->holds);
+    all->holds_known = false;
+}
+
 void dependency_work(struct engine *engine) {
     struct dependency_part *all = engine->dependencies;
     queue_due(engine);
-    all->hold.found = all->hold.known = false; // entries have changed
-    if (all->wishes_due)
-        wish_copied(engine);
-    all->wishes_due = false;
+    forget_holds(all);
+    if (all->watches_due)
+        dependency_watch_copied(engine);
+    all->watches_due = false;
     struct dependency *object = all->due, *next;
     all->due = NULL;
     all->due_end = &all->due;
@@ -556,6 +412,7 @@ void dependency_work(struct engine *engine) {
         else
             dependency_drop_if_unused(engine, object);
     }
+    forget_holds(all);
 }
 
 int64_t dependency_due_ns(struct engine *engine) {

@@ -9,16 +9,10 @@
 #define REFUSED_BASE_NS (5 * CLOCK_SECOND) // for a workload rejected by the adapter or the host
 #define REFUSED_MAX_NS (10 * CLOCK_MINUTE)
 
-// The worker of the placement; the management cluster if there is none, or none in the configuration.
-static size_t worker_of(const struct entry *entry) {
-    uint32_t cluster = entry->workload->facts.cluster;
-    return cluster == DECIDE_UNKNOWN_CLUSTER ? ENGINE_MANAGEMENT : cluster;
-}
-
 void call_begin(struct engine *engine, struct entry *entry, wharf_mirror_state state, struct adapter_call *call) {
     const struct kind *kind = engine->kinds[entry->kind];
     const char *version = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->version;
-    size_t worker = worker_of(entry);
+    size_t worker = facts_placed_cluster(entry);
     struct call_context context = {
         .kind = &kind->abi,
         .given = kind->given,
@@ -40,7 +34,7 @@ struct mirror_context call_begin_for_mirror(struct engine *engine, struct entry 
                                             wharf_mirror_state state, struct adapter_call *call) {
     call_begin(engine, entry, state, call);
     const struct workload_facts *w = &entry->workload->facts;
-    size_t cluster = mirror ? mirror->facts.cluster : worker_of(entry);
+    size_t cluster = mirror ? mirror->facts.cluster : facts_placed_cluster(entry);
     char space[254], there[NAMESPACE_SIZE];
     entry_namespace(entry, space);
     (void)cluster_namespace(engine, cluster, space, there);

@@ -41,30 +41,26 @@ static bool fill_command(struct command *command, const struct engine *engine, c
     const char *plural = namespaces ? "namespaces" : active ? "workloads" : kind->abi.plural;
     const char *name = request->path ? request->path : namespaces ? space : entry_name(entry);
     const char *in = namespaces ? "" : space;
-    version = namespaces ? "v1" : active ? request->version : version;
     bool whole = request->type == REQUEST_STATUS && kind->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE;
-    size_t size = strlen(group) + strlen(plural) + strlen(version) + strlen(name) + strlen(in) + request->body_len + 6;
-    char *at = command->memory = malloc(size);
-    if (!at)
-        return false;
-    const char *own_space = update_string(&at, in, strlen(in));
-    command->request = (struct request){
+    struct request filled = {
         .verb = whole ? VERB_MERGE_PATCH : verbs[request->type],
-        .resource = {.group = update_string(&at, group, strlen(group)),
-                     .version = update_string(&at, version, strlen(version)),
-                     .plural = update_string(&at, plural, strlen(plural)),
+        .resource = {.group = group,
+                     .version = namespaces ? "v1"
+                                : active   ? request->version
+                                           : version,
+                     .plural = plural,
                      .cluster_scoped = *in == '\0'},
-        .namespace_ = own_space,
-        .name = update_string(&at, name, strlen(name)),
-        .tenant = tenancy_of(engine, request->cluster, own_space, verbs[request->type]),
-        .body = request->body ? update_string(&at, request->body, request->body_len) : NULL,
+        .namespace_ = in,
+        .name = name,
+        .tenant = tenancy_of(engine, request->cluster, in, verbs[request->type]),
+        .body = request->body,
         .body_len = request->body_len,
         .metadata = request->type == REQUEST_WRITER && request->source == WRITER_OWNED,
         .dry_run = request->type != REQUEST_TRIAL                   ? DRY_RUN_NO
                    : dropped_required(engine, entry) == REQUIRE_ALL ? DRY_RUN_STRICT
                                                                     : DRY_RUN,
     };
-    return true;
+    return command_set_request(command, &filled);
 }
 
 bool command_send(struct engine *engine, struct entry *entry, const struct request_in_flight *request) {

@@ -34,15 +34,10 @@ static int64_t changes_at_ns(const struct status_budget *budget) {
     return at_ns;
 }
 
-// The worker that causes the writes; 0: none.
-static uint32_t charged_cluster(const struct entry *entry) {
-    return entry->workload->facts.cluster == DECIDE_UNKNOWN_CLUSTER ? 0 : entry->workload->facts.cluster;
-}
-
 // Statuses that do not wait have a bound as well: an author may have many workloads in a worker, and the worker may
 // report the end of all.
 static int64_t bytes_at_ns(const struct engine *engine, const struct entry *entry, bool passes) {
-    uint32_t cluster = charged_cluster(entry);
+    uint32_t cluster = facts_placed_cluster(entry);
     if (cluster == 0 || engine->settings.status_bytes == 0)
         return 0;
     const struct status_bytes *bytes = &engine->clusters[cluster].status;
@@ -70,7 +65,7 @@ void status_budget_facts(const struct engine *engine, const struct entry *entry,
 }
 
 void status_budget_stored(struct engine *engine, const struct entry *entry, size_t size) {
-    uint32_t cluster = charged_cluster(entry);
+    uint32_t cluster = facts_placed_cluster(entry);
     struct status_bytes *bytes = &engine->clusters[cluster].status;
     int64_t now_ns = engine->now.mono_ns;
     if (cluster == 0)
@@ -99,7 +94,7 @@ static void report_changes(struct engine *engine, struct entry *entry) {
         budget->reported = false;
     if (tokens > 1 || budget->reported)
         return;
-    uint32_t cluster = charged_cluster(entry);
+    uint32_t cluster = facts_placed_cluster(entry);
     report_event(engine, entry, false, "StatusDelayed", "CopyStatus",
                  "the status changes more than once a second%s%s: the host copies it with delays of up to 30 s, and "
                  "the final one at once",

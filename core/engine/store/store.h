@@ -116,10 +116,9 @@ struct mirror {
     bool uncompared : 1;              // the result of an accepted patch is not compared yet (noop_patch_hash)
     bool tried : 1;                   // a dry-run create showed that the worker keeps all fields (mirror_parts.h)
     bool has_run : 1;                 // pods have run since the create or the last suspension
-    bool needs_read : 1;              // the needs of needs_uid are known, see dependencies/
     char uid[STORE_UID_MAX];          // of the object itself
     char workload_uid[STORE_UID_MAX]; // from the mark
-    char needs_uid[STORE_UID_MAX];
+    char needs_uid[STORE_UID_MAX];    // of the object whose needs are known, see dependencies/; "": none
 };
 
 // One life of a delegated workload: from the first sight until the workload is gone, no longer delegated, or made

@@ -25,4 +25,6 @@ enum consent {
 struct tenants *tenants_of(struct engine *engine, size_t cluster);
 // NULL: not in the table.
 struct tenant *tenant_of(const struct engine *engine, size_t cluster, const char *namespace_, size_t len);
+// That of the entry's namespace.
+struct tenant *tenant_of_entry(const struct engine *engine, size_t cluster, const struct entry *entry);
 enum consent consent_of(const struct engine *engine, const struct entry *entry, size_t cluster);

@@ -19,6 +19,10 @@ struct tenant *tenant_of(const struct engine *engine, size_t cluster, const char
     return map_get_len(&engine->clusters[cluster].tenancy.map, namespace_, len);
 }
 
+struct tenant *tenant_of_entry(const struct engine *engine, size_t cluster, const struct entry *entry) {
+    return tenant_of(engine, cluster, entry->key, entry->name_at - 1U);
+}
+
 static bool is_known(const struct engine *engine, size_t cluster) {
     const struct tenants *tenants = &engine->clusters[cluster].tenancy;
     return tenants->listed && !tenants->lost;
@@ -56,15 +60,14 @@ bool tenancy_consents(const struct engine *engine, size_t cluster, const char *n
 
 bool tenancy_permits(const struct engine *engine, const struct entry *entry, size_t cluster, int64_t *until_ns) {
     enum consent consent = consent_of(engine, entry, cluster);
-    *until_ns = consent == CONSENT_DENIED ? tenant_of(engine, cluster, entry->key, entry->name_at - 1U)->denied_until_ns
-                                          : CLOCK_NEVER;
+    *until_ns = consent == CONSENT_DENIED ? tenant_of_entry(engine, cluster, entry)->denied_until_ns : CLOCK_NEVER;
     return consent == CONSENT_GIVEN;
 }
 
 bool tenancy_is_withdrawn(const struct engine *engine, const struct entry *entry) {
-    uint32_t cluster = entry->workload->facts.cluster;
-    return engine->settings.tenancy.remove_withdrawn && cluster != DECIDE_UNPLACED &&
-           cluster != DECIDE_UNKNOWN_CLUSTER && consent_of(engine, entry, cluster) == CONSENT_MISSING;
+    uint32_t cluster = facts_placed_cluster(entry);
+    return engine->settings.tenancy.remove_withdrawn && cluster &&
+           consent_of(engine, entry, cluster) == CONSENT_MISSING;
 }
 
 void tenancy_explain(const struct engine *engine, const struct entry *entry, size_t cluster, char brief[64],
@@ -75,7 +78,7 @@ void tenancy_explain(const struct engine *engine, const struct entry *entry, siz
                                          [CONSENT_DENIED] = "host may not act as the tenant",
                                          [CONSENT_NO_TENANT] = "no tenant"};
     enum consent consent = consent_of(engine, entry, cluster);
-    const struct tenant *here = tenant_of(engine, ENGINE_MANAGEMENT, entry->key, entry->name_at - 1U);
+    const struct tenant *here = tenant_of_entry(engine, ENGINE_MANAGEMENT, entry);
     const struct tenants *lost = &engine->clusters[is_known(engine, cluster) ? ENGINE_MANAGEMENT : cluster].tenancy;
     int len = entry->name_at - 1;
     text_copy(brief, 64, briefs[consent]);

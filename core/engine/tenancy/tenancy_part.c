@@ -180,8 +180,8 @@ static void answered(struct engine *engine, struct entry *entry, struct request_
 // Entries -----------------------------------------------------------------------------------------------------------
 
 static void facts(const struct engine *engine, const struct entry *entry, struct decide_facts *facts) {
-    uint32_t cluster = entry->workload->facts.cluster;
-    if (!engine->settings.tenancy.impersonate || cluster == DECIDE_UNPLACED || cluster == DECIDE_UNKNOWN_CLUSTER)
+    uint32_t cluster = facts_placed_cluster(entry);
+    if (!engine->settings.tenancy.impersonate || !cluster)
         return;
     enum consent consent = consent_of(engine, entry, cluster);
     facts->consent_unknown = consent == CONSENT_UNKNOWN;
@@ -203,8 +203,8 @@ static void report_withdrawal(struct engine *engine, struct entry *entry) {
                  engine->settings.tenancy.remove_withdrawn ? "deletes" : "keeps");
 }
 
-static bool is_changed(struct engine *engine, const struct entry *entry) {
-    const struct tenant *here = tenant_of(engine, ENGINE_MANAGEMENT, entry->key, entry->name_at - 1U);
+static bool is_changed(const struct engine *engine, const struct entry *entry) {
+    const struct tenant *here = tenant_of_entry(engine, ENGINE_MANAGEMENT, entry);
     return engine->tenancy.all || (here && here->changed);
 }
 

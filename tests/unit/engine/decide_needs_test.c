@@ -59,13 +59,13 @@ static void the_mirror_follows_its_objects(void **state) {
 
 #define COPIED .use = DEPENDENCY_COPIED, .now_ns = NOW
 #define USABLE .usable = true, .held = true, .consents = true
-#define WANTED .wanted = true, .kept = true
+#define WANTED .need = COPY_WANTED
 #define USED COPIED, USABLE, WANTED
 #define LONG_UNUSED .unused_ns = (NOW - 2 * CLOCK_MINUTE)
-#define FREE COPIED, USABLE, .permitted = true, LONG_UNUSED
+#define FREE COPIED, USABLE, LONG_UNUSED
 #define SOURCE .source = PRESENCE_THERE
-#define THERE .there = PRESENCE_THERE
-#define GONE .there = PRESENCE_ABSENT
+#define THERE(owner) .copy.state = COPY_##owner
+#define GONE .copy.state = COPY_ABSENT
 
 static void copies(void **state) {
     (void)state;
@@ -76,62 +76,55 @@ static void copies(void **state) {
         int64_t at_ns;
     } rows[] = {
         {"is made", {USED, SOURCE, GONE}, COPY_CREATE, 0},
-        {"is made later", {USED, SOURCE, GONE, .not_before_ns = LATER}, COPY_WAIT, LATER},
-        {"a request is in flight", {USED, SOURCE, GONE, .busy = true}, COPY_NOTHING, 0},
+        {"is made later", {USED, SOURCE, GONE, .copy.not_before_ns = LATER}, COPY_WAIT, LATER},
+        {"a request is in flight", {USED, SOURCE, GONE, .copy.busy = true}, COPY_NOTHING, 0},
         {"there is no source", {USED, GONE, .source = PRESENCE_ABSENT}, COPY_NOTHING, 0},
         {"the source is not known", {USED, GONE}, COPY_NOTHING, 0},
         {"the worker is not known", {USED, SOURCE}, COPY_NOTHING, 0},
         {"another host's, or away", {COPIED, WANTED, SOURCE, GONE}, COPY_NOTHING, 0},
-        {"another host's shard", {COPIED, .usable = true, WANTED, SOURCE, GONE}, COPY_NOTHING, 0},
+        {"another host's shard", {COPIED, .usable = true, .consents = true, WANTED, SOURCE, GONE}, COPY_NOTHING, 0},
         {"another host's shard, which does not make it",
          {COPIED, .usable = true, .consents = true, .creates = true, WANTED, SOURCE, GONE},
          COPY_CREATE,
          0},
-        {"another host's shard, another writer's", {COPIED, .usable = true, WANTED, SOURCE, THERE}, COPY_COMPARE, 0},
-        {"another host's shard, old",
-         {COPIED, .usable = true, WANTED, SOURCE, THERE, .owner = COPY_OWN},
-         COPY_NOTHING,
+        {"another host's shard, another writer's",
+         {COPIED, .usable = true, WANTED, SOURCE, THERE(OTHER)},
+         COPY_COMPARE,
          0},
+        {"another host's shard, old", {COPIED, .usable = true, WANTED, SOURCE, THERE(OWN)}, COPY_NOTHING, 0},
         {"the namespace there does not consent",
          {COPIED, .usable = true, .held = true, WANTED, SOURCE, GONE},
          COPY_NOTHING,
          0},
         {"only checked", {.use = DEPENDENCY_CHECKED, .now_ns = NOW, USABLE, WANTED, SOURCE, GONE}, COPY_NOTHING, 0},
-        {"only for a workload without a placement", {COPIED, USABLE, .kept = true, SOURCE, GONE}, COPY_NOTHING, 0},
-        {"is current", {USED, SOURCE, THERE, .owner = COPY_OWN, .marked = true}, COPY_NOTHING, 0},
-        {"is old", {USED, SOURCE, THERE, .owner = COPY_OWN}, COPY_CHANGE, 0},
-        {"cannot be changed", {USED, SOURCE, THERE, .owner = COPY_OWN, .recreate = true}, COPY_DELETE, 0},
-        {"the source is gone", {USED, THERE, .source = PRESENCE_ABSENT, .owner = COPY_OWN}, COPY_NOTHING, 0},
-        {"another writer's", {USED, SOURCE, THERE}, COPY_COMPARE, 0},
-        {"another writer's, equal", {USED, SOURCE, THERE, .compared = true, .equal = true}, COPY_NOTHING, 0},
-        {"another writer's, other", {USED, SOURCE, THERE, .compared = true}, COPY_NOTHING, 0},
-        {"another host's",
-         {USED, SOURCE, THERE, .owner = COPY_ORIGIN, .compared = true, .equal = true},
-         COPY_ALSO_USE,
-         0},
-        {"another host's, named",
-         {USED, SOURCE, THERE, .owner = COPY_ORIGIN, .compared = true, .equal = true, .also_used = true},
+        {"only for a workload without a placement", {COPIED, USABLE, .need = COPY_KEPT, SOURCE, GONE}, COPY_NOTHING, 0},
+        {"is current", {USED, SOURCE, THERE(OWN), .current = true}, COPY_NOTHING, 0},
+        {"is old", {USED, SOURCE, THERE(OWN)}, COPY_COMPARE, 0},
+        {"cannot be changed", {USED, SOURCE, THERE(OWN), .copy.recreate = true}, COPY_DELETE, 0},
+        {"the source is gone", {USED, THERE(OWN), .source = PRESENCE_ABSENT}, COPY_NOTHING, 0},
+        {"another writer's", {USED, SOURCE, THERE(OTHER)}, COPY_COMPARE, 0},
+        {"another writer's, equal",
+         {USED, SOURCE, THERE(OTHER), .compared = true, .copy.equal = true},
          COPY_NOTHING,
          0},
-        {"handed over", {USED, SOURCE, THERE, .owner = COPY_GIVEN, .compared = true, .equal = true}, COPY_CHANGE, 0},
-        {"no user", {FREE, THERE, .owner = COPY_OWN}, COPY_DELETE, 0},
+        {"another writer's, other", {USED, SOURCE, THERE(OTHER), .compared = true}, COPY_NOTHING, 0},
+        {"another host's", {USED, SOURCE, THERE(ORIGIN), .compared = true, .copy.equal = true}, COPY_COMPARE, 0},
+        {"another host's, named",
+         {USED, SOURCE, THERE(ORIGIN), .compared = true, .copy.equal = true, .copy.also_used = true},
+         COPY_NOTHING,
+         0},
+        {"handed over", {USED, SOURCE, THERE(GIVEN), .compared = true, .copy.equal = true}, COPY_COMPARE, 0},
+        {"no user", {FREE, THERE(OWN)}, COPY_DELETE, 0},
         {"no user for a moment",
-         {COPIED, USABLE, .permitted = true, THERE, .owner = COPY_OWN, .unused_ns = NOW - CLOCK_SECOND},
+         {COPIED, USABLE, THERE(OWN), .unused_ns = NOW - CLOCK_SECOND},
          COPY_WAIT,
          NOW - CLOCK_SECOND + DEPENDENCY_LINGER_NS},
-        {"no user, lists incomplete", {COPIED, USABLE, LONG_UNUSED, THERE, .owner = COPY_OWN}, COPY_NOTHING, 0},
-        {"no user, another host's shard",
-         {COPIED, .permitted = true, LONG_UNUSED, THERE, .owner = COPY_OWN},
-         COPY_NOTHING,
-         0},
-        {"no user, another origin uses it", {FREE, THERE, .owner = COPY_OWN, .shared = true}, COPY_HAND_OVER, 0},
-        {"no user, another host's that names this one",
-         {FREE, THERE, .owner = COPY_ORIGIN, .also_used = true},
-         COPY_NO_LONGER_USE,
-         0},
-        {"no user, another host's", {FREE, THERE, .owner = COPY_ORIGIN}, COPY_FORGET, 0},
-        {"no user, another writer's", {FREE, THERE}, COPY_FORGET, 0},
-        {"no user, another writer's, needed elsewhere", {FREE, THERE, .remembered = true}, COPY_NOTHING, 0},
+        {"no user, another host's shard", {COPIED, LONG_UNUSED, THERE(OWN)}, COPY_NOTHING, 0},
+        {"no user, another origin uses it", {FREE, THERE(OWN), .copy.shared = true}, COPY_LEAVE, 0},
+        {"no user, another host's that names this one", {FREE, THERE(ORIGIN), .copy.also_used = true}, COPY_LEAVE, 0},
+        {"no user, another host's", {FREE, THERE(ORIGIN)}, COPY_FORGET, 0},
+        {"no user, another writer's", {FREE, THERE(OTHER)}, COPY_FORGET, 0},
+        {"no user, another writer's, needed elsewhere", {FREE, THERE(OTHER), .need = COPY_REMEMBERED}, COPY_NOTHING, 0},
         {"nothing there", {FREE, GONE}, COPY_FORGET, 0},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
