@@ -7,6 +7,7 @@ package-quick: package-quick-programs
 	@python3 -B tests/package $(B) quick
 
 ## make package-test the same, and the Debian package, the RPM, the image and the tarballs, each built twice (./bootstrap --package; 2 min)
-.PHONY: package-test
-package-test: $(B)/wharf $(ADAPTERS) $(B)/tests/to_json
+.PHONY: package-test package-test-programs
+package-test package-test-programs: $(B)/wharf $(ADAPTERS) $(B)/tests/to_json
+package-test:
 	@python3 -B tests/package $(B) all
