@@ -21,9 +21,11 @@ static void check_need(struct trial *trial, size_t cluster, size_t index, const 
     AUTO_TEXT name = need_name_of(trial, index);
     if (!there && (known || !need_state_of(trial, cluster, index)->existed))
         trial_fail(trial, "rule D2: the mirror of %s is created in %s, which has no %s", mirror, worker, name);
-    if (!there || !known || !copied || !source || resource == NEED_CLAIMS || needs_are_equal(resource, there, source))
+    bool own = need_is_copy(trial, there);
+    if (!there || !known || !copied || !source || resource == NEED_CLAIMS ||
+        (own ? needs_are_equal(resource, there, source) : needs_suffice(resource, there, source)))
         return;
-    if (need_is_copy(trial, there))
+    if (own)
         trial_fail(trial, "rule D2: the mirror of %s is created in %s, whose copy of %s is old", mirror, worker, name);
     else
         trial_fail(trial, "rule D4: the mirror of %s is created in %s, where another writer has other %s", mirror,
