@@ -21,9 +21,11 @@ static void check_need(struct trial *trial, size_t cluster, size_t index, const 
     AUTO_TEXT name = need_name_of(trial, index);
     if (!there && (known || !need_state_of(trial, cluster, index)->existed))
         trial_fail(trial, "rule D2: the mirror of %s is created in %s, which has no %s", mirror, worker, name);
-    if (!there || !known || !copied || !source || resource == NEED_CLAIMS || needs_are_equal(resource, there, source))
+    bool own = need_is_copy(trial, there);
+    if (!there || !known || !copied || !source || resource == NEED_CLAIMS ||
+        (own ? needs_are_equal(resource, there, source) : needs_suffice(resource, there, source)))
         return;
-    if (need_is_copy(trial, there))
+    if (own)
         trial_fail(trial, "rule D2: the mirror of %s is created in %s, whose copy of %s is old", mirror, worker, name);
     else
         trial_fail(trial, "rule D4: the mirror of %s is created in %s, where another writer has other %s", mirror,
@@ -87,6 +89,16 @@ static void check_preconditions(struct trial *trial, const struct http_request *
                    request->path);
 }
 
+// D5. A deletion may arrive when another replica has created a mirror: the state at the request counts.
+static void check_deletion(struct trial *trial, size_t cluster, size_t index) {
+    AUTO_TEXT name = need_name_of(trial, index);
+    const struct json *copy = needs_object(trial, cluster, index);
+    if (copy && !need_is_retyped(trial, index, copy) &&
+        (need_used_by_mirrors(trial, cluster, MIRRORS_TOLD) >> index & 1) != 0)
+        trial_fail(trial, "rule D5: the copy of %s in %s is deleted while a mirror needs it", name,
+                   world_name(trial->worlds[cluster]));
+}
+
 void need_rules_request(struct trial *trial, size_t cluster, const struct http_request *request,
                         const struct json *body, size_t index) {
     if (!trial->plan.needs)
@@ -105,6 +117,8 @@ void need_rules_request(struct trial *trial, size_t cluster, const struct http_r
                    request->path);
     if (request->method != HTTP_POST)
         check_preconditions(trial, request, body);
+    if (request->method == HTTP_DELETE)
+        check_deletion(trial, cluster, index);
     if (request->method == HTTP_PUT)
         trial_fail(trial, "rule D1: a PUT of %s", request->path);
 }

@@ -58,6 +58,12 @@ bool need_is_copy(const struct trial *trial, const struct json *object) {
            (unsealed || (*need_note(object, MARK_SEAL) && need_is_made(trial, object_uid(object))));
 }
 
+bool need_is_retyped(struct trial *trial, size_t index, const struct json *copy) {
+    const struct json *source = needs_object(trial, ENGINE_MANAGEMENT, index);
+    return needs_at(trial, index)->resource == NEED_SECRETS && source &&
+           !json_equal(json_get(source, "type"), json_get(copy, "type"));
+}
+
 // Of pods -----------------------------------------------------------------------------------------------------
 
 static void gather_index(struct need_gather *gather, size_t index, bool optional) {

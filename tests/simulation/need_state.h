@@ -50,8 +50,9 @@ char *need_name_of(const struct trial *trial, size_t index); // "secrets default
 // Whose an object is.
 bool need_is_made(const struct trial *trial, const char *uid); // by the host
 void need_add_made(struct trial *trial, const char *uid);
-bool need_is_copy(const struct trial *trial, const struct json *object); // the host must recognise it
-bool need_is_given(const struct json *object);                           // handed over to the host
+bool need_is_copy(const struct trial *trial, const struct json *object);          // the host must recognise it
+bool need_is_given(const struct json *object);                                    // handed over to the host
+bool need_is_retyped(struct trial *trial, size_t index, const struct json *copy); // which is made anew
 bool need_is_of_another_host(const struct json *object);
 // A mirror of no workload, or one without proof (docs/lifecycle.md, Terms: quarantined): its needs are not known.
 bool need_is_held(struct trial *trial, size_t kind, const struct json *object);

@@ -131,21 +131,16 @@ static void check_changed(struct trial *trial, size_t cluster, size_t index, con
         trial_fail(trial, "rule 8: a patch of %s in %s changed nothing", name, world_name(trial->worlds[cluster]));
 }
 
-// D5. A Secret of another type is made anew.
+// D5: the time since the last user.
 static void check_deleted(struct trial *trial, size_t cluster, size_t index, const struct json *copy) {
     AUTO_TEXT name = need_name_of(trial, index);
     const char *worker = world_name(trial->worlds[cluster]);
-    const struct json *source = needs_object(trial, ENGINE_MANAGEMENT, index);
-    bool retyped = needs_at(trial, index)->resource == NEED_SECRETS && source &&
-                   !json_equal(json_get(source, "type"), json_get(copy, "type"));
     if (!need_is_copy(trial, copy))
         trial_fail(trial, "rule D7: %s in %s was deleted, and is no copy of the host's", name, worker);
-    if (retyped)
+    if (need_is_retyped(trial, index, copy))
         return;
     if (*need_note(copy, ALSO_USED))
         trial_fail(trial, "rule D8: %s in %s was deleted while others use it", name, worker);
-    if (need_used_by_mirrors(trial, cluster, MIRRORS_TOLD) >> index & 1)
-        trial_fail(trial, "rule D5: the copy of %s in %s was deleted while a mirror needs it", name, worker);
     int64_t used_ns = need_state_of(trial, cluster, index)->used_ns;
     if (used_ns && trial->now_ns - used_ns < KEPT_NS)
         trial_fail(trial, "rule D5: the copy of %s in %s was deleted %.3f s after its last user", name, worker,

@@ -320,7 +320,7 @@ static bool same(const struct json *a, const struct json *b, const char *pointer
     return (!x && !y) || (x && y && json_equal(x, y));
 }
 
-bool needs_are_equal(enum need_resource resource, const struct json *a, const struct json *b) {
+static bool compare(enum need_resource resource, const struct json *there, const struct json *wanted, bool extra) {
     static const char *const parts[NEED_RESOURCES][4] = {
         [NEED_CONFIGMAPS] = {"/data", "/binaryData"},
         [NEED_SECRETS] = {"/data", "/type"},
@@ -329,7 +329,15 @@ bool needs_are_equal(enum need_resource resource, const struct json *a, const st
         [NEED_PRIORITIES] = {"/value"},
         [NEED_RUNTIMES] = {"/handler"}};
     for (size_t i = 0; i < 4 && parts[resource][i]; i++)
-        if (!same(a, b, parts[resource][i]))
+        if ((!extra || pointer_find(wanted, parts[resource][i])) && !same(there, wanted, parts[resource][i]))
             return false;
     return true;
+}
+
+bool needs_are_equal(enum need_resource resource, const struct json *a, const struct json *b) {
+    return compare(resource, a, b, false);
+}
+
+bool needs_suffice(enum need_resource resource, const struct json *there, const struct json *source) {
+    return compare(resource, there, source, resource == NEED_ACCOUNTS);
 }

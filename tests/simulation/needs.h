@@ -84,3 +84,5 @@ bool needs_is_copied(struct trial *trial, size_t index);
 bool needs_copies(const struct trial *trial, enum need_resource resource); // as configured
 // The parts that count are equal: content and type, and what is copied of a ServiceAccount or a claim.
 bool needs_are_equal(enum need_resource resource, const struct json *a, const struct json *b);
+// Another writer's object: a field of a ServiceAccount that only that object has does not matter.
+bool needs_suffice(enum need_resource resource, const struct json *there, const struct json *source);

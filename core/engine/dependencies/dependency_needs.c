@@ -106,7 +106,7 @@ static bool has_unread(const struct needs *needs, bool stubs) {
 
 // D5: copies stay for a while after a mirror with unknown needs as well.
 static void note_unknown(struct engine *engine, const struct needs *needs) {
-    for (size_t p = 0; needs->unread && p < needs->n_places; p++) {
+    for (size_t p = 0; (needs->unread || needs->open) && p < needs->n_places; p++) {
         struct dependency_cluster *of = dependency_cluster_of(engine, needs->places[p].cluster);
         if (of)
             of->unknown_ns = engine->now.mono_ns;

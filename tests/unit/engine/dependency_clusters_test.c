@@ -380,6 +380,34 @@ static void test_finished_elsewhere(void **state) {
     needs_end(&play);
 }
 
+// A replica without a lease reads no ServiceAccount, so it does not know that a mirror needs the Secret. Once it has
+// the lease, the wait begins with the end of that mirror.
+static void test_needs_unknown_to_a_standby(void **state) {
+    (void)state;
+    needs_init(&play);
+    stage->options.shards = 1;
+    stage_start(stage);
+    lease(0, true, 1);
+    needs_apply(stage, 0, "secrets", "{'metadata':{'name':'pull','namespace':'default'},'data':{'key':'MQ=='}}");
+    needs_apply(stage, 0, "serviceaccounts",
+                "{'metadata':{'name':'robot','namespace':'default'},'imagePullSecrets':[{'name':'pull'}]}");
+    needs_job(stage, "a", "'serviceAccountName':'robot'");
+    stage_run(stage, 5 * CLOCK_SECOND);
+    size_t w = stage_where(stage, "a");
+    assert_non_null(needs_object(stage, w, "secrets", "pull"));
+    stage_restart(stage);
+    stage_run(stage, 2 * CLOCK_MINUTE);
+    assert_int_equal(stage_delete(stage, 0, "a"), 200);
+    assert_int_equal(stage_delete(stage, w, "a"), 200);
+    stage_run(stage, CLOCK_SECOND);
+    lease(0, true, 2);
+    stage_run(stage, 50 * CLOCK_SECOND);
+    assert_non_null(needs_object(stage, w, "secrets", "pull"));
+    stage_run(stage, 20 * CLOCK_SECOND);
+    assert_null(needs_object(stage, w, "secrets", "pull"));
+    needs_end(&play);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lost),
@@ -397,6 +425,7 @@ int main(void) {
         cmocka_unit_test(test_shards),
         cmocka_unit_test(test_other_shard),
         cmocka_unit_test(test_finished_elsewhere),
+        cmocka_unit_test(test_needs_unknown_to_a_standby),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
 }
