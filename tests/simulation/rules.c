@@ -109,7 +109,7 @@ bool rules_was_told_to_all(const struct trial *trial, const struct tracked_mirro
     for (size_t i = 0; i < trial->plan.hosts; i++)
         if (trial->hosts[i].alive && mirror->told[i] != trial->hosts[i].number)
             return false;
-    return true;
+    return mirror->told_ns < trial->now_ns;
 }
 
 bool rules_was_final(const struct trial *trial, const struct tracked_mirror *mirror) {
@@ -120,6 +120,8 @@ void rules_told(struct trial *trial, const struct json *object) {
     struct tracked_mirror *mirror = rules_mirror(trial, rules_text(object, "metadata", NULL, "uid"));
     if (!mirror)
         return;
+    if (!rules_was_told(trial, mirror))
+        mirror->told_ns = trial->now_ns;
     mirror->told[trial->host->index] = trial->host->number;
     if (sim_finished(trial->kinds[mirror->kind], object))
         mirror->final[trial->host->index] = trial->host->number;

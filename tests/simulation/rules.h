@@ -44,6 +44,7 @@ struct tracked_mirror { // created by the host, or equivalent
     unsigned final[TRIAL_HOSTS]; // the process of each replica that has seen it finished
     int64_t late_ns;             // it was created or changed late, when the host expected no answer any longer; 0: not
     unsigned told[TRIAL_HOSTS];  // the process of each replica that has seen it
+    int64_t told_ns;             // the last first time of one of them
     int64_t patched_ns, others_ns; // the host's last patch was sent; somebody else last wrote to it
 };
 
@@ -70,7 +71,7 @@ struct rules *rules_new(struct trial *trial);
 // trial->host has seen the mirror; and has seen it finished.
 bool rules_was_told(const struct trial *trial, const struct tracked_mirror *mirror);
 bool rules_was_final(const struct trial *trial, const struct tracked_mirror *mirror);
-// Each replica has seen it: when a write is served, its sender is not known.
+// Each replica has seen it, before the decisions of this instant: when a write is served, its sender is not known.
 bool rules_was_told_to_all(const struct trial *trial, const struct tracked_mirror *mirror);
 // The engine receives an object of a worker.
 void rules_told(struct trial *trial, const struct json *object);
