@@ -172,11 +172,16 @@ void need_note_user(struct trial *trial, size_t kind, const struct json *workloa
 
 // What the host knows -----------------------------------------------------------------------------------------
 
+// Rule 9: a host that reads another uid does nothing there, and with another management cluster nothing anywhere.
+static bool is_refused(const struct trial *trial, size_t cluster) {
+    return trial->host->refused_ns[ENGINE_MANAGEMENT] || trial->host->refused_ns[cluster];
+}
+
 bool need_is_calm(const struct trial *trial, size_t cluster) {
     return !trial->plan.elects && !trial->plan.slow && !trial->plan.costs && !trial->plan.breaks &&
            !trial->plan.shards && faults_are_over(trial, cluster, CALM_NS) && steady_is_calm(trial, cluster, CALM_NS) &&
            members_knows(trial, cluster) && !trial->host->silent[cluster] && trial->host->alive &&
-           trial->now_ns >= trial->host->asleep_until_ns;
+           !is_refused(trial, cluster) && trial->now_ns >= trial->host->asleep_until_ns;
 }
 
 // It must know this object, and its source, as they are.

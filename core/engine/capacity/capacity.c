@@ -169,11 +169,12 @@ static void subtract_claim(struct worker_capacity *worker, const struct capacity
         (void)free_capacity_take(&worker->spare, &claim->sets[i]);
 }
 
+// The newest first: the view may have the pods of older ones, and what no longer fits takes nothing.
 static void rebuild(struct engine *engine, struct worker_capacity *worker) {
     free_capacity_reset(&worker->spare);
     worker->ended = false;
     worker->built_ns = engine->now.mono_ns;
-    for (const struct capacity_claim *claim = worker->reserved.first; claim; claim = claim->next)
+    for (const struct capacity_claim *claim = worker->reserved.last; claim; claim = claim->previous)
         subtract_claim(worker, claim);
 }
 

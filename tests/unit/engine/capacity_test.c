@@ -4,14 +4,18 @@
 
 #include "tests/unit/engine/event_play.h"
 
-// One node with so many GPUs left, of 8; and 100 places for pods.
-static void gpus_left(struct play *play, size_t cluster, int64_t gpus) {
+// One node with so many places for pods left, and GPUs, of 8.
+static void pods_left(struct play *play, size_t cluster, int64_t pods, int64_t gpus) {
     struct nodes *nodes = nodes_new(1, (const char *const[]){"pods", "nvidia.com/gpu"}, 2, 0);
-    nodes->left[0] = nodes->allocatable[0] = 100;
+    nodes->left[0] = nodes->allocatable[0] = pods;
     nodes->left[1] = gpus;
     nodes->allocatable[1] = 8;
     play_tell(play, (struct engine_event){
                         .type = EVENT_CAPACITY, .cluster = cluster, .capacity = {CAPACITY_KNOWN, NULL, nodes}});
+}
+
+static void gpus_left(struct play *play, size_t cluster, int64_t gpus) {
+    pods_left(play, cluster, 100, gpus);
 }
 
 static void capacity_is(struct play *play, size_t cluster, enum capacity_state state) {
@@ -111,6 +115,26 @@ static void once_it_runs_what_its_nodes_show_counts(struct play *play) {
     submit(play, "b", "4", CAPACITY_SEEN_NS - CLOCK_SECOND);
     expect(play, 0, "b", ""); // it may count twice for a moment
     expect(play, 2 * CLOCK_SECOND, "b", "w1");
+}
+
+static void submit_pods(struct play *play, const char *name, int count, const char *gpus) {
+    struct json *workload = asking(name, "", gpus);
+    assert_true(pointer_set(workload, "/spec/parallelism", json_new_int64(count)));
+    assert_true(pointer_set(workload, "/spec/completions", json_new_int64(count)));
+    play_seen(play, 0, workload);
+    play_wait(play, CLOCK_SECOND);
+}
+
+// The pod of "a" is in the view and still reserved: then the GPUs do not suffice for both reservations.
+static void a_pod_that_is_seen_and_reserved_takes_nothing_from_later_reservations(struct play *play) {
+    pods_left(play, 2, 0, 0);
+    submit_pods(play, "b", 2, "2");
+    expect(play, 0, "b", "w1");
+    pods_left(play, 1, 9, 4);
+    submit_pods(play, "c", 8, "0");
+    expect(play, 0, "c", "");
+    submit_pods(play, "d", 7, "0");
+    expect(play, 0, "d", "w1");
 }
 
 static void a_burst_is_placed_up_to_what_is_left_and_not_beyond(struct play *play) {
@@ -296,6 +320,7 @@ static const struct test {
     {TEST(what_fits_nowhere_waits_and_is_told_why_and_is_placed_when_there_is_room), 1, 3, NULL, 0},
     {TEST(what_was_placed_is_reserved_until_its_pods_can_be_seen), 8, 0, "6", 0},
     {TEST(once_it_runs_what_its_nodes_show_counts), 8, 0, "4", 0},
+    {TEST(a_pod_that_is_seen_and_reserved_takes_nothing_from_later_reservations), 8, 0, "4", 0},
     {TEST(a_burst_is_placed_up_to_what_is_left_and_not_beyond), 8, 5, NULL, 0},
     {TEST(a_restarted_host_reserves_what_its_predecessor_placed), UNKNOWN, UNKNOWN, NULL, 0},
     {TEST(what_goes_gives_its_reservation_back), 8, 0, "6", 0},
