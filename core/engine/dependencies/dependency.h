@@ -44,8 +44,14 @@ enum copy_state {
     COPY_OWN     // of this host
 };
 
+struct dependency_turn {       // in the queue of a cluster without room for a request
+    struct dependency *object; // NULL: in none
+    struct dependency_turn *next, *before;
+};
+
 struct copy { // the object in a worker
     struct copy *next;
+    struct dependency_turn turn;
     uint32_t cluster, epoch;
     enum copy_state state;
     bool watched;        // as requested of the host
@@ -80,6 +86,7 @@ static inline bool copy_is_there(const struct copy *copy) {
 struct dependency {     // a name in the management cluster
     struct timer timer; // first, so that a timer is its object
     struct dependency *next_due;
+    struct dependency_turn turn; // of the read of the source
     struct dependency_resource *resource;
     struct use *users;
     struct copy *copies;
@@ -182,7 +189,8 @@ struct dependency_part {
     size_t n_requests, cap_requests;
     uint32_t free_request;
     struct dependency_cluster {
-        size_t in_flight;   // requests
+        size_t in_flight; // requests
+        struct dependency_turn *first, *last;
         int64_t unknown_ns; // the last mirror with unknown needs went
     } * clusters;
     size_t n_clusters;
@@ -191,6 +199,9 @@ struct dependency_part {
 };
 
 struct dependency_cluster *dependency_cluster_of(struct engine *engine, size_t cluster); // NULL: out of memory
+void dependency_turn_wait(struct engine *engine, size_t cluster, struct dependency_turn *turn,
+                          struct dependency *object);
+void dependency_turn_end(struct engine *engine, size_t cluster, struct dependency_turn *turn);
 
 // Objects (dependency_table.c) ------------------------------------------------------------------------------------
 

@@ -44,6 +44,27 @@ bool dependency_has_room(struct engine *engine, size_t cluster) {
     return of && pacing_has_place(engine, cluster, of->in_flight);
 }
 
+void dependency_turn_wait(struct engine *engine, size_t cluster, struct dependency_turn *turn,
+                          struct dependency *object) {
+    struct dependency_cluster *of = dependency_cluster_of(engine, cluster);
+    if (!of) // out of memory
+        dependency_wake(engine, object, engine->now.mono_ns + CLOCK_SECOND);
+    if (!of || turn->object)
+        return;
+    *turn = (struct dependency_turn){.object = object, .before = of->last};
+    *(of->last ? &of->last->next : &of->first) = turn;
+    of->last = turn;
+}
+
+void dependency_turn_end(struct engine *engine, size_t cluster, struct dependency_turn *turn) {
+    struct dependency_cluster *of = dependency_cluster_of(engine, cluster);
+    if (!of || !turn->object)
+        return;
+    *(turn->before ? &turn->before->next : &of->first) = turn->next;
+    *(turn->next ? &turn->next->before : &of->last) = turn->before;
+    turn->object = NULL;
+}
+
 static bool fill(const struct engine *engine, struct command *command, const struct dependency *object,
                  enum dependency_request_type type, const char *body) {
     const struct dependency_resource *r = object->resource;

@@ -123,7 +123,7 @@ static void free_object(struct dependency *object) {
 }
 
 void dependency_drop_if_unused(struct engine *engine, struct dependency *object) {
-    if (object->users || object->copies || object->held || object->due)
+    if (object->users || object->copies || object->held || object->due || object->turn.object)
         return;
     if (object->watched)
         (void)dependency_set_watch(engine, object->resource, object, ENGINE_MANAGEMENT, false);
@@ -178,6 +178,7 @@ void dependency_copy_drop(struct engine *engine, struct dependency *object, stru
     while (*at != copy)
         at = &(*at)->next;
     *at = copy->next;
+    dependency_turn_end(engine, copy->cluster, &copy->turn);
     if (copy->watched && !cluster_is_vacant(engine, copy->cluster))
         (void)dependency_set_watch(engine, object->resource, object, copy->cluster, false);
     free(copy->problem);

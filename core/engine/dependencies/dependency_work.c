@@ -168,24 +168,24 @@ void dependency_compare(struct engine *engine, struct dependency *object, struct
 
 // The source ----------------------------------------------------------------------------------------------------------
 
-// False: a read is in flight, or due later, and the object is woken then; or there is no room.
-static bool read_source(struct engine *engine, struct dependency *object) {
+static void read_source(struct engine *engine, struct dependency *object) {
     int64_t at_ns = object->not_before_ns;
     if (object->read_ns && object->read_mark != object->mark)
         at_ns = clock_later(at_ns, object->read_ns + DEPENDENCY_READ_NS);
     if (object->busy || object->presence != PRESENCE_THERE || !is_usable(engine, ENGINE_MANAGEMENT) ||
         shard_mask(engine) == 0)
-        return true;
+        return;
     if (at_ns > engine->now.mono_ns) {
         dependency_wake(engine, object, at_ns);
-        return true;
+        return;
     }
-    if (!dependency_has_room(engine, ENGINE_MANAGEMENT))
-        return false;
+    if (!dependency_has_room(engine, ENGINE_MANAGEMENT)) {
+        dependency_turn_wait(engine, ENGINE_MANAGEMENT, &object->turn, object);
+        return;
+    }
     object->busy = dependency_send(engine, object, ENGINE_MANAGEMENT, DEPENDENCY_READ_SOURCE, NULL);
     if (!object->busy)
         dependency_wake(engine, object, engine->now.mono_ns + CLOCK_SECOND);
-    return true;
 }
 
 // Copies --------------------------------------------------------------------------------------------------------------
@@ -278,29 +278,22 @@ static void perform(struct engine *engine, struct dependency *object, struct cop
         dependency_read_copy(engine, object, copy);
 }
 
-// False: no room. *pending: the content is needed, or soon.
-static bool work_copy(struct engine *engine, struct dependency *object, struct copy *copy, bool *pending) {
+// *pending: the content is needed, or soon.
+static void work_copy(struct engine *engine, struct dependency *object, struct copy *copy, bool *pending) {
     struct copy_action action = next_action(engine, object, copy);
     bool needs_content = action.type == COPY_CREATE || action.type == COPY_COMPARE;
     bool soon = action.type == COPY_WAIT && action.at_ns - engine->now.mono_ns < SOON_NS;
     *pending |= copy->busy || needs_content || soon;
-    switch (action.type) {
-    case COPY_NOTHING:
-        return true;
-    case COPY_FORGET:
+    if (action.type == COPY_FORGET)
         dependency_copy_drop(engine, object, copy);
-        return true;
-    case COPY_WAIT:
+    else if (action.type == COPY_WAIT)
         dependency_wake(engine, object, action.at_ns);
-        return true;
-    default:
-        if (needs_content && !object->content)
-            return read_source(engine, object);
-        if (!dependency_has_room(engine, copy->cluster))
-            return false;
+    else if (action.type != COPY_NOTHING && needs_content && !object->content)
+        read_source(engine, object);
+    else if (action.type != COPY_NOTHING && !dependency_has_room(engine, copy->cluster))
+        dependency_turn_wait(engine, copy->cluster, &copy->turn, object);
+    else if (action.type != COPY_NOTHING)
         perform(engine, object, copy, action.type);
-        return true;
-    }
 }
 
 // Objects -------------------------------------------------------------------------------------------------------------
@@ -319,20 +312,19 @@ static void note_wait(struct engine *engine, struct dependency *object) {
         dependency_wake(engine, object, object->waits_ns + LEARN_NS);
 }
 
-// False: no room, the next step goes on.
-static bool work(struct engine *engine, struct dependency *object) {
-    bool pending = object->busy, room = true;
+static void work(struct engine *engine, struct dependency *object) {
+    bool pending = object->busy;
     dependency_watch_object(engine, object);
     if (object->resource->refers && object->users && object->read_mark != object->mark)
-        room = read_source(engine, object);
+        read_source(engine, object);
     note_wait(engine, object);
     for (struct copy *c = object->copies, *next; c; c = next) {
         next = c->next;
-        room &= work_copy(engine, object, c, &pending);
+        work_copy(engine, object, c, &pending);
     }
     if (!pending && object->content)
         dependency_drop_content(object);
-    return room;
+    dependency_drop_if_unused(engine, object);
 }
 
 bool dependencies_may_leave(const struct engine *engine, size_t cluster) {
@@ -394,6 +386,17 @@ static void forget_holds(struct dependency_part *all) {
     all->holds_known = false;
 }
 
+// The objects that wait for a request to a cluster, as far as there is room now.
+static void take_turns(struct engine *engine) {
+    const struct dependency_part *all = engine->dependencies;
+    for (size_t c = 0; c < all->n_clusters; c++)
+        while (all->clusters[c].first && dependency_has_room(engine, c)) {
+            struct dependency *object = all->clusters[c].first->object;
+            dependency_turn_end(engine, c, all->clusters[c].first);
+            work(engine, object);
+        }
+}
+
 void dependency_work(struct engine *engine) {
     struct dependency_part *all = engine->dependencies;
     queue_due(engine);
@@ -401,16 +404,14 @@ void dependency_work(struct engine *engine) {
     if (all->watches_due)
         dependency_watch_copied(engine);
     all->watches_due = false;
+    take_turns(engine);
     struct dependency *object = all->due, *next;
     all->due = NULL;
     all->due_end = &all->due;
     for (; object; object = next) {
         next = object->next_due;
         object->due = false;
-        if (!work(engine, object))
-            dependency_touch(engine, object);
-        else
-            dependency_drop_if_unused(engine, object);
+        work(engine, object);
     }
     forget_holds(all);
 }
@@ -418,6 +419,9 @@ void dependency_work(struct engine *engine) {
 int64_t dependency_due_ns(struct engine *engine) {
     const struct timer *first = heap_first(&engine->dependencies->timers);
     int64_t at_ns = first ? first->at_ns : CLOCK_NEVER;
+    bool waits = engine->dependencies->due;
+    for (size_t c = 0; c < engine->dependencies->n_clusters; c++)
+        waits |= engine->dependencies->clusters[c].first != NULL;
     // An answer makes room, or the rate limit.
-    return engine->dependencies->due ? clock_earlier(at_ns, engine->now.mono_ns + CLOCK_SECOND / 10) : at_ns;
+    return waits ? clock_earlier(at_ns, engine->now.mono_ns + CLOCK_SECOND / 10) : at_ns;
 }

@@ -170,6 +170,38 @@ static void test_shared(void **state) {
     needs_end(&play);
 }
 
+// Of processor time, for Jobs that refer to an object each.
+static double seconds_for(int count) {
+    needs_begin(&play);
+    for (int i = 0; i < count; i++) {
+        AUTO_TEXT map = text_format("m%d", i);
+        AUTO_TEXT name = text_format("a%d", i);
+        AUTO_TEXT pod = text_format(MAP_VOLUME("m%d"), i);
+        needs_map(stage, 0, map, "1");
+        needs_job(stage, name, pod);
+    }
+    clock_t began = clock();
+    stage_run(stage, 100 * CLOCK_SECOND);
+    double seconds = (double)(clock() - began) / CLOCKS_PER_SEC;
+    AUTO_TEXT last = text_format("a%d", count - 1);
+    assert_true(needs_runs(stage, last));
+    needs_end(&play);
+    return seconds;
+}
+
+// Cost: each answer makes room for one more request, and the objects that still wait cost nothing then.
+static void test_waiting(void **state) {
+    (void)state;
+    double few = seconds_for(250), many = seconds_for(2000);
+    for (int again = 0; again < 2; again++) { // the least of three counts
+        double other_few = seconds_for(250), other_many = seconds_for(2000);
+        few = other_few < few ? other_few : few;
+        many = other_many < many ? other_many : many;
+    }
+    if (many > 16 * few)
+        fail_msg("250 objects take %.3f s, 2000 take %.3f s", few, many);
+}
+
 // The metadata shows after a restart that copies are current: nothing is read.
 static void test_restart(void **state) {
     (void)state;
@@ -222,8 +254,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_life),     cmocka_unit_test(test_missing),     cmocka_unit_test(test_optional),
         cmocka_unit_test(test_rotation), cmocka_unit_test(test_late_answer), cmocka_unit_test(test_anew),
-        cmocka_unit_test(test_shared),   cmocka_unit_test(test_restart),     cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_off),
+        cmocka_unit_test(test_shared),   cmocka_unit_test(test_waiting),     cmocka_unit_test(test_restart),
+        cmocka_unit_test(test_killed),   cmocka_unit_test(test_off),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
 }
