@@ -419,9 +419,10 @@ void dependency_work(struct engine *engine) {
 int64_t dependency_due_ns(struct engine *engine) {
     const struct timer *first = heap_first(&engine->dependencies->timers);
     int64_t at_ns = first ? first->at_ns : CLOCK_NEVER;
-    bool waits = engine->dependencies->due;
-    for (size_t c = 0; c < engine->dependencies->n_clusters; c++)
-        waits |= engine->dependencies->clusters[c].first != NULL;
+    const struct dependency_part *all = engine->dependencies;
+    bool waits = all->due;
+    for (size_t c = 0; c < all->n_clusters && !waits; c++)
+        waits = all->clusters[c].first;
     // An answer makes room, or the rate limit.
     return waits ? clock_earlier(at_ns, engine->now.mono_ns + CLOCK_SECOND / 10) : at_ns;
 }
