@@ -41,7 +41,7 @@ void references_clear(struct references *references) {
 
 // Whether an object can have this name: a variable cannot, nor anything that means something else in a path. Some kinds
 // have names with colons (ClusterRole, ClusterTrustBundle).
-static bool is_object_name(const char *name) {
+bool reference_is_name(const char *name) {
     static const char ends[] = "abcdefghijklmnopqrstuvwxyz0123456789";
     size_t len = name ? strlen(name) : 0;
     return len > 0 && len <= NAME_LONGEST && strchr(ends, name[0]) && strchr(ends, name[len - 1]) &&
@@ -136,7 +136,7 @@ static bool add_match(void *ctx, const char *found, struct json *value) {
     const char *name = json_string(value);
     const struct json *kind, *namespace_, *optional;
     struct reference_resource resource;
-    if (!is_object_name(name) || !reference_resource(row->is, &resource))
+    if (!reference_is_name(name) || !reference_resource(row->is, &resource))
         return true;
     if (!paired(row, row->is->kind_at, found, &kind) || !paired(row, row->is->namespace_, found, &namespace_) ||
         !paired(row, row->is->optional, found, &optional))
@@ -251,7 +251,7 @@ bool reference_item_problem(const wharf_kind *kind, const struct json *item, siz
                       "dependencies: item %zu has the resource \"%s\", expected one that pods can refer to, or one of "
                       "`references`",
                       number, resource);
-    else if (!is_object_name(name))
+    else if (!reference_is_name(name))
         buffer_printf(out, "dependencies: item %zu has the name \"%s\", expected that of an object", number,
                       name ? name : "");
     else if (!known.cluster_scoped && !text_is_dns_label(namespace_))

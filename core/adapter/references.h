@@ -31,8 +31,10 @@ struct references { // zero-initialised; sorted by resource, namespace and name,
 };
 void references_clear(struct references *references); // also for __attribute__((cleanup))
 
-int reference_compare(const struct reference *a,
-                      const struct reference *b); // in the order of the list; 0: the same object
+// In the order of the list; 0: the same object.
+int reference_compare(const struct reference *a, const struct reference *b);
+// Whether an object that is referred to can have this name: lower case, digits, "-", "." and ":".
+bool reference_is_name(const char *name);
 
 // Of a workload or a mirror. `call` was begun. Returns the adapter's result, with the message in the call; WHARF_RETRY
 // also when out of memory; WHARF_REFUSED also for more than REFERENCES_MAX.

@@ -107,7 +107,7 @@ struct error *text_read_fd(const char *path, int fd, size_t max, struct buffer *
 // Writes all; false on an error, with errno.
 bool text_write_fd(int fd, const void *bytes, size_t len);
 
-#define CODE_CLOSED 141 // the reader of the output has gone: as a shell shows SIGPIPE
+#define CODE_CLOSED 141 // the reader of the output has gone: as shells report SIGPIPE
 // At the end of a program: writes the rest to standard output, and returns the exit code. Reports a failure on standard
 // error, except for a pipe without a reader.
 int text_end_output(int code);

@@ -160,6 +160,11 @@ class Rights(unittest.TestCase):
         self.assertEqual(found, expect(
             *(f"in n get,list,watch,patch,delete secrets {name}" for name in ("a", "42")), "in n create secrets",
             "in n get,list,watch serviceaccounts runner", "in n get,list,watch,create,patch,delete configmaps"))
+        path = self.config("dependencies: {check: [clustertrustbundles.certificates.k8s.io], watch: names}\n")
+        bundles = "clustertrustbundles.certificates.k8s.io"
+        found = {right for right in rights(rbac("worker", "--objects", bundles + "/example.com:ca:main", "--config", path))
+                 if right[2] == bundles}
+        self.assertEqual(found, expect(f"everywhere get,list,watch {bundles} example.com:ca:main"))
         for role in ("management", "worker"):   # "a, b" is the same list
             spaced = [named[0], named[1].replace(",", ", "), *named[2:]]
             self.assertEqual(wharf("rbac", "--for", role, "--adapters", ADAPTERS, *spaced),

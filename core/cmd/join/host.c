@@ -16,7 +16,7 @@ void join_needed_clear(struct join_needed *needed) {
 
 // The word becomes part of a role.
 static bool is_plain(const char *text) {
-    return strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789.-/") == strlen(text);
+    return strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789.-:/") == strlen(text);
 }
 
 // Joins the texts of an array into one that lives as long as the document; NULL: no memory, or not plain.

@@ -260,7 +260,7 @@ static void put_page(FILE *out, const struct subcommand *command) {
     for (size_t i = 0; all[i]; i++)
         put_description(out, all[i], command->below);
     fputs(".Sh EXIT STATUS\nUnless said otherwise above: 0 on success, 1 if there are problems or findings, 2 if "
-          "the\ncommand line is wrong.\n"
+          "the\ncommand line is wrong, 141 if the reader of the output has gone.\n"
           ".Sh SEE ALSO\n.Xr wharf 1\n",
           out);
 }

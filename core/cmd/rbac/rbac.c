@@ -2,6 +2,7 @@
 // `wharf rbac`: the permissions that the enabled adapters need, to be applied with kubectl.
 #include "core/cmd/rbac/rbac.h"
 
+#include "core/adapter/references.h"
 #include "core/config/dependencies.h"
 #include "core/host/startup/seal_source.h"
 #include "core/json/yaml.h"
@@ -35,7 +36,7 @@ static struct error *check_object(const struct dependency_options *dependencies,
     AUTO_TEXT resource = strndup(object, strcspn(object, "/"));
     if (!resource)
         return error_no_memory();
-    if (!slash || !text_is_dns_subdomain(slash + 1))
+    if (!slash || !reference_is_name(slash + 1))
         return error_new(ERROR_USAGE, "--objects: found \"%s\", expected a resource and a name like secrets/registry",
                          object);
     if (dependency_use_of(dependencies, resource) == DEPENDENCY_IGNORED)

@@ -224,7 +224,7 @@ static void report_missing(struct engine *engine, struct entry *entry, const str
 
 // False: an Event in this namespace has told the difference, or there is none.
 static bool is_news_in(const struct dependency *object, struct copy *copy, uint64_t namespace_) {
-    bool known = copy->equal || copy->compared != copy_versions(object, copy);
+    bool known = copy->equal || !copy_is_compared(object, copy);
     for (size_t i = 0; i < copy->n_told && !known; i++)
         known = copy->told[i] == namespace_;
     uint64_t *told = known ? NULL : array_next(&copy->told, copy->n_told, sizeof *told);
@@ -237,17 +237,17 @@ static bool is_news_in(const struct dependency *object, struct copy *copy, uint6
 
 // D4: a checked object of other content. Thousands of workloads may share it: the first that is handled has the Event.
 static void report_other(struct engine *engine, struct entry *entry) {
-    uint32_t cluster = entry->workload->facts.cluster;
+    uint32_t cluster = facts_placed_cluster(entry);
     char namespace_[254];
     entry_namespace(entry, namespace_);
-    for (size_t i = 0; cluster != DECIDE_UNKNOWN_CLUSTER && i < entry->needs->uses.count; i++) {
+    for (size_t i = 0; i < entry->needs->uses.count; i++) {
         const struct use *use = &entry->needs->uses.list[i];
         bool compares = use->wanted && use->object->resource->compares;
         struct copy *copy = compares ? dependency_copy(use->object, cluster) : NULL;
         if (copy && is_news_in(use->object, copy, text_hash(TEXT_HASH, namespace_)))
-            report_event(engine, entry, true, "DependencyDiffers", "Place", "cluster %s: %s %s, version %s, %s",
-                         engine->clusters[cluster].name, use->object->resource->name, use->object->name, copy->version,
-                         copy->problem);
+            report_event(engine, entry, true, "DependencyDiffers", "Place",
+                         "cluster %s: %s %s, version %s, differs from the one in the management cluster",
+                         engine->clusters[cluster].name, use->object->resource->name, use->object->name, copy->version);
     }
 }
 

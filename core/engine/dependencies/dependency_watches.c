@@ -63,15 +63,12 @@ void dependency_watch_object(struct engine *engine, struct dependency *object) {
 }
 
 void dependency_watch_copied(struct engine *engine) {
-    const char *rest = engine->settings.dependencies.copy, *name;
-    size_t len;
-    while (text_next_word(&rest, ',', &name, &len)) {
-        AUTO_TEXT text = strndup(name, len);
+    AUTO_WORDS names = text_words(engine->settings.dependencies.copy, ',');
+    for (char **name = names; name && *name; name++) {
         struct reference_resource of;
-        struct dependency_resource *resource =
-            text && reference_resource_find(engine->kinds, engine->n_kinds, text, &of)
-                ? dependency_resource_make(engine, &of)
-                : NULL;
+        struct dependency_resource *resource = reference_resource_find(engine->kinds, engine->n_kinds, *name, &of)
+                                                   ? dependency_resource_make(engine, &of)
+                                                   : NULL;
         for (size_t c = 1; resource && resource->use == DEPENDENCY_COPIED && c < engine->n_clusters; c++)
             if (!cluster_is_vacant(engine, c))
                 (void)watch_all(engine, resource, c);

@@ -114,7 +114,8 @@ static void send_change(struct engine *engine, struct dependency *object, struct
         send_json(engine, object, copy, DEPENDENCY_CHANGE, patch);
 }
 
-// An administrator of the worker decides; the difference is told once for each version.
+// An administrator of the worker decides. The log has the difference once for each version, and each workload that
+// refers to the object looks whether its namespace needs an Event.
 static void compare_checked(struct engine *engine, struct dependency *object, struct copy *copy) {
     copy->n_told = 0;
     dependency_set_problem(&copy->problem, copy->equal ? NULL : "differs from the one in the management cluster");
@@ -123,6 +124,8 @@ static void compare_checked(struct engine *engine, struct dependency *object, st
                    "%s %s differs from the one in the management cluster: workloads that refer to it may be "
                    "scheduled differently",
                    object->resource->name, object->name);
+    for (const struct use *u = copy->equal ? NULL : object->users; u; u = u->older)
+        queue_entry(engine, u->needs->entry);
 }
 
 static void compare_other(struct engine *engine, struct dependency *object, struct copy *copy,
@@ -140,12 +143,19 @@ static void compare_other(struct engine *engine, struct dependency *object, stru
     dependency_changed(engine, object);
 }
 
+// The entries have changed, or may change now.
+static void forget_holds(struct dependency_part *all) {
+    map_free_values(&all->holds);
+    all->holds_known = false;
+}
+
 static struct copy_action next_action(struct engine *engine, const struct dependency *object, struct copy *copy);
 
 void dependency_compare(struct engine *engine, struct dependency *object, struct copy *copy, const struct json *there) {
     if (!copy_is_there(copy) || copy->busy)
         return;
     if (!dependency_is_kept(engine, object, copy)) {
+        forget_holds(engine->dependencies);
         if (next_action(engine, object, copy).type == COPY_LEAVE)
             send_json(engine, object, copy, DEPENDENCY_CHANGE_ORIGINS,
                       copy->state == COPY_OWN ? copy_hand_over_patch(there, engine->origin)
@@ -194,7 +204,8 @@ static bool is_remembered(const struct engine *engine, const struct dependency *
     bool searches =
         copy->state == COPY_UNKNOWN && copy->watched && engine->now.mono_ns < engine->dependencies->search_until_ns;
     bool others = copy_is_there(copy) && copy->state != COPY_OWN;
-    return dependency_is_checked(engine, object) || (object->users && (copy->refused || searches || others));
+    bool told = object->resource->compares && copy->compared; // the next workload is not told the same again
+    return dependency_is_checked(engine, object) || told || (object->users && (copy->refused || searches || others));
 }
 
 // Until then the worker may have had mirrors that this host does not know.
@@ -378,12 +389,6 @@ static void queue_due(struct engine *engine) {
         heap_remove(timers, t);
         dependency_touch(engine, (struct dependency *)(void *)t);
     }
-}
-
-// The entries have changed, or may change now.
-static void forget_holds(struct dependency_part *all) {
-    map_free_values(&all->holds);
-    all->holds_known = false;
 }
 
 // The objects that wait for a request to a cluster, as far as there is room now.

@@ -266,12 +266,30 @@ static void test_other_priority(void **state) {
                      201);
     stage_run(stage, 2 * CLOCK_SECOND);
     assert_int_equal(stage_told(stage, "DependencyDiffers"), 2);
-    change_priority(8);
+    change_priority(8); // while nothing else happens to the Jobs
+    assert_int_equal(stage_told(stage, "DependencyDiffers"), 4);
     next_job("c");
-    assert_int_equal(stage_told(stage, "DependencyDiffers"), 3);
     change_priority(1000);
     next_job("d");
-    assert_int_equal(stage_told(stage, "DependencyDiffers"), 3);
+    assert_int_equal(stage_told(stage, "DependencyDiffers"), 4);
+    needs_end(&play);
+}
+
+// Jobs one after the other, each the only one that refers to the object.
+static void test_other_priority_again(void **state) {
+    (void)state;
+    needs_begin(&play);
+    priority(0, 1000);
+    priority(1, 7);
+    unsigned before = stage->warnings;
+    for (int i = 0; i < 4; i++) {
+        next_job("a");
+        stage_delete(stage, 0, "a");
+        stage_run(stage, 2 * CLOCK_MINUTE);
+        assert_null(stage_job(stage, 1, "a"));
+    }
+    assert_int_equal(stage->warnings, before + 1);
+    assert_int_equal(stage_told(stage, "DependencyDiffers"), 1);
     needs_end(&play);
 }
 
@@ -355,19 +373,13 @@ static void test_large(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_labelled),
-        cmocka_unit_test(test_denied_types),
-        cmocka_unit_test(test_type),
-        cmocka_unit_test(test_immutable),
-        cmocka_unit_test(test_account),
-        cmocka_unit_test(test_account_after_restart),
-        cmocka_unit_test(test_claim),
-        cmocka_unit_test(test_claim_of_the_worker),
-        cmocka_unit_test(test_checked),
-        cmocka_unit_test(test_checked_nowhere),
-        cmocka_unit_test(test_other_priority),
-        cmocka_unit_test(test_many),
-        cmocka_unit_test(test_many_with_others),
+        cmocka_unit_test(test_labelled),       cmocka_unit_test(test_denied_types),
+        cmocka_unit_test(test_type),           cmocka_unit_test(test_immutable),
+        cmocka_unit_test(test_account),        cmocka_unit_test(test_account_after_restart),
+        cmocka_unit_test(test_claim),          cmocka_unit_test(test_claim_of_the_worker),
+        cmocka_unit_test(test_checked),        cmocka_unit_test(test_checked_nowhere),
+        cmocka_unit_test(test_other_priority), cmocka_unit_test(test_other_priority_again),
+        cmocka_unit_test(test_many),           cmocka_unit_test(test_many_with_others),
         cmocka_unit_test(test_large),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
