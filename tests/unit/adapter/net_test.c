@@ -127,6 +127,7 @@ static void what_is_no_mark_is_removed_and_other_files_stay(void **state) {
     assert_int_equal(marks.count, 0);
     assert_int_equal(access(link, F_OK), -1);
     assert_int_equal(unlink(other), 0); // it was there
+    marks_free(&marks);
 }
 
 // -- calls --
