@@ -10,7 +10,7 @@
 
 #include <wharf/adapter.h>
 
-#define KIND_LISTS 7
+#define KIND_LISTS 9
 #define ADAPTER_FILE_MAX ((size_t)256 << 20)
 
 // While a controller of the management cluster also runs delegated workloads of the kind: new ones wait, or not; and

@@ -30,6 +30,8 @@ enum adapter_function {
     FUNCTION_STATUS,
     FUNCTION_POD_SETS,
     FUNCTION_DEPENDENCIES,
+    FUNCTION_PROGRESS,
+    FUNCTION_CHILD_PROGRESS,
     FUNCTION_SCORE, // of a module, not of a kind
     ADAPTER_FUNCTIONS
 };
@@ -158,6 +160,11 @@ wharf_result adapter_status(struct adapter_call *call, const struct json *worklo
 wharf_result adapter_pod_sets(struct adapter_call *call, const struct json *workload, struct json *sets);
 // `list` is an array with the references of the kind's data; called by core/adapter/references.h.
 wharf_result adapter_dependencies(struct adapter_call *call, const struct json *workload, struct json *list);
+// `object` is empty; called by core/engine/continuity/.
+wharf_result adapter_progress(struct adapter_call *call, const struct json *workload, const struct json *mirror,
+                              struct json *object);
+wharf_result adapter_child_progress(struct adapter_call *call, const struct json *former, const struct json *child,
+                                    struct json *object);
 // Of the scorer's adapter, in a call that was begun for the workload's kind and is only for this: the adapter gets its
 // own kinds only, and a trouble sets nothing aside. `scores` is an empty object. WHARF_REFUSED also if the function put
 // anything but integers from 0 to SCORE_MAX for names of `workers` into it.

@@ -296,7 +296,10 @@ static wharf_result probe_call(const struct adapter_invocation *in) {
     X(update, FUNCTION_UPDATE, (CALL, WORKLOAD, MIRROR, wharf_value * desired), workload, mirror, desired, NULL)       \
     X(status, FUNCTION_STATUS, (CALL, WORKLOAD, MIRROR, wharf_value * object), workload, mirror, object, NULL)         \
     X(pod_sets, FUNCTION_POD_SETS, (CALL, WORKLOAD, wharf_value * sets), workload, NULL, sets, NULL)                   \
-    X(dependencies, FUNCTION_DEPENDENCIES, (CALL, WORKLOAD, wharf_value * list), workload, NULL, list, NULL)
+    X(dependencies, FUNCTION_DEPENDENCIES, (CALL, WORKLOAD, wharf_value * list), workload, NULL, list, NULL)           \
+    X(progress, FUNCTION_PROGRESS, (CALL, WORKLOAD, MIRROR, wharf_value * object), workload, mirror, object, NULL)     \
+    X(child_progress, FUNCTION_CHILD_PROGRESS, (CALL, WORKLOAD, MIRROR, wharf_value * object), workload, mirror,       \
+      object, NULL)
 
 #define PROBE(member, number, parameters, ...)                                                                         \
     static wharf_result probe_##member parameters {                                                                    \

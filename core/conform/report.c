@@ -16,8 +16,9 @@ static const struct {
     RULES(RULE_TEXT)};
 
 const char *function_name(enum function function) {
-    static const char *const names[N_FUNCTIONS] = {"start",  "phase",    "accept",       "mirror", "update",
-                                                   "status", "pod_sets", "dependencies", "score"};
+    static const char *const names[N_FUNCTIONS] = {"start",    "phase",          "accept",   "mirror",
+                                                   "update",   "status",         "pod_sets", "dependencies",
+                                                   "progress", "child_progress", "score"};
     return names[function];
 }
 

@@ -269,7 +269,7 @@ struct part {
 #define PART_EVENTS UINT64_MAX
 #define PART_REQUEST(type) (UINT64_C(1) << (type))
 
-#define PARTS_MAX 32 // with the NULL at the end
+#define PARTS_MAX 40 // with the NULL at the end
 
 // For each function of struct part: the parts that have one, in the order of the table.
 struct part_calls {

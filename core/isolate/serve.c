@@ -56,6 +56,10 @@ static wharf_result invoke(const struct isolate *isolate, struct adapter_call *c
         return adapter_pod_sets(call, workload, received->changed);
     case FUNCTION_DEPENDENCIES:
         return adapter_dependencies(call, workload, received->changed);
+    case FUNCTION_PROGRESS:
+        return adapter_progress(call, workload, mirror, received->changed);
+    case FUNCTION_CHILD_PROGRESS:
+        return adapter_child_progress(call, workload, mirror, received->changed);
     case FUNCTION_SCORE:
         return adapter_score(call, scorer, workload, received->documents[1], received->documents[2], received->changed);
     default:

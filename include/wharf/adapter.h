@@ -13,25 +13,22 @@
 //   The host opens it with RTLD_NOW | RTLD_LOCAL, checks all data before the first call, and never unloads it.
 //
 // Threads
-//   The host may call functions of an adapter from any thread, and several at once, also for the same object. Only
-//   `start` runs alone, once, before all others. If the configuration adds kinds to an adapter in use, the host loads
-//   another instance, which has its own variables. The only mutable state is the one that `start` sets up, so an
-//   adapter needs no lock. An adapter starts no thread, forks no process, installs no signal handler and does no I/O. A
-//   call delays every workload of the host: a function should return within microseconds.
+//   The host may call functions of an adapter from any thread, several at once, also for the same object. Only `start`
+//   runs alone, once, before all others. If the configuration adds kinds to an adapter in use, the host loads another
+//   instance, with variables of its own. The only mutable state is that of `start`, so an adapter needs no lock, starts
+//   no thread, forks no process, installs no signal handler and does no I/O. A function returns within microseconds.
 //
 // Memory
-//   All values and strings that an adapter receives or makes during a call live until that call returns, including the
-//   values that the adapter replaced or removed; then the host frees them. An adapter frees nothing and keeps nothing
-//   between calls. The module, its kinds, and all data that they refer to must stay valid and unchanged until the
-//   process ends; usually this is static const data.
+//   All values and strings that an adapter receives or makes during a call live until that call returns, also those
+//   that it replaced or removed; then the host frees them. An adapter frees nothing and keeps nothing between calls.
+//   The module, its kinds and their data must stay valid and unchanged until the process ends: static const data.
 //
 // Failures
 //   The host remembers the first service that failed during a call, so an adapter need not check results. Lack of
-//   memory makes the result of the call WHARF_RETRY. Bad input (a malformed pointer, a field set below a string, an
-//   absent value where one is required) makes the result WHARF_REFUSED, with a sentence by the host that names the
-//   pointer and the types. Both override the adapter's result and answer; a failure during `start` refuses the adapter.
-//   A service that fails returns NULL or 0. All services accept NULL for a value or a text, so calls can be chained.
-//   Reading never fails: a missing value is absent.
+//   memory makes the result WHARF_RETRY. Bad input (a malformed pointer, a field set below a string, an absent value
+//   where one is required) makes it WHARF_REFUSED, with a sentence by the host that names the pointer and the types.
+//   Both override the adapter's result and answer; a failure during `start` refuses the adapter. A service that fails
+//   returns NULL or 0. All accept NULL for a value or a text, so calls can be chained. Reading never fails.
 //
 // Determinism
 //   The same input gives the same output. Time comes in through struct wharf_call; an adapter reads no clock and no
@@ -43,10 +40,8 @@
 //   counts as zero. An adapter that works without a new function of wharf_host checks WHARF_HAS; any other one requires
 //   the host's minor version (wharf_module.abi_minor). The host passes a new enumerator to an adapter only where the
 //   comment says "unknown values: ...". So an adapter built against 1.0 runs on every host 1.x.
-
 #ifndef WHARF_ADAPTER_H
 #define WHARF_ADAPTER_H
-
 #include <stddef.h>
 #include <stdint.h>
 
@@ -56,7 +51,6 @@ extern "C" {
 
 #define WHARF_ABI_MAJOR 1
 #define WHARF_ABI_MINOR 2
-
 // Keeps wharf_module_v1 visible under -fvisibility=hidden.
 #if defined(__GNUC__)
 #define WHARF_EXPORT __attribute__((visibility("default")))
@@ -80,7 +74,6 @@ extern "C" {
 
 // A JSON value: only the services read it, and change one that is not const. Numbers keep their digits, members order.
 typedef struct wharf_value wharf_value;
-
 // The type of a value. Enumerations are 32-bit integers: the size of an enum depends on the compiler.
 typedef uint32_t wharf_type;
 enum {
@@ -106,8 +99,8 @@ enum {
 typedef uint32_t wharf_log_level;
 enum { WHARF_LOG_ERROR = 0, WHARF_LOG_WARN = 1, WHARF_LOG_INFO = 2, WHARF_LOG_DEBUG = 3 };
 
-// The reason for a result other than WHARF_OK. With WHARF_OK of `mirror` or `update`, a message names the changes that
-// were left out, and the host reports the message in an Event. All fields after `size` are zero at the begin of a call.
+// The reason for a result other than WHARF_OK. With WHARF_OK of `mirror` or `update`, a message, which the host tells
+// in an Event, names changes that were left out. All fields after `size` are zero at the begin of a call.
 typedef struct wharf_answer {
     size_t size;             // set by the host
     const char *reason;      // CamelCase word, as in Event.reason; NULL: the host's own
@@ -151,9 +144,9 @@ typedef struct wharf_host {
     uint32_t abi_minor;  // WHARF_ABI_MINOR of the host
     const char *version; // of the host, e.g. "0.1.0"
 
-    // Reading. NULL is accepted everywhere and is WHARF_ABSENT. A malformed pointer finds nothing.
+    // Reading. NULL is accepted everywhere and is WHARF_ABSENT. `find` gives the value at `pointer`, or NULL; a
+    // malformed pointer finds nothing.
     wharf_type (*type)(const wharf_value *value);
-    // The value at `pointer`, or NULL.
     const wharf_value *(*find)(const wharf_value *value, const char *pointer);
     // The first object in the array with the string `text` as `key`: (job, "/status/conditions", "type", "Complete").
     const wharf_value *(*find_where)(const wharf_value *value, const char *pointer, const char *key, const char *text);
@@ -162,15 +155,12 @@ typedef struct wharf_host {
     int (*is)(const wharf_value *value, const char *pointer, const char *text);
     // The text of a string (NUL-terminated UTF-8), or NULL: another type, or the string contains U+0000.
     const char *(*string)(const wharf_value *value);
-    // `fallback` if the value is not a boolean; else 0 or 1.
+    // `fallback` if the value is not a boolean (0 or 1), not a whole number that fits, not a number.
     int (*boolean)(const wharf_value *value, int fallback);
-    // `fallback` if the value is not a whole number that fits.
     int64_t (*integer)(const wharf_value *value, int64_t fallback);
-    // `fallback` if the value is not a number.
     double (*number)(const wharf_value *value, double fallback);
-    // Items of an array, members of an object; 0 for others.
+    // Items of an array, members of an object: their number (0 for other values), the first, the next; NULL at the end.
     size_t (*count)(const wharf_value *value);
-    // First item or member, then the next one; NULL at the end.
     const wharf_value *(*first)(const wharf_value *value);
     const wharf_value *(*next)(const wharf_value *item);
     // The name of a member of an object; NULL for items of arrays and for values that are no members.
@@ -216,10 +206,10 @@ typedef struct wharf_host {
     void (*take)(const wharf_call *call, wharf_value *root, const wharf_value *from, const char *pattern);
     // The value at `pointer` of `root`, for changes; NULL if there is none, which is not a failure.
     wharf_value *(*edit)(const wharf_call *call, wharf_value *root, const char *pointer);
-    // Puts a condition into /status/conditions of `object` and returns the condition, for changes of its other members.
-    // Changes status, reason and message (NULL: unchanged) of an existing condition of this type; appends a new one.
-    // If the condition is new or its status changes, its times become those of the workload's condition of this type
-    // and status if there is one, else call->now. Times are lastTransitionTime and wharf_kind.condition_time.
+    // Adds a condition to /status/conditions of `object`, or changes status, reason and message (NULL: unchanged) of
+    // the one of this type; returns it, for other changes. If it is new or its status changes, its times
+    // (lastTransitionTime and wharf_kind.condition_time) become those of the workload's condition of this type and
+    // status, else call->now.
     wharf_value *(*set_condition)(const wharf_call *call, wharf_value *object, const char *type, const char *status,
                                   const char *reason, const char *message);
 
@@ -274,25 +264,22 @@ typedef struct wharf_phase_rule {
 // that of the last one, which has no such flag; reason, message and time are those of the first one.
 #define WHARF_RULE_AND UINT32_C(4)
 
-// The condition for carrying a spec field from the workload to an existing mirror.
-enum {
-    WHARF_CARRY_ALWAYS = 0,
-    // Only while the object is suspended: carried while the mirror is, and in the patch that resumes the mirror.
-    WHARF_CARRY_WHILE_SUSPENDED = 1
-};
+// The condition for carrying a spec field from the workload to an existing mirror: always; or only while the object is
+// suspended: while the mirror is, and in the patch that resumes the mirror.
+enum { WHARF_CARRY_ALWAYS = 0, WHARF_CARRY_WHILE_SUSPENDED = 1 };
 
 // A field that may change after creation. The host sets the field as in the workload, and removes a field that was
 // carried before once the workload no longer has it. A change of any other field of the spec is only told in an Event.
 typedef struct wharf_carried {
-    // A pattern, "/spec/replicatedJobs/*/replicas". Items of two arrays correspond by their member `key`; items without
-    // that member by the index, in arrays of the same length. NULL ends the list.
+    // A pattern, "/spec/replicatedJobs/*/replicas". Items of arrays correspond by their member `key`; without that by
+    // the index, in arrays of the same length. NULL ends the list.
     const char *pointer WHARF_0;
     const char *key WHARF_0; // "groupName"; NULL: "name"
     uint32_t when WHARF_0;   // WHARF_CARRY_...
 } wharf_carried;
 
-// Elements of a list of carried fields: the fields of a PodTemplateSpec that affect scheduling and may change while the
-// pods do not run. `pattern` and `item_key` are string literals for `pointer` and `key`; `item_key` may be NULL.
+// Carried fields of a PodTemplateSpec: those that affect scheduling and may change while the pods do not run. `pattern`
+// and `item_key` are string literals for `pointer` and `key`; `item_key` may be NULL.
 #define WHARF_CARRIED_POD_TEMPLATE(pattern, item_key)                                                                  \
     {pattern "/metadata/labels", item_key, WHARF_CARRY_WHILE_SUSPENDED},                                               \
         {pattern "/metadata/annotations", item_key, WHARF_CARRY_WHILE_SUSPENDED},                                      \
@@ -332,7 +319,7 @@ typedef struct wharf_reference {
     uint32_t flags WHARF_0;         // WHARF_REFERENCE_...
 } wharf_reference;
 
-// Bits of wharf_reference.flags. A host refuses an adapter with unknown bits.
+// Bits of wharf_reference.flags; a host refuses unknown ones.
 #define WHARF_REFERENCE_CLUSTER_SCOPED UINT32_C(1) // the named object has no namespace
 #define WHARF_REFERENCE_MADE UINT32_C(2)           // by the kind's controller: neither copied nor checked
 #define WHARF_REFERENCE_KIND_DEFAULT UINT32_C(4)   // the row also counts where nothing is at `kind_at`
@@ -365,9 +352,9 @@ typedef struct wharf_status_change {
     uint32_t when WHARF_0;     // WHARF_ALWAYS, WHARF_IF_...
     const char *name WHARF_0;  // see above; NULL ends the list
     const char *value WHARF_0; // see above
-    // Of a condition, else NULL. The host replaces "{kind}", "{namespace}" and "{name}" by those of the workload. In
-    // gave_up_status the host also replaces "{message}" by a sentence that says why no cluster accepts the workload,
-    // and "{now}" by the present time, both also in `value` of WHARF_SET_TEXT.
+    // Of a condition, else NULL. The host replaces "{kind}", "{namespace}" and "{name}" by those of the workload; in
+    // gave_up_status also "{message}" by the reason why no cluster accepts it, and "{now}" by the present time, these
+    // two also in `value` of WHARF_SET_TEXT.
     const char *reason WHARF_0, *message WHARF_0;
 } wharf_status_change;
 
@@ -387,13 +374,26 @@ typedef struct wharf_status_change {
 // A service: the host takes SUCCEEDED and FAILED as ACTIVE.
 #define WHARF_KIND_NEVER_FINISHES UINT32_C(2)
 
+// Since 1.2. A value that the application left in the status, such as the path of a checkpoint: an environment variable
+// WHARF_PREVIOUS_<name> of the next mirror's pods.
+typedef struct wharf_continuity {
+    const char *pointer WHARF_0; // below /status: of a string, number or boolean; NULL ends the list
+    const char *name WHARF_0;    // "CHECKPOINT": upper-case letters, digits and "_", at most 40
+} wharf_continuity;
+
+// Since 1.2. Objects that the kind's controller makes for a suspended mirror, such as a JobSet's Jobs, with the same
+// names in each attempt.
+typedef struct wharf_child {
+    const char *group WHARF_0, *version WHARF_0, *plural WHARF_0; // "batch", "v1", "jobs"; plural NULL ends the list
+    const char *label WHARF_0;                                    // of a child: its value is the mirror's name
+} wharf_child;
+
 // One workload kind. Lists end with NULL, or with a struct whose first pointer is NULL; NULL is an empty list. Strings
 // are UTF-8. The initializer begins with WHARF_KIND_SIZES.
 typedef struct wharf_kind {
     size_t size WHARF_0; // sizeof(wharf_kind)
     // sizeof of the elements of the lists: carried; pods; phases; suspended_status, resumed_status and gave_up_status
     uint32_t carried_size WHARF_0, pods_size WHARF_0, phase_rule_size WHARF_0, status_change_size WHARF_0;
-
     // -- Names (required) --
     const char *group WHARF_0; // "batch"; "" for the core group
     // API versions that the adapter understands, best first: used is the first one that management cluster and worker
@@ -402,20 +402,17 @@ typedef struct wharf_kind {
     const char *kind WHARF_0;   // "Job"
     const char *plural WHARF_0; // "jobs", the resource's name in URLs
     uint32_t flags WHARF_0;     // WHARF_KIND_...
-
     // -- managedBy (required) --
     const char *managed_by WHARF_0; // pointer to the field, "/spec/managedBy"; a string
-    const char *managed_by_builtin
-        WHARF_0; // the value for the kind's own controller, which the host leaves alone, or NULL
+    // The value for the kind's own controller, which the host leaves alone, or NULL.
+    const char *managed_by_builtin WHARF_0;
     // The closed set that the API accepts besides the built-in value; NULL: a domain-prefixed path of up to 63 bytes.
     const char *const *managed_by_allowed WHARF_0;
     // Managed unless the configuration says otherwise; NULL: the first of managed_by_allowed, or else controllerName.
     const char *managed_by_default WHARF_0;
-
     // -- Suspending --
     const char *suspend WHARF_0; // pointer to the field that suspends; since 1.2 also a label or annotation; NULL: none
     const char *suspend_value WHARF_0; // the value that means suspended, see wharf_host.is; NULL: "true"
-
     // -- The mirror --
     // Spec fields that are carried to an existing mirror: `suspend` must be one, unless it is a label or an annotation.
     const wharf_carried *carried WHARF_0;
@@ -423,7 +420,6 @@ typedef struct wharf_kind {
     // server sets. The host itself removes managedBy, and all metadata but name, namespace, labels and annotations.
     const char *const *removed WHARF_0;
     const wharf_pods *pods WHARF_0; // see also the function pod_sets
-
     // -- The status --
     // Patterns of fields below /status that the host does not copy, since they have a meaning in the worker only.
     const char *const *status_removed WHARF_0;
@@ -431,67 +427,56 @@ typedef struct wharf_kind {
     const char *observed_generation WHARF_0;
     // A member that set_condition sets as lastTransitionTime: "lastUpdateTime", "lastProbeTime". NULL: none.
     const char *condition_time WHARF_0;
-    // The changes of the status that the kind's own controller makes when an object is suspended, and resumed. The host
-    // makes them to an unfinished workload without a mirror: suspended_status while the `suspend` field suspends it;
-    // resumed_status while the field does not, but the first of `phases` that matches the status is for WHARF_SUSPENDED
-    // (with or without WHARF_RULE_WHILE_SUSPENDED).
+    // The status changes of the kind's own controller when an object is suspended, and resumed. The host makes them to
+    // an unfinished workload without a mirror: suspended_status while the `suspend` field suspends it; resumed_status
+    // while it does not, but the first of `phases` that matches is for WHARF_SUSPENDED (with or without
+    // WHARF_RULE_WHILE_SUSPENDED).
     const wharf_status_change *suspended_status WHARF_0, *resumed_status WHARF_0;
 
     // The phase by the status; without a match SUSPENDED by `suspend`, else ACTIVE if there is a status, else PENDING.
     const wharf_phase_rule *phases WHARF_0;
     // Pointer to the time of the end. NULL, or an absent field: lastTransitionTime of the matching rule's condition.
     const char *finished_at WHARF_0;
-
     // -- Functions: from any thread, several at once; `call` and all values end with the call --
 
-    // Reports the phase of an object by its status. Called for workloads and for mirrors, of any age and any content:
-    // fields may be missing or of the wrong type, /status may be absent. The host fills `out` by `phases` and
-    // `finished_at`, with reason and message of the matching condition or the matching text; the function may change
-    // `out`. Must return WHARF_OK for any object. Finished must stay finished: after SUCCEEDED or FAILED, the function
-    // reports the same for every later state that the kind's API allows. NULL, with `phases` or for a service:
-    // sufficient.
+    // Reports the phase by the status of a workload or mirror, of any age and any content: fields may be missing or of
+    // the wrong type. The host fills `out` by `phases` and `finished_at`, with reason and message of the matching
+    // condition or text; the function may change `out`. Must return WHARF_OK for any object. Finished must stay
+    // finished: after SUCCEEDED or FAILED, the function reports the same for every later state that the kind's API
+    // allows. NULL, with `phases` or for a service: sufficient.
     wharf_result (*phase)(const wharf_call *call, const wharf_value *object, wharf_phase *out) WHARF_0;
-
-    // Decides whether a workload can run in another cluster at all. Called before the first placement; after a refusal
-    // (of which the host only writes an Event), when the workload has changed, and after growing waits. NULL: all can.
+    // Whether a workload can run in another cluster at all. Called before the first placement; after a refusal (only
+    // told in an Event) when the workload has changed, and after growing waits. NULL: all can.
     wharf_result (*accept)(const wharf_call *call, const wharf_value *workload) WHARF_0;
-
     // Completes a mirror before its creation, after the host has applied the data above. `mirror` is the whole object
-    // to be created; the function may change spec, labels and annotations. Name, namespace and the marks that begin
-    // with wharf.dev/ belong to the host, which sets them again after the call. An adapter may add its own annotations,
-    // with a prefix that ends in .wharf.dev or that the workload does not use, for example to record the workload's
-    // state at this time: these stay with the mirror, and `status` can read them. NULL: nothing to add.
+    // to be created; the function may change spec, labels and annotations. Name, namespace and marks (wharf.dev/)
+    // belong to the host, which sets them again. An adapter may add annotations of its own, with a prefix that ends in
+    // .wharf.dev or that the workload does not use: these stay with the mirror, and `status` can read them. NULL:
+    // nothing to add.
     wharf_result (*mirror)(const wharf_call *call, const wharf_value *workload, wharf_value *mirror) WHARF_0;
-
     // Completes a change of an existing mirror. `mirror` is the mirror as last seen; `desired` is a copy with the
     // carried fields, labels and annotations of the workload, and may be changed. The host sends the smallest merge
-    // patch from `mirror` to `desired`, or nothing if they are equal. WHARF_REFUSED: a change of the workload cannot be
-    // carried, and the host sends nothing. Called when spec, labels or annotations of workload or mirror changed, and
-    // whenever a suspended mirror changed, so that postponed changes can follow. NULL: nothing to add.
+    // patch from `mirror` to `desired`, if any; after WHARF_REFUSED nothing. Called when spec, labels or annotations of
+    // workload or mirror changed, and whenever a suspended mirror changed. NULL: nothing to add.
     wharf_result (*update)(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                            wharf_value *desired) WHARF_0;
-
     // Determines the workload's status. `mirror` is the present mirror, or NULL when there is none (not placed yet,
     // suspended before placement, lost). `object` has /status alone, as a draft that the function may change; the host
-    // writes the result if it differs from the workload's status. With a mirror that has a status, the draft is a copy
-    // of that status without status_removed and with the workload's observed_generation; otherwise of the workload's
-    // own status, absent if there is none, after suspended_status or resumed_status. The result must be a status that
-    // the kind's API accepts after the workload's present one, or the nearest such status (fields unchanged), so that
-    // the API server never rejects a write. For the resulting status, calling again must change nothing: write each
+    // writes the result if it differs. With a mirror that has a status, the draft is a copy of that status without
+    // status_removed and with the workload's observed_generation; otherwise of the workload's own status, if any, after
+    // suspended_status or resumed_status. The result must be a status that the kind's API accepts after the workload's
+    // present one, or the nearest such status. For the resulting status, calling again must change nothing: write each
     // field as the server stores it (a Go field with omitempty that is zero is absent). NULL: nothing to add.
     wharf_result (*status)(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                            wharf_value *object) WHARF_0;
-
-    // Lists the pods of an object where `pods` is not sufficient. `sets` is an array with those of `pods`, each item
-    // {"template": <PodTemplateSpec>, "count": <integer>}, and may be changed. Called for any object. NULL: sufficient.
+    // Changes the list of pods by `pods`, of any object. `sets` is an array, each item {"template": <PodTemplateSpec>,
+    // "count": <integer>}. NULL: `pods` is sufficient.
     wharf_result (*pod_sets)(const wharf_call *call, const wharf_value *workload, wharf_value *sets) WHARF_0;
-
-    // Since 1.1. The changes that the kind's own controller makes to the status of an object that failed before any pod
-    // ran. The host makes these changes once to a workload that no cluster has accepted within giveUpAfter and that has
-    // no mirror, and then calls `status` without a mirror. The phase that follows must be FAILED, or the host writes
-    // nothing. NULL: none; the host reports an Event, and the workload waits for the annotation wharf.dev/retry.
+    // Since 1.1. The status changes of the kind's own controller for an object that failed before any pod ran. The host
+    // makes them once to a workload that no cluster has accepted within giveUpAfter and that has no mirror, and then
+    // calls `status` without a mirror. The phase that follows must be FAILED, or the host writes nothing. NULL: none;
+    // the host reports an Event, and the workload waits for the annotation wharf.dev/retry.
     const wharf_status_change *gave_up_status WHARF_0;
-
     // Since 1.2. More values of the `suspend` field that mean suspended; the host itself writes suspend_value.
     const char *const *suspend_values WHARF_0;
     // Since 1.2. The reason why `start` cannot make this kind of the settings, a sentence like its result: the host
@@ -503,11 +488,28 @@ typedef struct wharf_kind {
     // Since 1.2. The objects that a workload needs besides those of its pods. See WHARF_REFERENCES.
     uint32_t reference_size WHARF_0;
     const wharf_reference *references WHARF_0;
-    // Since 1.2. Changes the list of objects that a workload or a mirror refers to, where `references` does not
-    // suffice. Items: {"resource": "tasks.tekton.dev", "namespace": "team", "name": "build", "where":
-    // "/spec/taskRef/name", "optional": false, "made": false}; an added one needs "resource" (as in `of`) and "name".
-    // The function never sees the objects themselves. At most 64 items. NULL: nothing to change.
+    // Since 1.2. Changes the list of objects by `references`, at most 64. Items: {"resource": "tasks.tekton.dev",
+    // "namespace": "team", "name": "build", "where": "/spec/taskRef/name", "optional": false, "made": false}; an added
+    // one needs "resource" (as in `of`) and "name". The objects themselves are never seen. NULL: nothing to change.
     wharf_result (*dependencies)(const wharf_call *call, const wharf_value *workload, wharf_value *list) WHARF_0;
+    // Since 1.2. The status that a new mirror needs so that the kind's controller goes on where a former mirror was.
+    // `workload` has the status of the former attempts. `mirror` is the new one, which is suspended and never ran;
+    // NULL: before its creation. The function sets in `object`, an empty object, the fields of /status that the mirror
+    // lacks: only progress that the workload's status states, only a status that the API accepts; nothing: there is
+    // nothing to give, or the mirror has it. The host writes the fields by the status subresource, and resumes the
+    // mirror once this function sets nothing. Called for second and later attempts until then, and once more for the
+    // first status after that. Requires `suspend` and a status subresource. NULL: each attempt starts from nothing.
+    wharf_result (*progress)(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
+                             wharf_value *object) WHARF_0;
+    // Since 1.2. Objects that the kind's controller makes for a mirror, with progress of their own: WHARF_CHILDREN.
+    uint32_t child_size WHARF_0, continuity_size WHARF_0;
+    const wharf_child *children WHARF_0;
+    // Since 1.2. As `progress`: `former` is a child of the former mirror, `child` the new one of this name; NULL: what
+    // to keep of `former`, whose spec is gone later. NULL: no child gets anything.
+    wharf_result (*child_progress)(const wharf_call *call, const wharf_value *former, const wharf_value *child,
+                                   wharf_value *object) WHARF_0;
+    // Since 1.2. Values of the last status for the pods of the next attempt. See WHARF_CONTINUITY.
+    const wharf_continuity *continuity WHARF_0;
 } wharf_kind;
 
 // The first initializer of a wharf_kind.
@@ -516,8 +518,10 @@ typedef struct wharf_kind {
     .pods_size = (uint32_t)sizeof(wharf_pods), .phase_rule_size = (uint32_t)sizeof(wharf_phase_rule),                  \
     .status_change_size = (uint32_t)sizeof(wharf_status_change)
 
-// Sets the references of a kind; `list` is an array that ends with an element whose `name` is NULL.
+// Set lists of a kind; `list` is an array that ends with an element whose first pointer (of a child, `plural`) is NULL.
 #define WHARF_REFERENCES(list) .reference_size = (uint32_t)sizeof(wharf_reference), .references = (list)
+#define WHARF_CHILDREN(list) .child_size = (uint32_t)sizeof(wharf_child), .children = (list)
+#define WHARF_CONTINUITY(list) .continuity_size = (uint32_t)sizeof(wharf_continuity), .continuity = (list)
 
 // The module ----------------------------------------------------------------------------------------------------------
 
@@ -534,17 +538,15 @@ typedef struct wharf_module {
     // Names of the adapter's settings, ends with NULL; NULL: none. The host rejects a configuration with other ones.
     const char *const *settings WHARF_0;
     // Called once in each instance, before any other function. `settings` is the adapter's `settings` from the
-    // configuration file (an object, empty if there is none) and lives as long as the process. `*kinds` is the module's
-    // `kinds`; the function may replace the list. Returns NULL, or a sentence with the reason why the adapter cannot
-    // work (static, or made with host->format and a NULL call): then the host does not load the adapter. A sentence
-    // about a setting begins with its pointer in `settings` and a colon, "/kinds/0/plural: found 7, expected a string";
-    // the host adds file and line. NULL: no setup is needed.
+    // configuration file (an object, maybe empty) and lives as long as the process. `*kinds` is the module's `kinds`;
+    // the function may replace the list. Returns NULL, or a sentence (static, or made with host->format and a NULL
+    // call) why the host cannot load the adapter. A sentence about a setting begins with its pointer in `settings` and
+    // a colon, "/kinds/0/plural: found 7, expected a string"; the host adds file and line. NULL: no setup is needed.
     const char *(*start)(const wharf_host *host, const wharf_value *settings, const wharf_kind *const **kinds)WHARF_0;
 
-    // Since 1.2. Rates the workers that may get a workload. Called before a placement with a choice: two or more
-    // eligible workers, and no annotation wharf.dev/cluster-names. An adapter with kinds is asked for these alone, an
-    // adapter without kinds for every kind. As functions of a kind: from any thread, several at once, a pure function
-    // of the arguments; all values end with the call.
+    // Since 1.2. Rates the workers that may get a workload, by the rules for functions of a kind. Called before a
+    // placement with a choice: two or more eligible workers, and no annotation wharf.dev/cluster-names. An adapter with
+    // kinds is asked for these alone, an adapter without kinds for every kind.
     //   pod_sets  the pods of the workload, as in wharf_kind.pod_sets; NULL: unknown
     //   workers   an array of the eligible workers, ordered by name. Later versions may add members:
     //               {"name": "w1",
@@ -555,12 +557,11 @@ typedef struct wharf_module {
     //                                                        absent without `capacity` or while unknown
     //   scores    an empty object. The function adds members "name of a worker": integer from 0 to 100; higher is
     //             better. An absent worker has 0: no opinion
-    // The host chooses the worker with the highest sum of the scores of all adapters; the policy of the configuration
-    // decides between equal sums. A score never overrides a rule: workers that are full, cordoned or excluded are not
-    // in `workers`. Another name, or a value that is no integer from 0 to 100, makes the whole answer invalid. Without
-    // a valid answer and WHARF_OK, the host places the workload at once without this adapter's scores (so WHARF_RETRY
-    // delays nothing), and `wharf explain` tells the reason (wharf_answer.message). The calls for all placements of one
-    // second may take 200 ms together; the policy alone decides the rest of that second. NULL: the adapter rates none.
+    // The worker with the highest sum of the scores of all adapters gets the workload; the configured policy decides
+    // between equal sums. Workers that are full, cordoned or excluded are not in `workers`. Another name, or a value
+    // that is no integer from 0 to 100, makes the whole answer invalid. Without a valid answer and WHARF_OK, the host
+    // places the workload at once without this adapter's scores (WHARF_RETRY delays nothing), and `wharf explain` tells
+    // wharf_answer.message. The calls for all placements of one second may take 200 ms together. NULL: rates none.
     wharf_result (*score)(const wharf_call *call, const wharf_value *workload, const wharf_value *pod_sets,
                           const wharf_value *workers, wharf_value *scores) WHARF_0;
 } wharf_module;
@@ -579,7 +580,6 @@ WHARF_EXPORT extern const wharf_module wharf_module_v1; // the one symbol
     const wharf_module wharf_module_v1 = {                                                                             \
         .size = sizeof(wharf_module), .abi_major = WHARF_ABI_MAJOR, .abi_minor = WHARF_NEEDS_MINOR, __VA_ARGS__}
 #define WHARF_KINDS(...) ((const wharf_kind *const[]){__VA_ARGS__, NULL}) // C only: in C++ the list is an array
-
 #ifdef __cplusplus
 }
 
@@ -588,11 +588,12 @@ inline constexpr wharf_kind wharf_new_kind() {
     wharf_kind kind = {sizeof(wharf_kind), sizeof(wharf_carried), sizeof(wharf_pods), sizeof(wharf_phase_rule),
                        sizeof(wharf_status_change)};
     kind.reference_size = sizeof(wharf_reference);
+    kind.child_size = sizeof(wharf_child);
+    kind.continuity_size = sizeof(wharf_continuity);
     return kind;
 }
 inline constexpr wharf_module wharf_new_module() {
     return {sizeof(wharf_module), WHARF_ABI_MAJOR, WHARF_NEEDS_MINOR};
 }
 #endif
-
 #endif

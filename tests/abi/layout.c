@@ -217,7 +217,23 @@ AT(wharf_kind, suspend_type, 264);
 AT(wharf_kind, reference_size, 268);
 AT(wharf_kind, references, 272);
 AT(wharf_kind, dependencies, 280);
-SIZE(wharf_kind, 288);
+AT(wharf_kind, progress, 288);
+AT(wharf_kind, child_size, 296);
+AT(wharf_kind, continuity_size, 300);
+AT(wharf_kind, children, 304);
+AT(wharf_kind, child_progress, 312);
+AT(wharf_kind, continuity, 320);
+SIZE(wharf_kind, 328);
+
+AT(wharf_child, group, 0);
+AT(wharf_child, version, 8);
+AT(wharf_child, plural, 16);
+AT(wharf_child, label, 24);
+SIZE(wharf_child, 32);
+
+AT(wharf_continuity, pointer, 0);
+AT(wharf_continuity, name, 8);
+SIZE(wharf_continuity, 16);
 
 AT(wharf_module, size, 0);
 AT(wharf_module, abi_major, 8);

@@ -63,6 +63,15 @@ static const struct kind_list rules =
     ELEMENTS(rule_fields, wharf_phase_rule, flags, pointer, phase_rule_size, "1.0", SIZES);
 static const struct kind_list changes =
     ELEMENTS(change_fields, wharf_status_change, message, name, status_change_size, "1.0", SIZES);
+static const struct kind_field child_fields[] = {
+    ROW(wharf_child, FIELD_TEXT, group), ROW(wharf_child, FIELD_TEXT, version), ROW(wharf_child, FIELD_TEXT, plural),
+    ROW(wharf_child, FIELD_TEXT, label), END};
+static const struct kind_field continuity_fields[] = {ROW(wharf_continuity, FIELD_TEXT, pointer),
+                                                      ROW(wharf_continuity, FIELD_TEXT, name), END};
+static const struct kind_list children =
+    ELEMENTS(child_fields, wharf_child, label, plural, child_size, "1.2", "WHARF_CHILDREN sets the list");
+static const struct kind_list continuity = ELEMENTS(continuity_fields, wharf_continuity, name, pointer, continuity_size,
+                                                    "1.2", "WHARF_CONTINUITY sets the list");
 static const struct kind_list references =
     ELEMENTS(reference_fields, wharf_reference, flags, name, reference_size, "1.2", "WHARF_REFERENCES sets the list");
 
@@ -100,6 +109,10 @@ const struct kind_field kind_fields[] = {
     U32(suspend_type),
     LIST(references, references),
     FUNCTION(dependencies),
+    FUNCTION(progress),
+    LIST(children, children),
+    FUNCTION(child_progress),
+    LIST(continuity, continuity),
     END,
 };
 

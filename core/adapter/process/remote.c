@@ -167,6 +167,16 @@ static wharf_result ask_dependencies(const wharf_call *call, const wharf_value *
         .function = FUNCTION_DEPENDENCIES, .call = call, .workload = workload, .changed = list});
 }
 
+static wharf_result ask_progress(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
+                                 wharf_value *object) {
+    return ask(&(struct adapter_invocation){FUNCTION_PROGRESS, call, workload, mirror, object, NULL});
+}
+
+static wharf_result ask_child_progress(const wharf_call *call, const wharf_value *former, const wharf_value *child,
+                                       wharf_value *object) {
+    return ask(&(struct adapter_invocation){FUNCTION_CHILD_PROGRESS, call, former, child, object, NULL});
+}
+
 // -- loading --
 
 static struct error *write_start(const struct loading *loading, const struct adapter_limits *limits,
@@ -218,6 +228,8 @@ static void set_functions(wharf_kind *abi) {
     abi->status = abi->status ? ask_status : NULL;
     abi->pod_sets = abi->pod_sets ? ask_pod_sets : NULL;
     abi->dependencies = abi->dependencies ? ask_dependencies : NULL;
+    abi->progress = abi->progress ? ask_progress : NULL;
+    abi->child_progress = abi->child_progress ? ask_child_progress : NULL;
 }
 
 static struct error *make_kinds(struct remote_adapter *remote) {

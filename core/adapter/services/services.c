@@ -183,8 +183,9 @@ wharf_result services_conclude(struct adapter_call *call, wharf_result result) {
 }
 
 const char *adapter_function_name(enum adapter_function function) {
-    static const char *const names[ADAPTER_FUNCTIONS] = {"phase",  "accept",   "mirror",       "update",
-                                                         "status", "pod_sets", "dependencies", "score"};
+    static const char *const names[ADAPTER_FUNCTIONS] = {"phase",          "accept",   "mirror",       "update",
+                                                         "status",         "pod_sets", "dependencies", "progress",
+                                                         "child_progress", "score"};
     return names[function];
 }
 
@@ -197,6 +198,8 @@ bool adapter_has(const wharf_kind *kind, enum adapter_function function) {
         [FUNCTION_STATUS] = kind->status,
         [FUNCTION_POD_SETS] = kind->pod_sets,
         [FUNCTION_DEPENDENCIES] = kind->dependencies,
+        [FUNCTION_PROGRESS] = kind->progress,
+        [FUNCTION_CHILD_PROGRESS] = kind->child_progress,
     };
     return has[function];
 }
@@ -217,6 +220,10 @@ wharf_result adapter_invoke(const wharf_kind *kind, const struct adapter_invocat
         return kind->pod_sets(in->call, in->workload, in->changed);
     case FUNCTION_DEPENDENCIES:
         return kind->dependencies(in->call, in->workload, in->changed);
+    case FUNCTION_PROGRESS:
+        return kind->progress(in->call, in->workload, in->mirror, in->changed);
+    case FUNCTION_CHILD_PROGRESS:
+        return kind->child_progress(in->call, in->workload, in->mirror, in->changed);
     case FUNCTION_SCORE:
     case ADAPTER_FUNCTIONS:
         break;
@@ -309,6 +316,16 @@ wharf_result adapter_pod_sets(struct adapter_call *call, const struct json *work
 
 wharf_result adapter_dependencies(struct adapter_call *call, const struct json *workload, struct json *list) {
     return run(call, FUNCTION_DEPENDENCIES, workload, NULL, list, NULL);
+}
+
+wharf_result adapter_progress(struct adapter_call *call, const struct json *workload, const struct json *mirror,
+                              struct json *object) {
+    return run(call, FUNCTION_PROGRESS, workload, mirror, object, NULL);
+}
+
+wharf_result adapter_child_progress(struct adapter_call *call, const struct json *former, const struct json *child,
+                                    struct json *object) {
+    return run(call, FUNCTION_CHILD_PROGRESS, former, child, object, NULL);
 }
 
 // A name in `scores` that no worker has.

@@ -19,11 +19,15 @@
     "wharf.dev/namespace"               // annotation of a mirror: of the workload, where the mirror's has another name
 #define MARK_IMMUTABLE "wharf.dev/rest" // annotation of a mirror: hash of the workload's immutable fields at the create
 
-#define MARK_RELEASE "wharf.dev/release"  // annotation of a mirror, "true": an operator releases the mirror
-#define MARK_FINALIZER "wharf.dev/status" // finalizer of a mirror: the final status is not written yet
-#define MARK_FENCED "wharf.dev/fenced"    // annotation of a mirror: when the worker's guard suspended the mirror
-#define MARK_TENANT "wharf.dev/tenant"    // annotation of a worker's namespace: the uid of that of the tenant
-#define MARK_SEAL "wharf.dev/seal"        // annotation of a mirror: a host with the key wrote the other marks
+#define MARK_RELEASE "wharf.dev/release"   // annotation of a mirror, "true": an operator releases the mirror
+#define MARK_FINALIZER "wharf.dev/status"  // finalizer of a mirror: the final status is not written yet
+#define MARK_FENCED "wharf.dev/fenced"     // annotation of a mirror: when the worker's guard suspended the mirror
+#define MARK_TENANT "wharf.dev/tenant"     // annotation of a worker's namespace: the uid of that of the tenant
+#define MARK_SEAL "wharf.dev/seal"         // annotation of a mirror: a host with the key wrote the other marks
+#define MARK_PROGRESS "wharf.dev/progress" // annotation of a mirror, see continuity.h; of a workload: of the children
+#define MARK_CONTINUE "wharf.dev/continue" // annotation of a workload, "false": each attempt starts from nothing
+#define MARK_PREVIOUS "wharf.dev/previous" // annotation of both: JSON, values of earlier attempts (wharf_continuity)
+#define MARK_RETRIED "wharf.dev/retried"   // annotation of a workload: failures of workers, see retryElsewhere
 #define MIRROR_ATTEMPT_MAX INT32_MAX
 
 // The API server's limit (apimachinery TotalAnnotationSizeLimitB).

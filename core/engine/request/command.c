@@ -9,12 +9,13 @@
 #include "core/engine/status/status.h"
 #include "core/engine/tenancy/tenancy.h"
 
-static const enum verb verbs[] = {
-    [REQUEST_PLACE] = VERB_MERGE_PATCH,   [REQUEST_CREATE] = VERB_CREATE,    [REQUEST_UPDATE] = VERB_MERGE_PATCH,
-    [REQUEST_STATUS] = VERB_STATUS_PATCH, [REQUEST_DELETE] = VERB_DELETE,    [REQUEST_RELEASE] = VERB_MERGE_PATCH,
-    [REQUEST_VERIFY] = VERB_GET,          [REQUEST_NAMESPACE] = VERB_CREATE, [REQUEST_OWNER] = VERB_RAW_GET,
-    [REQUEST_WRITER] = VERB_RAW_GET,      [REQUEST_READ] = VERB_GET,         [REQUEST_TRIAL] = VERB_CREATE,
-    [REQUEST_ACTIVE] = VERB_MERGE_PATCH};
+static const enum verb verbs[] = {[REQUEST_PLACE] = VERB_MERGE_PATCH,  [REQUEST_CREATE] = VERB_CREATE,
+                                  [REQUEST_UPDATE] = VERB_MERGE_PATCH, [REQUEST_STATUS] = VERB_STATUS_PATCH,
+                                  [REQUEST_DELETE] = VERB_DELETE,      [REQUEST_RELEASE] = VERB_MERGE_PATCH,
+                                  [REQUEST_VERIFY] = VERB_GET,         [REQUEST_NAMESPACE] = VERB_CREATE,
+                                  [REQUEST_OWNER] = VERB_RAW_GET,      [REQUEST_WRITER] = VERB_RAW_GET,
+                                  [REQUEST_READ] = VERB_GET,           [REQUEST_TRIAL] = VERB_CREATE,
+                                  [REQUEST_ACTIVE] = VERB_MERGE_PATCH, [REQUEST_PROGRESS] = VERB_STATUS_PATCH};
 
 static struct request_in_flight *take_slot(struct engine_requests *table, uint64_t *id) {
     if (table->free_request == 0) {

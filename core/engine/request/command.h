@@ -22,7 +22,8 @@ enum request_type {
     REQUEST_RELEASE,
     REQUEST_READ,
     REQUEST_TRIAL, // a dry-run create, see dropped_of
-    REQUEST_ACTIVE
+    REQUEST_ACTIVE,
+    REQUEST_PROGRESS // the status that a new mirror gets, see continuity.h
 };
 
 struct request_in_flight {
