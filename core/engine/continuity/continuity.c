@@ -11,9 +11,9 @@
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
 
-#define ACCEPTED_MAX 2  // patches that the worker accepted and did not keep
+#define ACCEPTED_MAX 2    // patches that the worker accepted and did not keep
 #define KUEUE_WAITS_MAX 5 // seconds, until the worker's Kueue has certainly seen a mirror
-#define FAILURES_MAX 10 // answers in a row that say that the worker fails, about a minute and a half
+#define FAILURES_MAX 10   // answers in a row that say that the worker fails, about a minute and a half
 
 // A kind with progress, and nobody has turned it off.
 static bool is_on(const struct engine *engine, const struct entry *entry, const struct mirror_context *context) {
@@ -79,12 +79,13 @@ bool continuity_rejected(struct engine *engine, struct entry *entry, struct mirr
     (void)engine;
     (void)entry;
     enum reason reason = response->reason;
-    // A read by name comes first: the mirror may be gone. Without a right, nothing else could be written either.
-    bool counts = reason == REASON_SERVER_ERROR || reason == REASON_NOT_FOUND || reason == REASON_UNAUTHORIZED;
+    // A read by name comes first: the mirror may be gone. Nothing else could be written either.
+    bool all = reason == REASON_UNAUTHORIZED || reason == REASON_NOT_TENANT || reason == REASON_NAMESPACE_TERMINATING;
+    bool counts = reason == REASON_SERVER_ERROR || reason == REASON_NOT_FOUND || all;
     if (counts && mirror->progress.failures < UINT8_MAX)
         mirror->progress.failures++;
     bool absent = reason == REASON_NOT_FOUND && mirror->progress.failures > 1;
-    bool permanent = reason_is_permanent(reason) && reason != REASON_UNAUTHORIZED;
+    bool permanent = reason_is_permanent(reason) && !all;
     if (!permanent && !absent && mirror->progress.failures < FAILURES_MAX)
         return false;
     progress_refuse(mirror, "the worker rejected it: %s%s", response->message, advice_for(reason));
