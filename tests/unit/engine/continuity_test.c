@@ -4,6 +4,7 @@
 #include "tests/unit/engine/continuity_play.h"
 
 #define LONG (5 * CLOCK_MINUTE)
+#define RESUME "{'spec':{'suspend':false}}"
 
 static void a_further_attempt_gets_the_progress_before_it_runs(void **state) {
     (void)state;
@@ -151,6 +152,11 @@ static void a_refusal_is_told_once_and_the_attempt_starts_from_nothing(void **st
         play_assert_starts_anew(&stage, 1);
         assert_int_equal(stage_told(&stage, "wharf join"), answers[i] == 403);
         assert_int_equal(spoilt.times, answers[i] == 404 ? 998 : 999);
+        assert_int_equal(stage_patch(&stage, 2, "a", NULL, "{'spec':{'suspend':true}}"), 200); // another Event
+        stage_run(&stage, CLOCK_MINUTE);
+        assert_int_equal(stage_told(&stage, "SuspendedInWorker"), 1);
+        assert_int_equal(stage_told(&stage, "ProgressRefused"), 1);
+        assert_int_equal(stage_patch(&stage, 2, "a", NULL, RESUME), 200);
         play_restart(&stage);
         stage_run(&stage, LONG);
         play_assert_starts_anew(&stage, 1);
@@ -250,8 +256,6 @@ static void begin_owed(struct stage *stage, enum verb verb, int answer) {
     assert_string_equal(play_text(stage, 2, PROGRESS), "owed");
     assert_true(play_is_suspended(stage, 2));
 }
-
-#define RESUME "{'spec':{'suspend':false}}"
 
 static void another_writer_resumes_the_mirror_first(void **state) {
     (void)state;
