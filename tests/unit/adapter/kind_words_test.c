@@ -2,6 +2,12 @@
 // The data that came with ABI 1.2.
 #include "tests/unit/adapter/kind_cases.h"
 
+static wharf_result progress(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
+                             wharf_value *object) {
+    (void)call, (void)workload, (void)mirror, (void)object;
+    return WHARF_OK;
+}
+
 static void words_of_1_2_that_are_wrong_are_named(void **state) {
     (void)state;
     static const wharf_phase_rule also = {"/status/retries", "0", .flags = WHARF_RULE_AND},
@@ -78,6 +84,10 @@ static void words_of_1_2_that_are_wrong_are_named(void **state) {
     WRONG("suspend", "not the host's own");
     cases[i].kind.suspend = "/metadata/labels/stop", cases[i].kind.removed = LIST("/metadata/labels/*");
     WRONG("suspend", "not to be in removed");
+    cases[i].kind.suspend = NULL, cases[i].kind.progress = progress;
+    WRONG("progress", "in a kind without suspend");
+    cases[i].kind.flags = WHARF_KIND_NO_STATUS_SUBRESOURCE, cases[i].kind.progress = progress;
+    WRONG("progress", "without a status subresource");
     cases[i].kind.suspend = "/metadata/name";
     WRONG("suspend", "one label or annotation");
     assert_all_refused(cases, i);
