@@ -140,7 +140,8 @@ static bool settle_with_children(struct engine *engine, struct entry *entry, str
 bool continuity_step(struct engine *engine, struct entry *entry, struct mirror *mirror,
                      struct mirror_context *context) {
     struct mirror_progress *progress = &mirror->progress;
-    if (!context->workload || !context->mirror || mirror_progress(context->mirror) != PROGRESS_OWED)
+    bool owed = mirror->facts.owed || mirror_progress(context->mirror) == PROGRESS_OWED;
+    if (!context->workload || !context->mirror || !owed)
         return true;
     bool runs = !phase_suspend_asked(&context->kind->abi, context->mirror);
     if (runs && progress->settled != PROGRESS_NONE) // another writer took back the mark
@@ -179,7 +180,8 @@ void continuity_read(const struct engine *engine, struct mirror *mirror, const s
     uint32_t status = was || mark == PROGRESS_OWED || mirror->progress.status
                           ? repeat_fold(json_hash(json_get(object, "status")))
                           : 0;
-    mirror->facts.owed = !mirror->facts.finished && mark == PROGRESS_OWED;
+    // Another writer may remove the mark.
+    mirror->facts.owed = !mirror->facts.finished && (mark == PROGRESS_OWED || (was && mark == PROGRESS_NONE));
     mirror->facts.untouched =
         mark == PROGRESS_GIVEN && !mirror->facts.suspended && status && status == mirror->progress.status;
     mirror->progress.status = mirror->facts.owed || mirror->facts.untouched ? status : 0;

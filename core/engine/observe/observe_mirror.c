@@ -132,6 +132,7 @@ static void forget_object(struct mirror *m) {
     free(TAKE(m->progress.problem));
     m->progress = (struct mirror_progress){0};
     m->facts.last_statuses = 0;
+    m->facts.owed = m->facts.untouched = false;
     m->created_ns = m->started_ns = 0;
 }
 
