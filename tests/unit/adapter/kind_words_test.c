@@ -84,12 +84,19 @@ static void words_of_1_2_that_are_wrong_are_named(void **state) {
     WRONG("suspend", "not the host's own");
     cases[i].kind.suspend = "/metadata/labels/stop", cases[i].kind.removed = LIST("/metadata/labels/*");
     WRONG("suspend", "not to be in removed");
+    cases[i].kind.suspend = "/metadata/name";
+    WRONG("suspend", "one label or annotation");
+    assert_all_refused(cases, i);
+}
+
+static void progress_needs_a_suspended_mirror_and_its_status(void **state) {
+    (void)state;
+    struct wrong cases[] = {{NULL, "", good()}, {NULL, "", good()}};
+    size_t i = 0;
     cases[i].kind.suspend = NULL, cases[i].kind.progress = progress;
     WRONG("progress", "in a kind without suspend");
     cases[i].kind.flags = WHARF_KIND_NO_STATUS_SUBRESOURCE, cases[i].kind.progress = progress;
     WRONG("progress", "without a status subresource");
-    cases[i].kind.suspend = "/metadata/name";
-    WRONG("suspend", "one label or annotation");
     assert_all_refused(cases, i);
 }
 
@@ -147,6 +154,7 @@ static void a_kind_of_1_1_has_none_of_the_new_words(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_of_1_2_that_are_wrong_are_named),
+        cmocka_unit_test(progress_needs_a_suspended_mirror_and_its_status),
         cmocka_unit_test(words_of_1_2_that_are_meant_are_accepted),
         cmocka_unit_test(a_kind_of_1_1_has_none_of_the_new_words),
     };
