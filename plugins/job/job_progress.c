@@ -79,7 +79,7 @@ static void give_succeeded(const struct giving *g) {
 // The API server accepts more failures than backoffLimit, and the controller then ends the Job before a pod runs. The
 // defaults are those of SetDefaults_Job.
 static void give_all(const struct giving *g) {
-    if (host->is(g->spec, "/spec/completionMode", "Indexed"))
+    if (host->is(g->spec, COMPLETION_MODE, "Indexed"))
         give_indexes(g);
     else
         give_succeeded(g);
@@ -88,10 +88,24 @@ static void give_all(const struct giving *g) {
         give_count(g, FAILED, job_count(g->former, FAILED), limit_of(g, BACKOFF_LIMIT, unset));
 }
 
+// A worker's controller makes the scheduling objects of a gang only for a Job without counts (isNewJob), before it sets
+// the condition.
+static bool awaits_gang(const wharf_value *mirror) {
+    return host->is(mirror, PROGRESS, "owed") && host->find(mirror, GANG) &&
+           !host->condition(mirror, "Suspended", NULL);
+}
+
 wharf_result job_progress(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                           wharf_value *object) {
-    if (job_outcome(workload) == UNDECIDED)
-        give_all(&(struct giving){call, workload, mirror, mirror ? mirror : workload, object});
+    if (job_outcome(workload) != UNDECIDED)
+        return WHARF_OK;
+    if (awaits_gang(mirror)) {
+        call->answer->reason = "AwaitsScheduling";
+        call->answer->message =
+            "the worker's Job controller has not seen the suspended mirror, whose gang it schedules";
+        return WHARF_RETRY;
+    }
+    give_all(&(struct giving){call, workload, mirror, mirror ? mirror : workload, object});
     return WHARF_OK;
 }
 

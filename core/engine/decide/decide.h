@@ -12,6 +12,7 @@ struct placement_view;
 #define DECIDE_UNPLACED 0U                 // the management cluster never holds mirrors
 #define DECIDE_UNKNOWN_CLUSTER UINT32_MAX  // the annotation names a worker without configuration
 #define DECIDE_GIVEN_UP_SEVERAL UINT32_MAX // attempts in more than one worker
+#define DECIDE_CONFLICTS 3                 // so many changes just before a deletion, and its status is not awaited
 #define DECIDE_STATUS_REFUSALS 2           // so many rejections, and the status delays nothing else
 
 // Permitted namespaces of workloads: overall, and by worker. A workload with an earlier placement stays until the end
@@ -87,7 +88,7 @@ struct workload_facts {
     uint32_t given_up;        // decide_name_hash of the worker of a given-up attempt; 0: none
     uint32_t drained_attempt; // attempt with a mirror deleted to drain the worker; 0: none
     uint32_t clean_attempt;   // attempt that cannot have a mirror yet; 0: none
-    uint32_t final_attempt;   // of has_final_status
+    uint32_t final_attempt;   // of has_final_status and has_last_status
     uint16_t status_refusals; // consecutive rejections of the status by the management cluster
     bool exists : 1;          // in the management cluster, and delegated to this host
     bool being_deleted : 1;   // has a deletionTimestamp
@@ -97,6 +98,7 @@ struct workload_facts {
     bool status_due : 1;       // the status may need a write
     bool status_held : 1;      // status writes are too frequent: delayed
     bool has_final_status : 1; // the final status of final_attempt's mirror awaits the write
+    bool has_last_status : 1;  // the same of the last status, which is not final
     bool record_unsure : 1;    // unknown outcome of an annotation write, without a newer state
     bool misplaced : 1;      // the annotations disagree with `cluster` and `attempt`, where the mirror is: restore the
                              // annotations
@@ -123,6 +125,7 @@ struct mirror_facts {
     int64_t absent_ns;          // last read by name that found nothing; 0: never
     uint32_t cluster;
     uint32_t attempt;
+    uint8_t conflicts;    // deletions for another placement that came too late for a change of the mirror, in a row
     bool present : 1;     // exists and is this host's mirror, of this workload or an earlier one of the same name
     bool of_workload : 1; // the uid label names this workload
     bool being_deleted : 1;
@@ -313,3 +316,5 @@ bool decide_is_unread(const struct decide_facts *facts);
 
 // The host still has to write the final status of the current attempt's mirror.
 bool decide_has_final_status(const struct workload_facts *workload);
+// The same for the last status of a mirror that is gone and had not finished.
+bool decide_has_last_status(const struct workload_facts *workload);

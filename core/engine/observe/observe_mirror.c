@@ -131,6 +131,7 @@ static void forget_object(struct mirror *m) {
     free(TAKE(m->record));
     free(TAKE(m->progress.problem));
     m->progress = (struct mirror_progress){0};
+    m->facts.conflicts = 0;
     m->created_ns = m->started_ns = 0;
 }
 
@@ -172,7 +173,7 @@ static void drop_mirror_doc(struct engine *engine, struct entry *entry, struct m
         return;
     free(TAKE(m->kueue_status));
     m->facts.queued = false;
-    if (wanted && (m->facts.finished || m->facts.unread)) // an unread one may have finished
+    if (wanted && (m->facts.finished || m->facts.unread || (m->had_status && !m->facts.owed && !m->stub)))
         final_status_keep(engine, entry, m);
     else
         mirror_set_object(&engine->store, entry, m, NULL);

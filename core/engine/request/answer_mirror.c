@@ -428,6 +428,8 @@ static void on_delete(struct engine *engine, struct entry *entry, struct mirror 
         if (request->withdraws && answer_certainly_not_done(response->reason))
             unstarted_kept(entry, mirror, response->reason);
         mirror->facts.unsure |= response->reason == REASON_CONFLICT; // a changed object, or another one
+        if (response->reason == REASON_CONFLICT && mirror->facts.conflicts < UINT8_MAX)
+            mirror->facts.conflicts++;
         report_rejected(engine, entry, mirror, response, "the deletion of the mirror");
     }
 }
