@@ -22,6 +22,7 @@ ROWS = (
     (180, "test_kueue_quota"),
     (120, "test_kueue_workers"),
     (120, "test_leader"),
+    (90, "test_progress"),
     (120, "test_guards"),
     (120, "test_back"),
     (110, "test_hostile"),
