@@ -123,30 +123,34 @@ static void a_lost_worker_and_its_return(void **state) {
     stage_end(&stage);
 }
 
-static int lost; // so many status patches to w2
+static int lost, how = STAGE_LOST; // so many status patches to w2 have this answer
 
 static int lose(struct stage *stage, const struct command *command) {
     (void)stage;
-    return command->cluster == 2 && command->request.verb == VERB_STATUS_PATCH && lost-- > 0 ? STAGE_LOST : STAGE_PASS;
+    return command->cluster == 2 && command->request.verb == VERB_STATUS_PATCH && lost-- > 0 ? how : STAGE_PASS;
 }
 
 static void the_time_to_start_begins_with_the_resume(void **state) {
     (void)state;
     struct stage stage;
     play_init(&stage);
-    stage.options.settings.placement.otherwise.pending_timeout_ns = CLOCK_MINUTE;
+    stage.options.settings.placement.otherwise.pending_timeout_ns = 8 * CLOCK_SECOND;
     play_first(&stage, "");
-    lost = 5;
+    lost = 8;
+    how = 500;
     stage.meddle = lose;
-    play_move(&stage, 2 * CLOCK_MINUTE);
+    play_move(&stage, 11 * CLOCK_SECOND);
     play_assert(&stage, 2, "owed", "");
     struct explain_view view;
     stage_explain(&stage, "a", &view);
     assert_int_equal(view.workload.waiting, WAITING_PROGRESS);
-    stage_run(&stage, CLOCK_MINUTE);
+    while (seen.resumed == 0)
+        stage_run(&stage, CLOCK_SECOND);
+    how = STAGE_LOST;
+    stage_run(&stage, 6 * CLOCK_SECOND);
     play_assert_goes_on(&stage);
     assert_int_equal(stage_told(&stage, "Withdrawn"), 0);
-    stage_run(&stage, CLOCK_MINUTE);
+    stage_run(&stage, 10 * CLOCK_SECOND);
     assert_int_equal(stage_told(&stage, "Withdrawn"), 1);
     stage_end(&stage);
 }
