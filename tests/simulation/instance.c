@@ -20,6 +20,7 @@
 #include "tests/simulation/raters.h"
 #include "tests/simulation/renames.h"
 #include "tests/simulation/rooms.h"
+#include "tests/simulation/progress.h"
 #include "tests/simulation/rules.h"
 #include "tests/simulation/spaces.h"
 #include "tests/simulation/status_rules.h"
@@ -185,6 +186,8 @@ static void before_event(void *ctx, const struct engine_event *event) {
         rules_told(trial, event->object->value);
         if (event->kind == 0 && rules_mirror(trial, rules_text(event->object->value, "metadata", NULL, "uid")))
             status_told(trial, event->object->value);
+        if (event->kind == 0 && event->cluster != ENGINE_MANAGEMENT)
+            progress_told(trial, event->object->value);
     }
     if (event->type != EVENT_STATE)
         return;
