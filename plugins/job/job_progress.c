@@ -8,6 +8,8 @@
 // Also compiled into the JobSet adapter: depends on nothing but job_indexes.c.
 #include "job.h"
 
+#include <string.h>
+
 bool job_is_finished(const wharf_value *job) {
     return host->condition(job, "Complete", "True") || host->condition(job, "Failed", "True");
 }
@@ -47,15 +49,15 @@ static void give_count(const struct giving *g, const char *pointer, int64_t coun
         host->set_integer(g->call, g->object, pointer, count);
 }
 
-// Gives the indexes of the former Job without those of `except`. Returns all that the new one then has.
+// Gives the indexes of the former Job. Returns all that the new one then has, without those of `except`.
 static const char *give_list(const struct giving *g, const char *pointer, const char *except, int64_t *total) {
-    int64_t limit = limit_of(g, COMPLETIONS, 0), lacking = 0;
+    int64_t limit = limit_of(g, COMPLETIONS, 0), ignored = 0;
+    const char *former = host->string(host->find(g->former, pointer));
     const char *there = host->string(host->find(g->new, pointer));
-    const char *all =
-        job_indexes(g->call, host->string(host->find(g->former, pointer)), INDEXES_OR, there, limit, total);
+    const char *all = job_indexes(g->call, former, INDEXES_OR, there, limit, total);
     all = job_indexes(g->call, all, INDEXES_WITHOUT, except, limit, total);
-    job_indexes(g->call, all, INDEXES_WITHOUT, there, limit, &lacking);
-    if (lacking > 0)
+    there = job_indexes(g->call, there, INDEXES_OR, NULL, limit, &ignored);
+    if (all && there && strcmp(all, there) != 0)
         host->set_string(g->call, g->object, pointer, all);
     return all;
 }
@@ -100,7 +102,6 @@ wharf_result job_progress(const wharf_call *call, const wharf_value *workload, c
     if (job_outcome(workload) != UNDECIDED)
         return WHARF_OK;
     if (awaits_gang(mirror)) {
-        call->answer->reason = "AwaitsScheduling";
         call->answer->message =
             "the worker's Job controller has not seen the suspended mirror, whose gang it schedules";
         return WHARF_RETRY;

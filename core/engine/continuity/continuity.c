@@ -10,10 +10,11 @@
 #include "core/engine/mirror/mirror_parts.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
+#include "core/engine/status/status.h"
 
-#define ACCEPTED_MAX 2  // patches that the worker accepted and did not keep
+#define ACCEPTED_MAX 2    // patches that the worker accepted and did not keep
 #define KUEUE_WAITS_MAX 5 // seconds, until the worker's Kueue has certainly seen a mirror
-#define FAILURES_MAX 10 // answers in a row that say that the worker fails, about a minute and a half
+#define FAILURES_MAX 10   // answers in a row that say that the worker fails, about a minute and a half
 
 // A kind with progress, and nobody has turned it off.
 static bool is_on(const struct engine *engine, const struct entry *entry, const struct mirror_context *context) {
@@ -79,12 +80,13 @@ bool continuity_rejected(struct engine *engine, struct entry *entry, struct mirr
     (void)engine;
     (void)entry;
     enum reason reason = response->reason;
-    // A read by name comes first: the mirror may be gone. Without a right, nothing else could be written either.
-    bool counts = reason == REASON_SERVER_ERROR || reason == REASON_NOT_FOUND || reason == REASON_UNAUTHORIZED;
+    // A read by name comes first: the mirror may be gone. Nothing else could be written either.
+    bool all = reason == REASON_UNAUTHORIZED || reason == REASON_NOT_TENANT || reason == REASON_NAMESPACE_TERMINATING;
+    bool counts = reason == REASON_SERVER_ERROR || reason == REASON_NOT_FOUND || all;
     if (counts && mirror->progress.failures < UINT8_MAX)
         mirror->progress.failures++;
     bool absent = reason == REASON_NOT_FOUND && mirror->progress.failures > 1;
-    bool permanent = reason_is_permanent(reason) && reason != REASON_UNAUTHORIZED;
+    bool permanent = reason_is_permanent(reason) && !all;
     if (!permanent && !absent && mirror->progress.failures < FAILURES_MAX)
         return false;
     progress_refuse(mirror, "the worker rejected it: %s%s", response->message, advice_for(reason));
@@ -171,7 +173,14 @@ bool continuity_step(struct engine *engine, struct entry *entry, struct mirror *
 
 void continuity_read(const struct engine *engine, struct mirror *mirror, const struct json *object) {
     bool was = mirror->facts.owed;
-    mirror->facts.owed = !mirror->facts.finished && mirror_progress(object) == PROGRESS_OWED;
+    enum progress_mark mark = mirror_progress(object);
+    uint32_t status = was || mark == PROGRESS_OWED || mirror->progress.status
+                          ? repeat_fold(json_hash(json_get(object, "status")))
+                          : 0;
+    mirror->facts.owed = !mirror->facts.finished && mark == PROGRESS_OWED;
+    mirror->facts.untouched =
+        mark == PROGRESS_GIVEN && !mirror->facts.suspended && status && status == mirror->progress.status;
+    mirror->progress.status = mirror->facts.owed || mirror->facts.untouched ? status : 0;
     if (mirror->facts.owed)
         mirror->facts.update_due = true;
     if ((was || mirror->facts.owed) && mirror->facts.unstarted_since_ns) // the wait for a start begins with the resume

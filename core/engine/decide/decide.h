@@ -12,7 +12,7 @@ struct placement_view;
 #define DECIDE_UNPLACED 0U                 // the management cluster never holds mirrors
 #define DECIDE_UNKNOWN_CLUSTER UINT32_MAX  // the annotation names a worker without configuration
 #define DECIDE_GIVEN_UP_SEVERAL UINT32_MAX // attempts in more than one worker
-#define DECIDE_CONFLICTS 3                 // so many changes just before a deletion, and its status is not awaited
+#define DECIDE_LAST_STATUSES 3             // so many statuses just before a deletion, and it waits for no other
 #define DECIDE_STATUS_REFUSALS 2           // so many rejections, and the status delays nothing else
 
 // Permitted namespaces of workloads: overall, and by worker. A workload with an earlier placement stays until the end
@@ -125,9 +125,9 @@ struct mirror_facts {
     int64_t absent_ns;          // last read by name that found nothing; 0: never
     uint32_t cluster;
     uint32_t attempt;
-    uint8_t conflicts;    // deletions for another placement that came too late for a change of the mirror, in a row
-    bool present : 1;     // exists and is this host's mirror, of this workload or an earlier one of the same name
-    bool of_workload : 1; // the uid label names this workload
+    uint8_t last_statuses; // written because the host is about to delete the mirror to place the workload elsewhere
+    bool present : 1;      // exists and is this host's mirror, of this workload or an earlier one of the same name
+    bool of_workload : 1;  // the uid label names this workload
     bool being_deleted : 1;
     bool busy : 1;       // a request about the mirror is in flight
     bool unsure : 1;     // absence means nothing before a read
@@ -140,6 +140,7 @@ struct mirror_facts {
     bool marks_stripped : 1; // must be deleted: a webhook strips the marks, or the worker drops fields
     bool tried : 1;          // withdrawn, since the mirror did not start
     bool changed : 1;        // was tried, and the namespace or a quota there changed since
+    bool untouched : 1;      // the status is the progress that the host gave, and says nothing new
     bool queued : 1;         // not admitted by the worker's Kueue
     bool fenced : 1;         // suspended by the worker's guard
     bool owed : 1;           // suspended until the mirror has the progress of earlier attempts, see continuity/
@@ -282,6 +283,7 @@ struct action {
     size_t cluster; // NONE, WAIT: the cluster that causes the wait, 0: none
     uint32_t attempt;
     int64_t at_ns;
+    bool leaves;     // STATUS: before the host deletes the mirror to place the workload elsewhere
     bool withdraws;  // DELETE: an unstarted mirror, only at the resourceVersion seen
     bool had_choice; // PLACE: several workers were eligible
     bool blocked;    // a cluster has to connect first

@@ -10,13 +10,13 @@ static bool is_waiting(const struct decide_facts *f, const struct mirror_facts *
            !m->owed && !f->workload->suspended;
 }
 
-// Rule P6: before the host deletes a mirror to place the workload elsewhere, the status of the mirror is written. Without
-// the newest if the mirror changes before each deletion, and if the management cluster rejects the status or another
+// Rule P6: before the host deletes a mirror to place the workload elsewhere, the status of the mirror is written.
+// Without the newest if the mirror changes all the time, and if the management cluster rejects the status or another
 // writer takes it back.
 static bool has_last_status(const struct decide_facts *f, const struct mirror_facts *m) {
     struct action last = decide_status(f, NULL);
     return (last.type != ACTION_NONE || last.waiting) && last.waiting != WAITING_REPEATED &&
-           (!m || m->conflicts < DECIDE_CONFLICTS) && f->workload->status_refusals < DECIDE_STATUS_REFUSALS;
+           (!m || m->last_statuses < DECIDE_LAST_STATUSES) && f->workload->status_refusals < DECIDE_STATUS_REFUSALS;
 }
 
 // `otherwise`, or the withdrawal of an unstarted mirror. Rule 2: the host deletes the mirror only at the
@@ -183,11 +183,13 @@ static struct action drain(const struct decide_facts *f, const struct mirror_fac
     if (started)
         at_ns = clock_later(at_ns, f->workers[m->cluster].moves_at_ns);
     bool ready = w->suspended || placement_choose(f, &next_ns, &(size_t){0}) != DECIDE_UNPLACED;
-    if (ready && at_ns <= f->now_ns && !has_last_status(f, m))
+    bool due = ready && at_ns <= f->now_ns;
+    if (due && !has_last_status(f, m))
         return action_on_mirror(ACTION_DELETE, m, "the worker is drained");
-    if (ready)
-        next_ns = at_ns > f->now_ns ? at_ns : CLOCK_NEVER;
+    if (ready && !due)
+        next_ns = at_ns;
     struct action copy = with_mirror(f, m);
+    copy.leaves = due;
     if (copy.type == ACTION_NONE && !copy.waiting)
         copy = ready ? action_none(copy.why) : action_blocked(WAITING_DRAIN, m->cluster);
     if (next_ns == CLOCK_NEVER || (copy.type != ACTION_NONE && copy.type != ACTION_WAIT))
@@ -204,7 +206,8 @@ static struct action leave_namespace(const struct decide_facts *f, const struct 
     if (m->finished || m->busy || m->being_deleted || m->unsure || f->busy || !f->placing || !f->management_connected)
         return copy;
     bool last = has_last_status(f, m);
-    if (decide_request_at_ns(m) <= f->now_ns && !last)
+    copy.leaves = decide_request_at_ns(m) <= f->now_ns;
+    if (copy.leaves && !last)
         return action_on_mirror(ACTION_DELETE, m, "the namespace in the worker no longer consents");
     if (last || (copy.type != ACTION_NONE && copy.type != ACTION_WAIT))
         return copy;

@@ -131,7 +131,7 @@ static void forget_object(struct mirror *m) {
     free(TAKE(m->record));
     free(TAKE(m->progress.problem));
     m->progress = (struct mirror_progress){0};
-    m->facts.conflicts = 0;
+    m->facts.last_statuses = 0;
     m->created_ns = m->started_ns = 0;
 }
 

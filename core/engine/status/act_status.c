@@ -145,7 +145,7 @@ static bool make_patch(struct engine *engine, struct entry *entry, struct mirror
                           &entry->workload->facts.not_before_ns);
 }
 
-bool act_status(struct engine *engine, struct entry *entry) {
+bool act_status(struct engine *engine, struct entry *entry, bool leaves) {
     struct workload *w = entry->workload;
     struct mirror *mirror = facts_followed_mirror(engine, entry);
     if (mirror && mirror->facts.too_large) { // reported already
@@ -154,8 +154,10 @@ bool act_status(struct engine *engine, struct entry *entry) {
     }
     bool last = !mirror && (decide_has_final_status(&w->facts) || decide_has_last_status(&w->facts));
     AUTO_JSON patch = NULL;
-    struct request_in_flight request = {
-        .type = REQUEST_STATUS, .attempt = w->facts.attempt, .is_final = mirror ? mirror->facts.finished : last && w->facts.has_final_status};
+    struct request_in_flight request = {.type = REQUEST_STATUS,
+                                        .attempt = w->facts.attempt,
+                                        .is_final =
+                                            mirror ? mirror->facts.finished : last && w->facts.has_final_status};
     if (!make_patch(engine, entry, mirror, last, &request, &patch))
         return true;
     if (patch && request.patch_hash == w->status.denied_status_hash &&
@@ -186,6 +188,8 @@ bool act_status(struct engine *engine, struct entry *entry) {
         histogram_add(&engine->stats.status_latency, STATS_STATUS_NS, engine->now.mono_ns - mirror->seen_ns);
     if (mirror)
         mirror->seen_ns = 0;
+    if (mirror && leaves && mirror->facts.last_statuses < UINT8_MAX)
+        mirror->facts.last_statuses++;
     return true;
 }
 
