@@ -4,8 +4,8 @@
 #include "core/engine/mirror/mirror.h"
 #include "tests/simulation/members.h"
 #include "tests/simulation/need_rules.h"
-#include "tests/simulation/progress.h"
 #include "tests/simulation/pests.h"
+#include "tests/simulation/progress.h"
 #include "tests/simulation/steady.h"
 
 #include <stdlib.h>

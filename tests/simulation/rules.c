@@ -334,11 +334,12 @@ static void check_withdrawn(struct trial *trial, size_t cluster, const struct ab
         return; // it will be rejected
     const struct json *status = json_get(mirror, "status");
     wharf_phase_kind phase = sim_phase(trial->kinds[about->kind], mirror, NULL);
-    static const char *const counts[] = {"ready", "succeeded", "failed"};
-    for (size_t i = 0; i < sizeof counts / sizeof *counts && phase == WHARF_ACTIVE && about->kind == 0; i++)
-        if (json_int64(json_get(status, counts[i]), 0) > 0)
-            trial_fail(trial, "rule 2: the mirror of %s in %s is withdrawn although it has started", about->name,
-                       world_name(trial->worlds[cluster]));
+    bool started = json_int64(json_get(status, "ready"), 0) > 0 ||
+                   json_int64(json_get(status, "succeeded"), 0) > progress_succeeded(trial, mirror) ||
+                   json_int64(json_get(status, "failed"), 0) > progress_failed(trial, mirror);
+    if (started && phase == WHARF_ACTIVE && about->kind == 0)
+        trial_fail(trial, "rule 2: the mirror of %s in %s is withdrawn although it has started", about->name,
+                   world_name(trial->worlds[cluster]));
     if (phase_is_final(phase) || (about->kind > 0 && phase == WHARF_ACTIVE))
         trial_fail(trial, "rule 2: the mirror of %s in %s is withdrawn although it runs or has finished", about->name,
                    world_name(trial->worlds[cluster]));

@@ -37,8 +37,9 @@ static void add_progress(struct trial *trial, struct traits *t, bool elastic) {
     struct progress_job job;
     if (!progress_draw(trial, &job))
         return;
-    t->completions = job.completions;
-    t->parallelism = elastic ? job.completions : job.parallelism;
+    // All pods of an elastic Job are to fit into a worker.
+    t->completions = elastic && trial->plan.capacity ? 1 + job.parallelism : job.completions;
+    t->parallelism = elastic ? t->completions : job.parallelism;
     t->duration_ms = job.duration_ms;
     t->spread_ms = job.spread_ms;
     t->off = job.off;

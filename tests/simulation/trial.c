@@ -406,10 +406,10 @@ struct trial *trial_new(uint64_t seed, bool replicas, bool tracing, bool telling
     trial->leases = leases_new(trial);
     make_hosts(trial);
     trial->crew = crew_new(trial);
-    if (!trial->rules || !trial->status || !trial->promises || !trial->progress || !trial->crds || !trial->users || !trial->pests ||
-        !trial->steady || !trial->leases || !trial->guards || !trial->faults || !trial->breaks || !trial->queues ||
-        !trial->rooms || !trial->spaces || !trial->tenants || !trial->intake || !trial->fields || !trial->crew ||
-        !trial->needs || (tracing && !trial->lines) || (!trial->plan.elects && !instance_start(trial)))
+    if (!trial->rules || !trial->status || !trial->promises || !trial->progress || !trial->crds || !trial->users ||
+        !trial->pests || !trial->steady || !trial->leases || !trial->guards || !trial->faults || !trial->breaks ||
+        !trial->queues || !trial->rooms || !trial->spaces || !trial->tenants || !trial->intake || !trial->fields ||
+        !trial->crew || !trial->needs || (tracing && !trial->lines) || (!trial->plan.elects && !instance_start(trial)))
         abort();
     return trial;
 }
@@ -454,7 +454,8 @@ static int64_t next_time(struct trial *trial) {
     int64_t times[] = {sim_net_due(trial->net), users_due(trial),  faults_due(trial), crds_due(trial),
                        pests_due(trial),        queues_due(trial), steady_due(trial), leases_due(trial),
                        guards_due(trial),       rooms_due(trial),  spaces_due(trial), intake_due(trial),
-                       crew_due(trial),         rivals_due(trial), breaks_due(trial), needs_due(trial), progress_due(trial)};
+                       crew_due(trial),         rivals_due(trial), breaks_due(trial), needs_due(trial),
+                       progress_due(trial)};
     int64_t next = CLOCK_NEVER;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         next = times[i] < next ? times[i] : next;
