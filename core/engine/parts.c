@@ -4,11 +4,11 @@
 
 #include <assert.h>
 
-extern const struct part part_clock_jump, part_shard, part_accounts, part_capacity, part_store, part_request, part_rejection,
-    part_identity, part_clusters, part_restored, part_limits, part_observe, part_admission, part_placement,
-    part_worker_facts, part_startup_grace, part_retry, part_fence, part_unstarted, part_dropped, part_status,
-    part_rival, part_probation, part_report, part_history, part_placement_events, part_kueue, part_aside, part_tenancy,
-    part_dependencies;
+extern const struct part part_clock_jump, part_shard, part_accounts, part_capacity, part_store, part_request,
+    part_rejection, part_identity, part_clusters, part_restored, part_limits, part_observe, part_admission,
+    part_placement, part_worker_facts, part_startup_grace, part_retry, part_fence, part_unstarted, part_dropped,
+    part_status, part_rival, part_probation, part_report, part_history, part_placement_events, part_kueue, part_aside,
+    part_tenancy, part_dependencies;
 
 static const struct part *const parts[] = {
     &part_clock_jump, // before any decision by time

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf top`: who used how much, from the accounts of the running host.
-#include "core/cmd/remote/remote.h"
-#include "core/json/writer.h"
+#include "core/cmd/top/top.h"
 
-#include <math.h>
+#include "core/cmd/remote/remote.h"
 
 #define CELL_MAX ((size_t)64 << 10)
 #define HOUR 3600.0
@@ -20,7 +19,7 @@ static const struct flag flags[] = {
 static const char *const members[] = {"namespace", "cluster", NULL}; // of an item, by the words of --by; kind: below
 static const char *const titles[] = {"NAMESPACE", "WORKER", "KIND"};
 
-struct row {
+struct top_row {
     const char *name;
     double workloads, running, seconds;
     double *used; // by resource
@@ -30,9 +29,9 @@ struct totals {
     struct json *names;          // of the rows; owns the texts
     const struct json **columns; // resources, in the order of the output
     size_t n_columns;
-    struct row *rows;
+    struct top_row *rows;
     size_t n_rows;
-    struct row all;
+    struct top_row all;
 };
 
 static void totals_clear(struct totals *totals) {
@@ -46,7 +45,7 @@ static void totals_clear(struct totals *totals) {
 
 // Collecting ---------------------------------------------------------------------------------------------------
 
-static const char *name_of(const struct json *item, int by, char *space, size_t size) {
+static const char *name_of(const struct json *item, enum top_by by, char *space, size_t size) {
     if (members[by])
         return json_string_or(json_get(item, members[by]), REST);
     const char *resource = json_string(json_get(item, "resource")), *group = json_string(json_get(item, "group"));
@@ -95,22 +94,22 @@ static bool find_columns(const struct json *items, bool csv, struct totals *tota
 }
 
 // NULL: out of memory.
-static struct row *row_of(struct totals *totals, const char *name) {
+static struct top_row *row_of(struct totals *totals, const char *name) {
     for (size_t i = 0; i < totals->n_rows; i++)
         if (strcmp(totals->rows[i].name, name) == 0)
             return &totals->rows[i];
-    struct row *row = array_next(&totals->rows, totals->n_rows, sizeof *row);
+    struct top_row *row = array_next(&totals->rows, totals->n_rows, sizeof *row);
     double *used = row ? calloc(totals->n_columns + 1, sizeof *used) : NULL;
     if (!used || !json_set(totals->names, name, json_new_bool(true))) {
         free(used);
         return NULL;
     }
-    *row = (struct row){.name = json_key(json_get(totals->names, name)), .used = used};
+    *row = (struct top_row){.name = json_key(json_get(totals->names, name)), .used = used};
     totals->n_rows++;
     return row;
 }
 
-static void add_item(const struct json *item, const struct totals *totals, struct row *row) {
+static void add_item(const struct json *item, const struct totals *totals, struct top_row *row) {
     row->workloads += json_double(json_get(item, "workloads"), 0);
     row->running += json_double(json_get(item, "running"), 0);
     row->seconds += json_double(json_get(item, "seconds"), 0);
@@ -119,7 +118,7 @@ static void add_item(const struct json *item, const struct totals *totals, struc
 }
 
 static int by_use(const void *a, const void *b) {
-    const struct row *x = a, *y = b;
+    const struct top_row *x = a, *y = b;
     if (x->used[0] != y->used[0])
         return x->used[0] < y->used[0] ? 1 : -1;
     if (x->seconds != y->seconds)
@@ -127,14 +126,14 @@ static int by_use(const void *a, const void *b) {
     return strcmp(x->name, y->name);
 }
 
-static struct error *add_up(const struct json *items, int by, bool csv, struct totals *totals) {
+static struct error *add_up(const struct json *items, enum top_by by, bool csv, struct totals *totals) {
     char space[512];
     totals->names = json_new_object();
     if (!totals->names || !find_columns(items, csv, totals) ||
         !(totals->all.used = calloc(totals->n_columns + 1, sizeof *totals->all.used)))
         return error_no_memory();
     for (const struct json *item = json_first(items); item; item = json_next(item)) {
-        struct row *row = row_of(totals, name_of(item, by, space, sizeof space));
+        struct top_row *row = row_of(totals, name_of(item, by, space, sizeof space));
         if (!row)
             return error_no_memory();
         add_item(item, totals, row);
@@ -155,7 +154,7 @@ static void add_hours(struct text_table *table, double hours, const char *unit) 
     text_table_add(table, text);
 }
 
-static void add_row(const struct totals *totals, const struct row *row, struct text_table *table) {
+static void add_row(const struct totals *totals, const struct top_row *row, struct text_table *table) {
     char number[32];
     text_table_add(table, row->name);
     snprintf(number, sizeof number, "%.0f", row->workloads);
@@ -169,7 +168,7 @@ static void add_row(const struct totals *totals, const struct row *row, struct t
     }
 }
 
-static struct error *print_table(const struct totals *totals, int by) {
+static struct error *print_table(const struct totals *totals, enum top_by by) {
     struct text_table table = {.n_columns = totals->n_columns + 4};
     static const char *const heads[] = {"WORKLOADS", "RUNNING", "TIME"};
     text_table_add(&table, titles[by]);
@@ -200,7 +199,7 @@ static void put_field(struct buffer *line, const char *text) {
         buffer_char(line, '"');
 }
 
-static void print_csv(const struct totals *totals, int by) {
+static void print_csv(const struct totals *totals, enum top_by by) {
     AUTO_BUFFER(line, CELL_MAX);
     buffer_printf(&line, "%s,workloads,running,seconds", flags[BY].words[by]);
     for (size_t c = 0; c < totals->n_columns; c++) {
@@ -209,7 +208,7 @@ static void print_csv(const struct totals *totals, int by) {
     }
     text_print_line(stdout, line.data);
     for (size_t i = 0; i < totals->n_rows; i++) {
-        const struct row *row = &totals->rows[i];
+        const struct top_row *row = &totals->rows[i];
         buffer_reset(&line);
         put_field(&line, row->name);
         buffer_printf(&line, ",%.0f,%.0f,%.3f", row->workloads, row->running, row->seconds);
@@ -219,23 +218,27 @@ static void print_csv(const struct totals *totals, int by) {
     }
 }
 
+struct error *top_print(const struct json *items, enum top_by by, bool csv) {
+    __attribute__((cleanup(totals_clear))) struct totals totals = {.names = NULL};
+    TRY(add_up(items, by, csv, &totals));
+    if (!csv)
+        return print_table(&totals, by);
+    print_csv(&totals, by);
+    return NULL;
+}
+
 static struct error *run_top(struct call *call) {
     const char *namespace_ = call->values[NAMESPACE];
-    int by = flags_word(call, "by");
     AUTO_BUFFER(path, 4096);
     AUTO_JSON list = NULL;
     buffer_text(&path, "/api/v1/accounts");
     if (namespace_) // a DNS label
         buffer_printf(&path, "?namespace=%s", namespace_);
     TRY(path.failed ? error_no_memory() : remote_get(call->remote, path.data, &list));
-    __attribute__((cleanup(totals_clear))) struct totals totals = {.names = NULL};
-    TRY(add_up(json_get(list, "items"), by, call->values[CSV], &totals));
-    if (call->values[CSV])
-        print_csv(&totals, by);
-    else if (totals.n_rows > 0)
-        return print_table(&totals, by);
-    else
-        printf("No workload has run%s%s.\n", namespace_ ? " in namespace " : "", namespace_ ? namespace_ : "");
+    const struct json *items = json_get(list, "items");
+    if (json_size(items) > 0 || call->values[CSV])
+        return top_print(items, (enum top_by)flags_word(call, "by"), call->values[CSV]);
+    printf("No workload has run%s%s.\n", namespace_ ? " in namespace " : "", namespace_ ? namespace_ : "");
     return NULL;
 }
 

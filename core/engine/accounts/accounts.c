@@ -114,11 +114,11 @@ static int64_t created_ns(const struct json *object) {
     return time_at(json_path(object, "metadata", "creationTimestamp", NULL));
 }
 
-// Authors of workloads can write the annotation: no attempt took longer than the workload exists.
+// Authors of workloads can write the annotation: all attempts together took no longer than the workload exists.
 static void read_annotation(struct engine *engine, struct entry *entry, struct account_run *run) {
     const struct json *workload = doc_tree(&engine->store, &entry->workload->doc);
     const char *text = object_annotation(workload, MARK_USED);
-    int64_t born_ns = created_ns(workload), age_ns = born_ns ? engine->now.wall_ns - born_ns : 0;
+    int64_t born_ns = created_ns(workload), age_ns = born_ns ? clock_later(engine->now.wall_ns - born_ns, 0) : 0;
     AUTO_JSON used = NULL;
     AUTO_ERROR error = text ? json_parse(text, strlen(text), &used) : NULL;
     run->until_ns = clock_later(time_at(json_get(used, "until")), born_ns);
@@ -129,8 +129,8 @@ static void read_annotation(struct engine *engine, struct entry *entry, struct a
                                         : NULL;
         if (!former)
             continue;
-        int64_t most_ns = clock_later(age_ns, 0);
-        former->used_ns = seconds < (double)most_ns / 1e9 ? (int64_t)(seconds * 1e9) : most_ns;
+        former->used_ns = seconds < (double)age_ns / 1e9 ? (int64_t)(seconds * 1e9) : age_ns;
+        age_ns -= former->used_ns;
         former->account = account_ref(engine, entry, json_key(m));
         run->n_former++;
     }
