@@ -87,7 +87,7 @@ def both_attempts_and_a_kill_are_in_the_accounts(env):
 
     def probe():
         found = _rows(env, "worker")
-        assert found.keys() == wanted.keys() and all(_near(found[name]["seconds"], wanted[name]) for name in wanted), (
+        assert found.keys() == wanted.keys() and found[second]["running"] == 0 and all(_near(found[name]["seconds"], wanted[name]) for name in wanted), (
             found, wanted, brief(done))
         return found
     rows = until(probe, "the accounts to have both attempts")
