@@ -109,10 +109,12 @@ static struct usage *intern(struct accounts *accounts, const struct request_sum 
 struct usage *usage_of(struct engine *engine, struct entry *entry) {
     struct adapter_call call;
     AUTO_JSON sets = NULL;
-    AUTO_JSON workload = json_copy(doc_tree(&engine->store, &entry->workload->doc));
+    const struct json *workload = doc_tree(&engine->store, &entry->workload->doc);
+    AUTO_JSON bare = json_get(workload, "status") ? json_copy(workload) : NULL;
+    json_remove(bare, "status");
+    workload = json_get(workload, "status") ? bare : workload;
     if (!workload)
         return NULL;
-    json_remove(workload, "status");
     call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
     bool read = pods_of(&call, workload, &sets) == WHARF_OK;
     adapter_call_end(&call);
