@@ -41,7 +41,7 @@ ROWS = (
     (40, "test_life", "test_pod_events"),
     (40, "test_placement"),
     (30, "test_change", "test_trouble"),
-    (30, "test_setup", "test_operate", "test_plan", "test_view"),
+    (40, "test_setup", "test_operate", "test_plan", "test_view", "test_top"),
     (20, "test_limits"),
     (20, "test_kill"),
     (10, "test_workers"),

@@ -159,6 +159,7 @@ struct workload {
     bool unsealed_reported : 1;      // an unsealed object with the host's marks was reported
     bool phase_read : 1;             // of some version; `phase` is the last one
     struct aside *aside;             // NULL: all calls had results, see aside/; owned
+    struct account_run *accounts;    // NULL: has not run; owned
     struct capacity_claim *capacity; // NULL: none
     struct {
         struct attempt_history attempts;
