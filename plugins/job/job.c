@@ -15,25 +15,6 @@ const wharf_host *host;
         labels "/batch.kubernetes.io~1job-name"
 static const char *const generated[] = {"/spec/selector", GENERATED(POD "/metadata/labels"), NULL};
 
-bool job_is_finished(const wharf_value *job) {
-    return host->condition(job, "Complete", "True") || host->condition(job, "Failed", "True");
-}
-
-enum outcome job_outcome(const wharf_value *job) {
-    if (host->condition(job, "Complete", "True"))
-        return SUCCESS;
-    if (host->condition(job, "Failed", "True"))
-        return FAILURE;
-    if (host->condition(job, "SuccessCriteriaMet", "True"))
-        return SUCCESS;
-    return host->condition(job, "FailureTarget", "True") ? FAILURE : UNDECIDED;
-}
-
-int64_t job_count(const wharf_value *value, const char *pointer) {
-    int64_t count = host->integer(host->find(value, pointer), 0);
-    return count < 0 ? 0 : count > INT32_MAX ? INT32_MAX : count;
-}
-
 // Pods exist, but none has become ready or ended: maybe none has a node. An older Job controller does not count ready
 // pods.
 static bool has_not_run(const wharf_value *job) {
@@ -196,6 +177,7 @@ static const wharf_kind kind = {
     .update = update,
     .status = job_status,
     .pod_sets = job_pod_sets,
+    .progress = job_progress,
 };
 
 WHARF_MODULE(.name = "job", .version = "0.1.0", .kinds = WHARF_KINDS(&kind), .host = &host);

@@ -16,8 +16,20 @@ bool job_is_finished(const wharf_value *job);
 // The integer there as an int32 that is not negative; 0 for all else.
 int64_t job_count(const wharf_value *value, const char *pointer);
 
+// The indexes below `limit` in any or in the first of two lists, as a list, and their number. NULL is an empty list.
+enum index_operation { INDEXES_OR, INDEXES_WITHOUT };
+const char *job_indexes(const wharf_call *call, const char *a, enum index_operation operation, const char *b,
+                        int64_t limit, int64_t *total);
+
 #define CONDITIONS "/status/conditions"
+#define SUCCEEDED "/status/succeeded"
+#define FAILED "/status/failed"
+#define COMPLETED_INDEXES "/status/completedIndexes"
+#define FAILED_INDEXES "/status/failedIndexes"
 #define SUSPEND "/spec/suspend"
+#define COMPLETIONS "/spec/completions"
+#define BACKOFF_LIMIT "/spec/backoffLimit"
+#define LIMIT_PER_INDEX "/spec/backoffLimitPerIndex"
 #define SCHEDULING "/spec/scheduling"
 #define GANG SCHEDULING "/schedulingPolicy/gang"
 #define MIN_COUNT GANG "/minCount"
@@ -42,3 +54,9 @@ wharf_result job_pod_sets(const wharf_call *call, const wharf_value *workload, w
 
 wharf_result job_status(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                         wharf_value *object);
+
+// wharf_kind.progress of a Job, and wharf_kind.child_progress of a kind whose children are Jobs.
+wharf_result job_progress(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
+                          wharf_value *object);
+wharf_result job_child_progress(const wharf_call *call, const wharf_value *former, const wharf_value *child,
+                                wharf_value *object);

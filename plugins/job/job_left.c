@@ -13,9 +13,7 @@
 
 #include <stdlib.h>
 
-#define BACKOFF_LIMIT "/spec/backoffLimit"
 #define DEADLINE "/spec/activeDeadlineSeconds"
-#define COMPLETIONS "/spec/completions"
 #define PARALLELISM "/spec/parallelism"
 
 int64_t job_earlier(const wharf_value *mirror, const char *annotation) {

@@ -139,6 +139,7 @@ struct mirror_facts {
     bool changed : 1;        // was tried, and the namespace or a quota there changed since
     bool queued : 1;         // not admitted by the worker's Kueue
     bool fenced : 1;         // suspended by the worker's guard
+    bool owed : 1;           // suspended until the mirror has the progress of earlier attempts, see continuity/
     bool suspended : 1;      // field `suspend` is set, by any writer
     bool left_suspended : 1; // by the worker, which has to resume the mirror
     bool unread : 1;         // the phase of the last version is not read, see aside.h: `finished` is the former one

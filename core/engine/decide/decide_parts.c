@@ -115,7 +115,7 @@ static bool runs_on(const struct decide_facts *f, const struct mirror_facts *m) 
 bool decide_status_is_due(const struct decide_facts *f) {
     const struct workload_facts *w = f->workload;
     const struct mirror_facts *followed = decide_followed(f);
-    if (followed && followed->name_only) // read the status first
+    if (followed && (followed->name_only || followed->owed)) // read the status first, or give it first
         return false;
     if (w->yield_unsure || (w->yields && !runs_on(f, followed)))
         return false;

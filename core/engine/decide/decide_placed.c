@@ -7,7 +7,7 @@
 
 static bool is_waiting(const struct decide_facts *f, const struct mirror_facts *m) {
     return f->unstarted && f->unstarted->timeout_ns > 0 && m->unstarted_since_ns && !m->finished && !m->being_deleted &&
-           !f->workload->suspended;
+           !m->owed && !f->workload->suspended;
 }
 
 // `otherwise`, or the withdrawal of an unstarted mirror. Rule 2: the host deletes the mirror only at the
@@ -141,6 +141,7 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
     if (copy.type == ACTION_NONE && later_ns != CLOCK_NEVER)
         return action_wait_until(later_ns,
                                  going       ? WAITING_GONE
+                                 : m->owed   ? WAITING_PROGRESS
                                  : unresumed ? WAITING_RESUME
                                              : WAITING_BACKOFF,
                                  m->cluster);
@@ -154,8 +155,8 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
                    ? action_wait_until(decide_request_at_ns(m), WAITING_GONE, m->cluster)
                    : action_blocked(WAITING_GONE, m->cluster);
     bool queued = m->queued && !m->finished && !f->workload->suspended;
-    if (copy.type == ACTION_NONE && !copy.waiting && (queued || unresumed)) {
-        copy.waiting = queued ? WAITING_QUEUED : m->busy ? WAITING_ANSWER : WAITING_RESUME;
+    if (copy.type == ACTION_NONE && !copy.waiting && (m->owed || queued || unresumed)) {
+        copy.waiting = m->owed ? WAITING_PROGRESS : queued ? WAITING_QUEUED : m->busy ? WAITING_ANSWER : WAITING_RESUME;
         copy.cluster = m->cluster;
     }
     return f->workload->suspended ? decide_queued(f, copy) : copy;
