@@ -10,6 +10,7 @@
 #define EARLIER_RESTARTS "/metadata/annotations/jobset.wharf.dev~1earlier-restarts"
 #define RESTARTS "/status/restarts"
 #define KEPT_RESTARTS "/restarts" // of what is kept of a Job; absent: 0
+#define START_TIME "/status/startTime"
 #define JOBS_STATUS "/status/replicatedJobsStatus"
 #define LABEL(name) "/metadata/labels/jobset.sigs.k8s.io~1" name
 
@@ -89,6 +90,14 @@ static wharf_value *complete_job(const wharf_call *call, const wharf_value *chil
     return job;
 }
 
+// Jobs that depend on a complete one are made while the JobSet is suspended, as soon as that one has its condition. The
+// API server accepts this condition with a startTime only, which the Job controller sets at a resume.
+static void start_complete(const wharf_call *call, const wharf_value *child, wharf_value *object) {
+    int64_t completions = host->integer(host->find(child, COMPLETIONS), INT32_MAX);
+    if (job_count(object, SUCCEEDED) >= completions && !host->find(child, START_TIME))
+        host->set_string(call, object, START_TIME, call->now);
+}
+
 wharf_result jobset_child_progress(const wharf_call *call, const wharf_value *former, const wharf_value *child,
                                    wharf_value *object) {
     const wharf_value *workload = host->find(former, "/workload");
@@ -100,5 +109,8 @@ wharf_result jobset_child_progress(const wharf_call *call, const wharf_value *fo
         former = complete_job(call, child);
     else if (job_count(former, KEPT_RESTARTS) != job_count(workload, RESTARTS))
         return WHARF_OK;
-    return job_child_progress(call, former, child, object);
+    wharf_result result = job_child_progress(call, former, child, object);
+    if (child)
+        start_complete(call, child, object);
+    return result;
 }

@@ -4,6 +4,7 @@
 
 #include "core/base/memory.h"
 
+#define NOW "2026-03-01T12:00:00Z"
 #define LABELS(name, index, restarts)                                                                                  \
     "'metadata':{'name':'a-" name "-" index "','labels':{'jobset.sigs.k8s.io/replicatedjob-name':'" name               \
     "','jobset.sigs.k8s.io/job-index':'" index "','jobset.sigs.k8s.io/restart-attempt':'" restarts "'}}"
@@ -25,7 +26,7 @@ static int load(void **state) {
 static void begin(struct adapter_call *call) {
     struct call_context context = {
         .kind = jobset, .cluster = "w1", .attempt = 2, .version = "v1alpha2", .object = "default/a"};
-    assert_true(clock_parse_rfc3339("2026-03-01T12:00:00Z", &context.now.wall_ns));
+    assert_true(clock_parse_rfc3339(NOW, &context.now.wall_ns));
     adapter_call_begin(call, &context);
 }
 
@@ -120,6 +121,8 @@ static void jobs_get_what_they_lack(void **state) {
     gives("{'status':{'completedIndexes':'0-2','succeeded':3}}", KEPT, IDLE, JOB("'succeeded':1,'completedIndexes':'1'"));
     gives("{}", KEPT, IDLE, JOB("'succeeded':3,'completedIndexes':'0-2'"));
     gives("{}", "{}", IDLE, JOB(""));
+    gives("{'status':{'completedIndexes':'0-3','succeeded':4,'startTime':'" NOW "'}}",
+          "{'status':{'completedIndexes':'0-3','succeeded':4}}", IDLE, JOB(""));
 }
 
 static void what_was_kept_before_a_restart_is_void(void **state) {
@@ -131,12 +134,15 @@ static void what_was_kept_before_a_restart_is_void(void **state) {
 
 static void the_status_tells_which_jobs_are_complete(void **state) {
     (void)state;
-    gives("{'status':{'completedIndexes':'0-3','succeeded':4}}", "{}", WORKLOAD("0", "2", "0", "0"), JOB(""));
-    gives("{'status':{'completedIndexes':'0-3','succeeded':4}}", KEPT, WORKLOAD("0", "2", "0", "0"), JOB(""));
+    gives("{'status':{'completedIndexes':'0-3','succeeded':4,'startTime':'" NOW "'}}", "{}",
+          WORKLOAD("0", "2", "0", "0"), JOB(""));
+    gives("{'status':{'completedIndexes':'0-3','succeeded':4}}", KEPT, WORKLOAD("0", "2", "0", "0"),
+          JOB("'startTime':'2026-03-01T11:00:00Z'"));
+    gives("{}", KEPT, WORKLOAD("0", "2", "0", "0"), JOB("'succeeded':4,'completedIndexes':'0-3'"));
     gives("{}", "{}", WORKLOAD("0", "1", "0", "0"), JOB("")); // one of two: which one?
     gives("{}", "{}", WORKLOAD("0", "0", "1", "0"), JOB(""));
     gives("{}", "{}", WORKLOAD("1", "2", "1", "1"), JOB("")); // the Jobs before the restart
-    gives("{'status':{'succeeded':3}}", "{}", WORKLOAD("0", "2", "0", "0"),
+    gives("{'status':{'succeeded':3,'startTime':'" NOW "'}}", "{}", WORKLOAD("0", "2", "0", "0"),
           "{" LABELS("w", "1", "0") ",'spec':{'completions':3}}");
     gives("{'status':{'succeeded':1}}", "{}", WORKLOAD("0", "2", "0", "0"),
           "{" LABELS("w", "1", "0") ",'spec':{'parallelism':3}}");
