@@ -8,6 +8,8 @@
 // Also compiled into the JobSet adapter: depends on nothing but job_indexes.c.
 #include "job.h"
 
+#include <string.h>
+
 bool job_is_finished(const wharf_value *job) {
     return host->condition(job, "Complete", "True") || host->condition(job, "Failed", "True");
 }
@@ -47,15 +49,15 @@ static void give_count(const struct giving *g, const char *pointer, int64_t coun
         host->set_integer(g->call, g->object, pointer, count);
 }
 
-// Gives the indexes of the former Job without those of `except`. Returns all that the new one then has.
+// Gives the indexes of the former Job. Returns all that the new one then has, without those of `except`.
 static const char *give_list(const struct giving *g, const char *pointer, const char *except, int64_t *total) {
-    int64_t limit = limit_of(g, COMPLETIONS, 0), lacking = 0;
+    int64_t limit = limit_of(g, COMPLETIONS, 0), ignored = 0;
+    const char *former = host->string(host->find(g->former, pointer));
     const char *there = host->string(host->find(g->new, pointer));
-    const char *all =
-        job_indexes(g->call, host->string(host->find(g->former, pointer)), INDEXES_OR, there, limit, total);
+    const char *all = job_indexes(g->call, former, INDEXES_OR, there, limit, total);
     all = job_indexes(g->call, all, INDEXES_WITHOUT, except, limit, total);
-    job_indexes(g->call, all, INDEXES_WITHOUT, there, limit, &lacking);
-    if (lacking > 0)
+    there = job_indexes(g->call, there, INDEXES_OR, NULL, limit, &ignored);
+    if (all && there && strcmp(all, there) != 0)
         host->set_string(g->call, g->object, pointer, all);
     return all;
 }
@@ -79,7 +81,7 @@ static void give_succeeded(const struct giving *g) {
 // The API server accepts more failures than backoffLimit, and the controller then ends the Job before a pod runs. The
 // defaults are those of SetDefaults_Job.
 static void give_all(const struct giving *g) {
-    if (host->is(g->spec, "/spec/completionMode", "Indexed"))
+    if (host->is(g->spec, COMPLETION_MODE, "Indexed"))
         give_indexes(g);
     else
         give_succeeded(g);
@@ -88,10 +90,23 @@ static void give_all(const struct giving *g) {
         give_count(g, FAILED, job_count(g->former, FAILED), limit_of(g, BACKOFF_LIMIT, unset));
 }
 
+// A worker's controller makes the scheduling objects of a gang only for a Job without counts (isNewJob), before it sets
+// the condition.
+static bool awaits_gang(const wharf_value *mirror) {
+    return host->is(mirror, PROGRESS, "owed") && host->find(mirror, GANG) &&
+           !host->condition(mirror, "Suspended", NULL);
+}
+
 wharf_result job_progress(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                           wharf_value *object) {
-    if (job_outcome(workload) == UNDECIDED)
-        give_all(&(struct giving){call, workload, mirror, mirror ? mirror : workload, object});
+    if (job_outcome(workload) != UNDECIDED)
+        return WHARF_OK;
+    if (awaits_gang(mirror)) {
+        call->answer->message =
+            "the worker's Job controller has not seen the suspended mirror, whose gang it schedules";
+        return WHARF_RETRY;
+    }
+    give_all(&(struct giving){call, workload, mirror, mirror ? mirror : workload, object});
     return WHARF_OK;
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The status of a workload from the mirror's status, as a successor that the API server accepts after the workload's
 // status (getStatusValidationOptions, validateJobStatus, ValidateJobStatusUpdate). For a first attempt that is a copy.
-// Reports of earlier attempts stay true:
-//   - failed: plus the counts of earlier attempts. The number never falls.
-//   - succeeded, completedIndexes: an index that has completed once stays so, and succeeded is their number. Without
-//     indexes the counts of earlier attempts are added: a new attempt does only the rest (job_left.c). Without
-//     completions, a new attempt repeats the earlier work, and the greater count wins.
-//   - failedIndexes: only the mirror's, since an attempt retries all indexes, but no completed index.
+// A further attempt goes on with the counts of earlier ones (job_progress.c), so its status is a copy, too. Reports of
+// earlier attempts stay true also where it does not:
+//   - failed, succeeded: the greater count of workload and mirror. A mirror that starts from nothing (job_left.c) does
+//     not have all of them; what its spec and annotations state is added;
+//   - completedIndexes: an index that has completed once stays so, and succeeded is their number;
+//   - failedIndexes: only the mirror's, since an attempt from nothing retries all indexes, but no completed index;
 //   - the outcome: SuccessCriteriaMet and FailureTarget are final and exclude each other. The workload's outcome stays,
 //     for any result of a later attempt.
 // As in the API server's output, zero counts and empty lists are absent: else the two statuses would differ for ever.
@@ -49,10 +49,18 @@ static void clear_conditions(const struct view *v) {
     }
 }
 
+// The mirror of a further attempt was suspended by the host until it had its progress. The user did not suspend the
+// workload, whose startTime stays.
+static bool is_suspended_by_host(const struct view *v) {
+    return host->find(v->mirror, PROGRESS) && !host->is(v->mirror, SUSPEND, "true") &&
+           !host->is(v->workload, SUSPEND, "true") && !host->condition(v->workload, "Suspended", "True");
+}
+
 // A mirror that was never suspended has no condition Suspended. The workload's condition becomes False, as in a resumed
 // Job, in the write with the new startTime (which the API server allows only so).
 static void add_suspended(const struct view *v, bool in_vain) {
-    const wharf_value *there = in_vain ? NULL : host->condition(v->mirror, "Suspended", NULL);
+    const wharf_value *there =
+        in_vain || is_suspended_by_host(v) ? NULL : host->condition(v->mirror, "Suspended", NULL);
     const wharf_value *before = host->condition(v->workload, "Suspended", NULL);
     bool resumed = host->is(before, "/status", "True") && !host->is(v->workload, SUSPEND, "true") &&
                    !host->is(v->mirror, SUSPEND, "true") && host->find(v->mirror, START);
@@ -154,10 +162,10 @@ static void write_indexes(const struct view *v) {
 static void write_counts(const struct view *v) {
     host->remove(v->call, v->object, COMPLETED_INDEXES);
     host->remove(v->call, v->object, FAILED_INDEXES);
-    if (host->is(v->workload, "/spec/completionMode", "Indexed"))
+    if (host->is(v->workload, COMPLETION_MODE, "Indexed"))
         write_indexes(v);
     else
-        put_count(v, SUCCEEDED, job_earlier(v->mirror, EARLIER_SUCCEEDED) + job_count(v->mirror, SUCCEEDED), false);
+        put_count(v, SUCCEEDED, job_earlier_succeeded(v->workload, v->mirror) + job_count(v->mirror, SUCCEEDED), false);
     put_count(v, FAILED, job_earlier(v->mirror, EARLIER_FAILED) + job_count(v->mirror, FAILED), false);
 }
 

@@ -6,12 +6,14 @@
 #include "core/engine/continuity/children.h"
 #include "core/engine/continuity/refusal.h"
 #include "core/engine/engine_internal.h"
+#include "core/engine/kueue/kueue.h"
 #include "core/engine/mirror/mirror_parts.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
 
-#define ACCEPTED_MAX 2  // patches that the worker accepted and did not keep
-#define FAILURES_MAX 10 // answers in a row that say that the worker fails, about a minute and a half
+#define ACCEPTED_MAX 2    // patches that the worker accepted and did not keep
+#define KUEUE_WAITS_MAX 5 // seconds, until the worker's Kueue has certainly seen a mirror
+#define FAILURES_MAX 10   // answers in a row that say that the worker fails, about a minute and a half
 
 bool continuity_is_on(const struct engine *engine, const struct entry *entry, const struct json *workload) {
     const struct kind *kind = engine->kinds[entry->kind];
@@ -31,6 +33,21 @@ static wharf_result find_lack(const struct mirror_context *context, struct json 
     return result;
 }
 
+// Rule P4.
+static void report_refusal(struct engine *engine, struct entry *entry, size_t cluster, const char *why) {
+    report_event(engine, entry, true, "ProgressRefused", "GiveProgress",
+                 "attempt %u in cluster %s starts from nothing, since the mirror there did not get the progress of "
+                 "earlier attempts: %s",
+                 entry->workload->facts.attempt, engine->clusters[cluster].name, why);
+}
+
+// The adapter's reason, which is not for the call that follows.
+static const char *refusal_of(struct adapter_call *call) {
+    const char *why = adapter_answer_message(call, "the adapter refused without a reason");
+    call->answer.reason = call->answer.message = NULL;
+    return why;
+}
+
 wharf_result continuity_needs(struct engine *engine, struct entry *entry, struct mirror_context *context) {
     if (context->attempt <= 1 || !context->workload || !continuity_is_on(engine, entry, context->workload))
         return WHARF_OK;
@@ -38,7 +55,11 @@ wharf_result continuity_needs(struct engine *engine, struct entry *entry, struct
     wharf_result result = find_lack(context, &lacks);
     if (result == WHARF_OK && (lacks || children_need(engine, entry, context)))
         context->progress = PROGRESS_OWED;
-    return result;
+    if (result != WHARF_REFUSED)
+        return result;
+    context->progress = PROGRESS_REFUSED;
+    report_refusal(engine, entry, facts_placed_cluster(entry), refusal_of(context->call));
+    return WHARF_OK;
 }
 
 static const char *advice_for(enum reason reason) {
@@ -57,12 +78,13 @@ bool continuity_rejected(struct engine *engine, struct entry *entry, struct mirr
     (void)engine;
     (void)entry;
     enum reason reason = response->reason;
-    // A read by name comes first: the mirror may be gone. Without a right, nothing else could be written either.
-    bool counts = reason == REASON_SERVER_ERROR || reason == REASON_NOT_FOUND || reason == REASON_UNAUTHORIZED;
+    // A read by name comes first: the mirror may be gone. Nothing else could be written either.
+    bool all = reason == REASON_UNAUTHORIZED || reason == REASON_NOT_TENANT || reason == REASON_NAMESPACE_TERMINATING;
+    bool counts = reason == REASON_SERVER_ERROR || reason == REASON_NOT_FOUND || all;
     if (counts && mirror->progress.failures < UINT8_MAX)
         mirror->progress.failures++;
     bool absent = reason == REASON_NOT_FOUND && mirror->progress.failures > 1;
-    bool permanent = reason_is_permanent(reason) && reason != REASON_UNAUTHORIZED;
+    bool permanent = reason_is_permanent(reason) && !all;
     if (!permanent && !absent && mirror->progress.failures < FAILURES_MAX)
         return false;
     progress_refuse(mirror, "the worker rejected it: %s%s", response->message, advice_for(reason));
@@ -86,8 +108,19 @@ static bool send(struct engine *engine, struct entry *entry, struct mirror *mirr
     return false;
 }
 
-// The mirror has its progress, or never gets it.
-static bool settle(struct mirror *mirror, struct mirror_context *context, enum progress_mark mark) {
+// The mirror has its progress, or never gets it. A worker's Kueue resumes a mirror of its queues itself: the host waits
+// for Kueue's Workload, since a worker without Kueue has none.
+static bool settle(const struct engine *engine, struct mirror *mirror, struct mirror_context *context,
+                   enum progress_mark mark) {
+    bool suspended = phase_suspend_asked(&context->kind->abi, context->mirror);
+    bool queue = suspended && object_label(context->mirror, KUEUE_QUEUE_NAME);
+    if (queue && !kueue_status_resumes(mirror) && mirror->progress.waits < KUEUE_WAITS_MAX) {
+        mirror->progress.waits++;
+        mirror->facts.update_due = true;
+        mirror->facts.update_at_ns = engine->now.mono_ns + CLOCK_SECOND;
+        return false;
+    }
+    context->suspended_by_kueue |= queue && kueue_status_resumes(mirror);
     context->progress = mark;
     mirror->progress.settled = (uint8_t)mark;
     return true;
@@ -101,7 +134,7 @@ static bool settle_with_children(struct engine *engine, struct entry *entry, str
     enum children_step step = late ? CHILDREN_DONE : children_step(engine, entry, mirror, context);
     if (step == CHILDREN_WAIT)
         return false;
-    return settle(mirror, context, mirror->progress.refused ? PROGRESS_REFUSED : PROGRESS_GIVEN);
+    return settle(engine, mirror, context, mirror->progress.refused ? PROGRESS_REFUSED : PROGRESS_GIVEN);
 }
 
 bool continuity_step(struct engine *engine, struct entry *entry, struct mirror *mirror,
@@ -109,10 +142,11 @@ bool continuity_step(struct engine *engine, struct entry *entry, struct mirror *
     struct mirror_progress *progress = &mirror->progress;
     if (!context->workload || !context->mirror || mirror_progress(context->mirror) != PROGRESS_OWED)
         return true;
-    if (progress->settled != PROGRESS_NONE) // the patch is repeated, or another writer took back the mark
-        return settle(mirror, context, (enum progress_mark)progress->settled);
+    bool runs = !phase_suspend_asked(&context->kind->abi, context->mirror);
+    if (runs && progress->settled != PROGRESS_NONE) // another writer took back the mark
+        return settle(engine, mirror, context, (enum progress_mark)progress->settled);
     if (progress->refused || !continuity_is_on(engine, entry, context->workload))
-        return settle(mirror, context, PROGRESS_REFUSED);
+        return settle(engine, mirror, context, PROGRESS_REFUSED);
     AUTO_JSON lacks = NULL;
     mirror->facts.update_due = false; // until the mirror or the workload changes
     wharf_result result = find_lack(context, &lacks);
@@ -125,14 +159,14 @@ bool continuity_step(struct engine *engine, struct entry *entry, struct mirror *
     if (result == WHARF_OK && !lacks)
         return settle_with_children(engine, entry, mirror, context);
     if (result != WHARF_OK)
-        progress_refuse(mirror, "%s", adapter_answer_message(context->call, "the adapter refused without a reason"));
+        progress_refuse(mirror, "%s", refusal_of(context->call));
     else if (may_have_run(context, mirror))
         progress_refuse(mirror, "another writer resumed or changed the mirror before it had the progress");
     else if (progress->accepted >= ACCEPTED_MAX)
         progress_refuse(mirror, "the worker accepts the status and does not keep it: a controller or a policy there "
                                 "resets it");
     if (progress->refused)
-        return settle(mirror, context, PROGRESS_REFUSED);
+        return settle(engine, mirror, context, PROGRESS_REFUSED);
     (void)send(engine, entry, mirror, context->mirror, TAKE(lacks));
     return false;
 }
@@ -156,11 +190,27 @@ static void tell(struct engine *engine, struct entry *entry, const struct action
     struct mirror *mirror = facts_placed_mirror(entry);
     if (!mirror || !mirror->progress.problem || mirror->facts.owed)
         return;
-    report_event(engine, entry, true, "ProgressRefused", "GiveProgress",
-                 "attempt %u in cluster %s starts from nothing, since the mirror there did not get the progress of "
-                 "earlier attempts: %s",
-                 mirror->facts.attempt, mirror_cluster(engine, mirror), mirror->progress.problem);
+    report_refusal(engine, entry, mirror->facts.cluster, mirror->progress.problem);
     free(TAKE(mirror->progress.problem));
 }
 
-const struct part part_continuity = {.name = "progress", .after = tell};
+// The first status of the mirror that this process resumed: the worker's controller may have started from nothing.
+static void check_kept(struct engine *engine, struct entry *entry) {
+    struct mirror *mirror = entry->workload->facts.exists ? facts_placed_mirror(entry) : NULL;
+    if (!mirror || mirror->progress.settled != PROGRESS_GIVEN || mirror->progress.checked || mirror->facts.owed ||
+        mirror->facts.unread || (mirror->phase != WHARF_ACTIVE && !mirror->facts.finished) || aside_waits(entry))
+        return;
+    AUTO_CALL call;
+    struct mirror_context context = call_begin_for_mirror(engine, entry, mirror, WHARF_MIRROR_PRESENT, &call);
+    AUTO_JSON lacks = NULL;
+    if (!context.workload || !context.mirror || find_lack(&context, &lacks) == WHARF_RETRY)
+        return;
+    mirror->progress.checked = true;
+    if (lacks)
+        report_event(engine, entry, true, "ProgressLost", "GiveProgress",
+                     "attempt %u in cluster %s had the progress of earlier attempts when it was resumed, and no longer "
+                     "has it: a controller or a policy there reset the status, and the work runs again",
+                     mirror->facts.attempt, mirror_cluster(engine, mirror));
+}
+
+const struct part part_continuity = {.name = "progress", .before = check_kept, .after = tell};

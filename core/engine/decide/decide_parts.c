@@ -70,6 +70,10 @@ bool decide_has_final_status(const struct workload_facts *w) {
     return w->has_final_status && w->final_attempt == w->attempt && !w->finished;
 }
 
+bool decide_has_last_status(const struct workload_facts *w) {
+    return w->has_last_status && w->final_attempt == w->attempt && !w->finished;
+}
+
 int64_t decide_request_at_ns(const struct mirror_facts *m) {
     return clock_later(m->not_before_ns, m->held_until_ns);
 }

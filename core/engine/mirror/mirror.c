@@ -37,7 +37,7 @@ uint32_t mirror_attempt(const struct json *object) {
 }
 
 static const char *const progress_marks[] = {
-    [PROGRESS_OWED] = "owed", [PROGRESS_GIVEN] = "given", [PROGRESS_REFUSED] = "refused"};
+    [PROGRESS_NONE] = NULL, [PROGRESS_OWED] = "owed", [PROGRESS_GIVEN] = "given", [PROGRESS_REFUSED] = "refused"};
 
 enum progress_mark mirror_progress(const struct json *object) {
     const char *text = object_annotation(object, MARK_PROGRESS);
@@ -45,6 +45,10 @@ enum progress_mark mirror_progress(const struct json *object) {
         if (strcmp(text, progress_marks[mark]) == 0)
             return (enum progress_mark)mark;
     return PROGRESS_NONE;
+}
+
+const char *mirror_progress_name(enum progress_mark mark) {
+    return progress_marks[mark];
 }
 
 uint64_t mirror_carry_hash(const struct json *object, bool is_mirror) {

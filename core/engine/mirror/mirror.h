@@ -151,6 +151,7 @@ enum seal_verdict mirror_seal(const struct kind *kind, const struct seal_keys *s
 // The attempt by the annotation; 0 unless it is a number from 1 to MIRROR_ATTEMPT_MAX.
 uint32_t mirror_attempt(const struct json *object);
 enum progress_mark mirror_progress(const struct json *object);
+const char *mirror_progress_name(enum progress_mark mark); // "owed"; NULL: none
 
 // True for labels and annotations that are not carried: the host's own and the cluster's.
 bool mirror_key_is_private(const char *key);

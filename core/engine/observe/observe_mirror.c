@@ -133,6 +133,7 @@ static void forget_object(struct mirror *m) {
     free(TAKE(m->progress.problem));
     children_free(m->progress.children);
     m->progress = (struct mirror_progress){0};
+    m->facts.last_statuses = 0;
     m->created_ns = m->started_ns = 0;
 }
 
@@ -174,7 +175,7 @@ static void drop_mirror_doc(struct engine *engine, struct entry *entry, struct m
         return;
     free(TAKE(m->kueue_status));
     m->facts.queued = false;
-    if (wanted && (m->facts.finished || m->facts.unread)) // an unread one may have finished
+    if (wanted && (m->facts.finished || m->facts.unread || (m->had_status && !m->facts.owed && !m->stub)))
         final_status_keep(engine, entry, m);
     else
         mirror_set_object(&engine->store, entry, m, NULL);
