@@ -41,6 +41,8 @@ enum subject {
     STATUS_WITH_PROGRESS, // of the kinds whose mirrors go on where a former one was
     OWNERS,
     OWNED,
+    CHILDREN, // of mirrors, with progress of their own
+    CHILDREN_STATUS,
     REFERRED, // dependencies.copy and dependencies.check
     COPIED    // dependencies.copy
 };            // of a rule: its own resources, those of the enabled kinds, or those of the configuration
@@ -80,6 +82,10 @@ static const struct rule rules[] = {
      "The progress of former attempts, which a new mirror gets before it runs. Without: each attempt starts from "
      "nothing.",
      ANY, STATUS_WITH_PROGRESS, "patch", 0},
+    {WORKER, 0, RIGHT_CLUSTER, OF_KINDS, "list",
+     "Objects that a controller makes for mirrors: the progress that they get in a further attempt.", ANY, CHILDREN,
+     "list", 0},
+    {WORKER, 0, RIGHT_WORK, OF_KINDS, "patch", NULL, ANY, CHILDREN_STATUS, "patch", 0},
     {MANAGEMENT | WORKER, DEPENDENCIES, RIGHT_CLUSTER, OF_KINDS, "get, list, watch",
      "Objects that workloads refer to (dependencies).", ANY, REFERRED, "get, list, watch", WATCHES_ALL},
     {WORKER, DEPENDENCIES, RIGHT_WORK, OF_KINDS, "create, patch, delete", "Copies of such objects.", ANY, COPIED,
@@ -313,6 +319,37 @@ static void add_owned(struct rights_table *table, struct right right) {
     }
 }
 
+static bool has_child(const struct kind *kind, const wharf_child *wanted, const wharf_child *end) {
+    for (const wharf_child *c = kind->abi.children; c && c != end && c->plural; c++)
+        if (strcmp(c->plural, wanted->plural) == 0 && strcmp(c->group, wanted->group) == 0)
+            return true;
+    return false;
+}
+
+// Whether the rules for kinds have the right to the child's resource, or to its status.
+static bool is_kind(const struct kind *kind, const wharf_child *child, bool of_status) {
+    return strcmp(kind->abi.plural, child->plural) == 0 && strcmp(kind->abi.group, child->group) == 0 &&
+           (!of_status || kind->abi.progress);
+}
+
+// Each resource once.
+static void add_children(struct rights_table *table, struct right right, const char *subresource) {
+    const struct rights_wanted *wanted = table->wanted;
+    for (size_t i = 0; i < wanted->n_kinds; i++)
+        for (const wharf_child *c = wanted->kinds[i]->abi.children; c && c->plural; c++) {
+            AUTO_TEXT resource = text_format("%s%s", c->plural, subresource);
+            bool known = has_child(wanted->kinds[i], c, c);
+            for (size_t k = 0; k < wanted->n_kinds && !known; k++)
+                known = (k < i && has_child(wanted->kinds[k], c, NULL)) || is_kind(wanted->kinds[k], c, *subresource);
+            if (known)
+                continue;
+            right.group = c->group;
+            table->no_memory |= !resource;
+            rights_add(table, &right, resource ? resource : "");
+            right.comment = NULL;
+        }
+}
+
 // Tables ----------------------------------------------------------------------------------------------------------
 
 static bool shares_with_kueue(const struct rights_wanted *wanted) {
@@ -361,6 +398,8 @@ static void add_rule(struct rights_table *table, const struct rule *rule, const 
         add_owners(table, verbs);
     else if (rule->subject == OWNED)
         add_owned(table, right);
+    else if (rule->subject == CHILDREN || rule->subject == CHILDREN_STATUS)
+        add_children(table, right, rule->subject == CHILDREN ? "" : "/status");
     else if (rule->subject == FIXED)
         rights_add(table, &right, rule->resources);
     else
