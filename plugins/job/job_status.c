@@ -49,11 +49,12 @@ static void clear_conditions(const struct view *v) {
     }
 }
 
-// The mirror of a further attempt was suspended by the host until it had its progress. The user did not suspend the
-// workload, whose startTime stays.
+// The host suspends the mirror of a further attempt until it has its progress, with which it may be complete. The user
+// did not suspend the workload, whose startTime stays.
 static bool is_suspended_by_host(const struct view *v) {
-    return host->find(v->mirror, PROGRESS) && !host->is(v->mirror, SUSPEND, "true") &&
-           !host->is(v->workload, SUSPEND, "true") && !host->condition(v->workload, "Suspended", "True");
+    bool by_worker = host->is(v->mirror, SUSPEND, "true") && !host->is(v->mirror, PROGRESS, "owed");
+    return host->find(v->mirror, PROGRESS) && !by_worker && !host->is(v->workload, SUSPEND, "true") &&
+           !host->condition(v->workload, "Suspended", "True");
 }
 
 // A mirror that was never suspended has no condition Suspended. The workload's condition becomes False, as in a resumed

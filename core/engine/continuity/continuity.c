@@ -16,11 +16,10 @@
 #define KUEUE_WAITS_MAX 5 // seconds, until the worker's Kueue has certainly seen a mirror
 #define FAILURES_MAX 10   // answers in a row that say that the worker fails, about a minute and a half
 
-// A kind with progress, and nobody has turned it off.
-static bool is_on(const struct engine *engine, const struct entry *entry, const struct mirror_context *context) {
+bool continuity_is_on(const struct engine *engine, const struct entry *entry, const struct json *workload) {
     const struct kind *kind = engine->kinds[entry->kind];
     return (kind->abi.progress || kind->abi.children) && !kind->starts_anew &&
-           !text_equal(object_annotation(context->workload, MARK_CONTINUE), "false");
+           !text_equal(object_annotation(workload, MARK_CONTINUE), "false");
 }
 
 // What the mirror lacks, as an object with /status; *lacks NULL: nothing.
@@ -51,7 +50,7 @@ static const char *refusal_of(struct adapter_call *call) {
 }
 
 wharf_result continuity_needs(struct engine *engine, struct entry *entry, struct mirror_context *context) {
-    if (context->attempt <= 1 || !context->workload || !is_on(engine, entry, context))
+    if (context->attempt <= 1 || !context->workload || !continuity_is_on(engine, entry, context->workload))
         return WHARF_OK;
     AUTO_JSON lacks = NULL;
     wharf_result result = find_lack(context, &lacks);
@@ -130,11 +129,13 @@ static bool settle(const struct engine *engine, struct mirror *mirror, struct mi
 
 static bool settle_with_children(struct engine *engine, struct entry *entry, struct mirror *mirror,
                                  struct mirror_context *context) {
-    enum children_step step =
-        may_have_run(context, mirror) ? CHILDREN_DONE : children_step(engine, entry, mirror, context);
+    bool late = may_have_run(context, mirror);
+    if (late && context->kind->abi.children)
+        progress_refuse(mirror, "another writer resumed or changed the mirror before its children had the progress");
+    enum children_step step = late ? CHILDREN_DONE : children_step(engine, entry, mirror, context);
     if (step == CHILDREN_WAIT)
         return false;
-    return settle(engine, mirror, context, step == CHILDREN_REFUSED ? PROGRESS_REFUSED : PROGRESS_GIVEN);
+    return settle(engine, mirror, context, mirror->progress.refused ? PROGRESS_REFUSED : PROGRESS_GIVEN);
 }
 
 bool continuity_step(struct engine *engine, struct entry *entry, struct mirror *mirror,
@@ -146,7 +147,7 @@ bool continuity_step(struct engine *engine, struct entry *entry, struct mirror *
     bool runs = !phase_suspend_asked(&context->kind->abi, context->mirror);
     if (runs && progress->settled != PROGRESS_NONE) // another writer took back the mark
         return settle(engine, mirror, context, (enum progress_mark)progress->settled);
-    if (progress->refused || !is_on(engine, entry, context))
+    if (progress->refused || !continuity_is_on(engine, entry, context->workload))
         return settle(engine, mirror, context, PROGRESS_REFUSED);
     AUTO_JSON lacks = NULL;
     mirror->facts.update_due = false; // until the mirror or the workload changes

@@ -27,6 +27,7 @@
 #define PLAIN "'completions':4,'parallelism':2"
 #define INDEXED "'completionMode':'Indexed','completions':8,'parallelism':3,'backoffLimitPerIndex':1"
 #define GIVEN "'metadata':{'annotations':{'wharf.dev/progress':'given'}}"
+#define OWED "'metadata':{'annotations':{'wharf.dev/progress':'owed'}}"
 #define ELASTIC "'completionMode':'Indexed','completions':4,'parallelism':4"
 
 struct status_case {
@@ -133,6 +134,13 @@ static const struct status_case status_cases[] = {
      "{'startTime':'" T1 "','conditions':[" RESUMED(T1) "]}",
      "{" GIVEN ",'status':{'startTime':'" T3 "','active':1,'conditions':[" RESUMED(T3) "]}}", 2,
      "{'startTime':'" T1 "','active':1,'conditions':[" RESUMED(T1) "]}"},
+    {"also if the mirror is complete with its progress", PLAIN, "{'startTime':'" T1 "','succeeded':4}",
+     "{" OWED ",'spec':{'suspend':true,'completions':4},'status':{'conditions':[" SUSPENDED(T2) "," MET(
+         T2) "," COMPLETE(T3) "],'startTime':'" T2 "','completionTime':'" T3
+                              "','succeeded':4,'ready':0,'terminating':0}}",
+     2,
+     "{'conditions':[" MET(T2) "," COMPLETE(T3) "],'startTime':'" T1 "','completionTime':'" T3
+                                                "','succeeded':4,'ready':0,'terminating':0}"},
     {"but a suspension by a queue of the worker is", PLAIN, "{'startTime':'" T1 "'}",
      "{" GIVEN ",'spec':{'suspend':true},'status':{'conditions':[" SUSPENDED(T2) "]}}", 2,
      "{'startTime':'" T1 "','conditions':[" SUSPENDED(T2) "]}"},
