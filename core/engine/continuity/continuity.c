@@ -51,7 +51,9 @@ static const char *refusal_of(struct adapter_call *call) {
 }
 
 wharf_result continuity_needs(struct engine *engine, struct entry *entry, struct mirror_context *context) {
-    if (context->attempt <= 1 || !context->workload || !is_on(engine, entry, context))
+    // A first attempt is made again where its mirror went unseen.
+    bool begun = json_size(json_get(context->workload, "status")) > 0;
+    if (!begun || !is_on(engine, entry, context))
         return WHARF_OK;
     AUTO_JSON lacks = NULL;
     wharf_result result = find_lack(context, &lacks);
