@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHANGED_MAX 5 // deletes that were rejected since the mirror had changed, see docs/lifecycle.md
+#define CHANGED_MAX 3 // deletes that were rejected since the mirror had changed, see docs/lifecycle.md
 #define RESETS 16
 
 enum policy { POLICY_NONE, POLICY_FORBIDS, POLICY_REFUSES, POLICY_STRIPS, POLICY_RESETS };
@@ -212,7 +212,8 @@ static void check_left(struct trial *trial, const struct tracked_mirror *mirror,
     const struct json *workload = workload_of(trial, job);
     if (!workload || !is_clean(trial, job) || sim_finished(trial->kinds[0], workload) ||
         !trial_is_ours(trial, 0, workload) || *rules_text(workload, "metadata", NULL, "deletionTimestamp") ||
-        mirror_attempt(workload) != mirror->attempt || fields_lacked(trial, mirror) || seen->rejected >= CHANGED_MAX ||
+        mirror_attempt(workload) != mirror->attempt || pests_rule(trial, mirror->cluster) ||
+        fields_lacked(trial, mirror) || seen->rejected >= CHANGED_MAX ||
         strcmp(rules_text(workload, "metadata", "annotations", MARK_CLUSTER),
                world_name(trial->worlds[mirror->cluster])) != 0)
         return;

@@ -16,6 +16,7 @@
 #define POD_STOP (100 * CLOCK_MS)
 #define POD_BACKOFF (500 * CLOCK_MS)
 #define POD_UNBOUND (250 * CLOCK_MS) // until the scheduler looks at it again
+#define POD_STEPS 8                  // of world.test/spread
 #define PODS_MAX 5000
 
 static int64_t number(const struct json *spec, const char *name) {
@@ -203,7 +204,7 @@ static void add_pod(struct stored *job, struct job_run *run, int64_t index) {
     }
     struct pod *pod = &run->pods[run->pod_count++];
     *pod = (struct pod){.index = index, .fails = will_fail(run, index)};
-    pod->longer_ns = run->spread_ns * run->pods_made++;
+    pod->longer_ns = run->spread_ns * (run->pods_made++ % POD_STEPS);
     if (cluster->pod_hook)
         cluster->pod_hook(cluster->pod_hook_ctx, job->value, index);
     if (cluster->options.pods)

@@ -223,7 +223,7 @@ const struct world_counts *world_counts(const struct world_cluster *cluster);
 
 // What the Job controller reads from a Job (or from its pod template) as annotations:
 //   world.test/duration  "2s"                 how long each pod runs once it is ready
-//   world.test/spread    "300ms"              and by how much longer than the one that was made before it
+//   world.test/spread    "300ms"              and by how much longer than the one before it, of each eight
 //   world.test/hold      "true"               its pods do not end before world_let_end
 //   world.test/start     "0s"                 how long until a pod is ready
 //   world.test/fail      "all", "3", "index:1,3"  which pods fail: all, the first 3, those of the indexes 1 and 3
