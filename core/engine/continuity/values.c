@@ -8,6 +8,7 @@
 #include "core/kube/object/object.h"
 
 #define ANNOTATIONS_MAX ((size_t)128 * 1024) // of the workload with the values: half of an API server's limit
+#define CONTAINERS_AT (WHARF_REFERENCE_PODS | WHARF_REFERENCE_POD_SPECS | WHARF_REFERENCE_CONTAINERS)
 #define TEXT_MAX (SIZE_MAX / 4)
 
 // The variables of one mirror.
@@ -69,8 +70,7 @@ static bool may_go_on(const wharf_kind *kind, const struct json *workload, uint3
 }
 
 static bool is_wanted(const wharf_kind *kind, const struct json *workload) {
-    return kind->pods && kind->pods->templates &&
-           (has_continuity(kind) || is_marked(workload, MARK_ATTEMPT_ENV, "true"));
+    return has_continuity(kind) || is_marked(workload, MARK_ATTEMPT_ENV, "true");
 }
 
 // `mirror` NULL: the variables of a new mirror.
@@ -125,16 +125,18 @@ static bool fill_container(const struct variables *variables, uint32_t attempt, 
 }
 
 struct filling {
-    const wharf_pods *pods;
     const struct variables *variables;
     uint32_t attempt;
+    uint32_t shape; // of a match: WHARF_REFERENCE_PODS, WHARF_REFERENCE_POD_SPECS or WHARF_REFERENCE_CONTAINERS
 };
 
-static bool fill_pod(void *ctx, const char *pointer, struct json *pod) {
+static bool fill_match(void *ctx, const char *pointer, struct json *match) {
     (void)pointer;
     const struct filling *filling = ctx;
     static const char *const lists[] = {"initContainers", "containers"};
-    const struct json *spec = (filling->pods->flags & WHARF_PODS_ARE_SPECS) != 0 ? pod : json_get(pod, "spec");
+    if (filling->shape == WHARF_REFERENCE_CONTAINERS)
+        return fill_container(filling->variables, filling->attempt, match);
+    const struct json *spec = filling->shape == WHARF_REFERENCE_POD_SPECS ? match : json_get(match, "spec");
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         const struct json *list = json_get(spec, lists[i]);
         for (struct json *c = json_is(list, JSON_ARRAY) ? json_first(list) : NULL; c; c = json_next(c))
@@ -142,6 +144,21 @@ static bool fill_pod(void *ctx, const char *pointer, struct json *pod) {
                 return false;
     }
     return true;
+}
+
+// Pods, and containers of the workload that only `references` names.
+static bool fill(const wharf_kind *kind, struct filling *filling, struct json *workload) {
+    bool ok = true;
+    for (const wharf_pods *pods = kind->pods; ok && pods && pods->templates; pods++) {
+        bool specs = (pods->flags & WHARF_PODS_ARE_SPECS) != 0;
+        filling->shape = specs ? WHARF_REFERENCE_POD_SPECS : WHARF_REFERENCE_PODS;
+        ok = pods_each(pods, workload, fill_match, filling);
+    }
+    for (const wharf_reference *row = kind->references; ok && row && row->name; row++) {
+        filling->shape = row->of ? 0 : row->flags & CONTAINERS_AT;
+        ok = !filling->shape || pointer_each(workload, row->name, fill_match, filling);
+    }
+    return ok;
 }
 
 const struct json *values_source(const wharf_kind *kind, const struct json *workload, const struct json *mirror,
@@ -152,12 +169,7 @@ const struct json *values_source(const wharf_kind *kind, const struct json *work
     if (!variables.attempt && json_size(variables.values) == 0)
         return workload;
     *own = json_copy(workload);
-    for (const wharf_pods *pods = kind->pods; *own && pods && pods->templates; pods++) {
-        struct filling filling = {pods, &variables, attempt};
-        if (!pods_each(pods, *own, fill_pod, &filling))
-            return NULL;
-    }
-    return *own;
+    return *own && fill(kind, &(struct filling){&variables, attempt, 0}, *own) ? *own : NULL;
 }
 
 // Marks -----------------------------------------------------------------------------------------------------------

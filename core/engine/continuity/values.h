@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values of earlier attempts for the pods of the next one: environment variables of each container of a mirror, set at
-// the create. wharf_kind.continuity names the values. The workload's annotation wharf.dev/previous keeps them; the
-// mirror's marks say which variables the host set, so that a carried pod template keeps them.
+// the create, at the places that `pods` and `references` name. wharf_kind.continuity names the values. The workload's
+// annotation wharf.dev/previous keeps them; the mirror's marks say which variables the host set, so that a carried pod
+// template keeps them.
 #pragma once
 
 #include "core/base/buffer.h"

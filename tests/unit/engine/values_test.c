@@ -22,6 +22,11 @@ const wharf_kind train_given = {
                                  {.templates = "/spec/carried"},
                                  {.templates = NULL}},
     .phases = (const wharf_phase_rule[]){{"/status/phase", "Done", .phase = WHARF_SUCCEEDED}, {.pointer = NULL}},
+    WHARF_REFERENCES(((const wharf_reference[]){{.name = "/spec/driver", .flags = WHARF_REFERENCE_CONTAINERS},
+                                                {.name = "/spec/steps/*", .flags = WHARF_REFERENCE_CONTAINERS},
+                                                {.name = "/spec/bare", .flags = WHARF_REFERENCE_POD_SPECS},
+                                                {.name = "/data", .of = "configmaps", .flags = WHARF_REFERENCE_PODS},
+                                                {.name = NULL}})),
     WHARF_CONTINUITY(((const wharf_continuity[]){{"/status/checkpoint", "CHECKPOINT"},
                                                  {"/status/step", "STEP"},
                                                  {"/status/saved", "SAVED"},
@@ -77,11 +82,11 @@ static void set(struct json *object, const char *pointer, const char *value) {
 
 static void every_container_of_the_next_mirror_gets_the_values(void **state) {
     (void)state;
-    AUTO_JSON workload =
-        workload_with(KEPT,
-                      POD ",'roles':[{'template':{'spec':{'containers':[{'name':'r'}]}}},{'other':{'spec':{'containers':[{'name':'f'}]}}}],"
-                          "'pods':[{'containers':[{'name':'p'}]}]",
-                      "");
+    AUTO_JSON workload = workload_with(KEPT,
+                                       POD ",'roles':[{'template':{'spec':{'containers':[{'name':'r'}]}}},{'other':{'"
+                                           "spec':{'containers':[{'name':'f'}]}}}],"
+                                           "'pods':[{'containers':[{'name':'p'}]}]",
+                                       "");
     AUTO_JSON mirror = mirror_of(workload, 2);
     assert_env(mirror, "/spec/template/spec/initContainers/0", ALL);
     assert_env(mirror, FIRST, ALL);
@@ -92,6 +97,18 @@ static void every_container_of_the_next_mirror_gets_the_values(void **state) {
     assert_string_equal(object_annotation(mirror, MARK_PREVIOUS), object_annotation(workload, MARK_PREVIOUS));
     assert_string_equal(object_annotation(mirror, MARK_ATTEMPT_ENV), "true");
     assert_null(pointer_find(workload, FIRST "/env"));
+}
+
+static void containers_that_only_references_name_get_them_too(void **state) {
+    (void)state;
+    AUTO_JSON workload =
+        workload_with(KEPT, "'driver':{'image':'i'},'steps':[{'name':'s'}],'bare':{'containers':[{'name':'c'}]}", "");
+    assert_true(pointer_set(workload, "/data", parsed("{'spec':{'containers':[{'name':'c'}]}}")));
+    AUTO_JSON mirror = mirror_of(workload, 2);
+    assert_env(mirror, "/spec/driver", ALL);
+    assert_env(mirror, "/spec/steps/0", ALL);
+    assert_env(mirror, "/spec/bare/containers/0", ALL);
+    assert_env(mirror, "/data/spec/containers/0", "");
 }
 
 static void the_first_attempt_gets_its_number_alone(void **state) {
@@ -263,6 +280,7 @@ static void the_size_of_values_is_bounded(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_container_of_the_next_mirror_gets_the_values),
+        cmocka_unit_test(containers_that_only_references_name_get_them_too),
         cmocka_unit_test(the_first_attempt_gets_its_number_alone),
         cmocka_unit_test(variables_of_the_workload_stay_and_come_after),
         cmocka_unit_test(values_are_never_expanded),
