@@ -106,6 +106,8 @@ static void whole_trial(struct run *run, const struct trial *trial, const struct
     step_gave_up(run, object);
     step_mirror(run, object, NULL);
     const struct json *made = step_mirror(run, fresh, NULL);
+    step_progress(run, object, made);
+    step_child_progress(run, object);
     const struct json *mirror = !made || !status ? made : input_with_status(made, status);
     step_memory(run, object, mirror);
     if (!mirror)
@@ -148,6 +150,10 @@ void broken_trial(struct run *run, const struct trial *trial, const struct json 
         return;
     step_update(run, object, whole, false);
     step_status(run, object, whole, WHARF_MIRROR_PRESENT);
+    step_progress(run, object, whole);
+    json_free(progress_ask(run, CALL_PROGRESS, fresh, object));
+    step_child_progress(run, object);
+    json_free(progress_ask(run, CALL_CHILD_PROGRESS, fresh, object));
     if (!text_has_prefix(trial->pointer, "/status"))
         return;
     const struct json *after = step_status(run, fresh, whole, WHARF_MIRROR_PRESENT);

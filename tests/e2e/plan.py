@@ -42,6 +42,7 @@ ROWS = (
     (30, "test_change", "test_trouble"),
     (30, "test_setup", "test_operate", "test_plan", "test_view"),
     (20, "test_limits"),
+    (30, "test_values"),
     (20, "test_kill"),
     (10, "test_workers"),
 )

@@ -134,6 +134,8 @@ static bool fill_match(void *ctx, const char *pointer, struct json *match) {
     (void)pointer;
     const struct filling *filling = ctx;
     static const char *const lists[] = {"initContainers", "containers"};
+    if (filling->shape == WHARF_REFERENCE_CONTAINERS && json_get(match, "ref"))
+        return true; // a Tekton step that is in another object may not have an environment
     if (filling->shape == WHARF_REFERENCE_CONTAINERS)
         return fill_container(filling->variables, filling->attempt, match);
     const struct json *spec = filling->shape == WHARF_REFERENCE_POD_SPECS ? match : json_get(match, "spec");

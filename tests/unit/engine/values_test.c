@@ -101,12 +101,14 @@ static void every_container_of_the_next_mirror_gets_the_values(void **state) {
 
 static void containers_that_only_references_name_get_them_too(void **state) {
     (void)state;
-    AUTO_JSON workload =
-        workload_with(KEPT, "'driver':{'image':'i'},'steps':[{'name':'s'}],'bare':{'containers':[{'name':'c'}]}", "");
+    AUTO_JSON workload = workload_with(
+        KEPT, "'driver':{'image':'i'},'steps':[{'name':'s'},{'ref':{'name':'x'}}],'bare':{'containers':[{'name':'c'}]}",
+        "");
     assert_true(pointer_set(workload, "/data", parsed("{'spec':{'containers':[{'name':'c'}]}}")));
     AUTO_JSON mirror = mirror_of(workload, 2);
     assert_env(mirror, "/spec/driver", ALL);
     assert_env(mirror, "/spec/steps/0", ALL);
+    assert_env(mirror, "/spec/steps/1", "");
     assert_env(mirror, "/spec/bare/containers/0", ALL);
     assert_env(mirror, "/data/spec/containers/0", "");
 }
