@@ -39,7 +39,7 @@ struct error *kind_check_changes(const wharf_kind *kind);
 // references.
 struct error *kind_check_references(const wharf_kind *kind);
 
-// progress, children, child_progress, continuity.
+// progress, continuity.
 struct error *kind_check_continuity(const wharf_kind *kind);
 
 struct error *kind_missing(const char *field); // a required one

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks of a kind's data about further attempts: progress, children, continuity.
+// The checks of a kind's data about further attempts of its own: progress, continuity.
 #include "core/adapter/kind/kind_check.h"
 #include "core/base/text.h"
 
@@ -7,30 +7,13 @@
 #define VALUE_NAME_MAX 40
 
 static struct error *check_progress(const wharf_kind *kind) {
-    const char *field = kind->progress ? "progress" : kind->children ? "children" : NULL;
-    if (field && !kind->suspend)
-        return error_new(ERROR_INVALID,
-                         "%s: found it in a kind without suspend, expected suspend: progress is given "
-                         "to a suspended mirror",
-                         field);
+    if (kind->progress && !kind->suspend)
+        return error_new(ERROR_INVALID, "progress: found it in a kind without suspend, expected suspend: progress is "
+                                        "given to a suspended mirror");
     if (kind->progress && (kind->flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) != 0)
         return error_new(ERROR_INVALID, "progress: found it with WHARF_KIND_NO_STATUS_SUBRESOURCE, expected a status "
                                         "subresource: progress is given there");
-    if (kind->child_progress && !(kind->children && kind->children->plural))
-        return error_new(ERROR_INVALID,
-                         "child_progress: found the function without children, expected the list with it");
     return NULL;
-}
-
-static struct error *check_child(const wharf_child *child) {
-    TRY(kind_check_group("children.group", child->group));
-    TRY(kind_check_version("children.version", child->version));
-    TRY(kind_check_plural("children.plural", child->plural));
-    if (!child->label)
-        return kind_missing("children.label");
-    return text_is_label_key(child->label)
-               ? NULL
-               : kind_wrong("children.label", child->label, "the key of a label with the mirror's name");
 }
 
 static bool is_value_name(const char *name) {
@@ -59,8 +42,6 @@ static struct error *check_value(const wharf_kind *kind, const wharf_continuity 
 struct error *kind_check_continuity(const wharf_kind *kind) {
     size_t count = 0;
     TRY(check_progress(kind));
-    for (const wharf_child *child = kind->children; child && child->plural; child++)
-        TRY(check_child(child));
     for (const wharf_continuity *value = kind->continuity; value && value->pointer; value++, count++)
         TRY(check_value(kind, value));
     if (count > VALUES_MAX)

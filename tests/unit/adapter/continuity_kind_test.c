@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks of progress, children and continuity of a wharf_kind.
+// The checks of progress and continuity of a wharf_kind.
 #include "tests/unit/adapter/kind_cases.h"
 
 #define VALUES(...) ((const wharf_continuity[]){__VA_ARGS__, {.pointer = NULL}})
-#define CHILDREN(...) ((const wharf_child[]){__VA_ARGS__, {.plural = NULL}})
-#define JOBS .group = "batch", .version = "v1", .plural = "jobs"
 #define LONG_NAME "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ABCD" // 41
 
 static wharf_result give(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
@@ -81,43 +79,11 @@ static void progress_needs_suspend_and_a_status_subresource(void **state) {
     assert_refused(&kind, NULL, "progress", "expected a status subresource");
 }
 
-static wharf_kind with_children(const wharf_child *children) {
-    wharf_kind kind = good();
-    kind.child_size = sizeof(wharf_child);
-    kind.children = children;
-    kind.child_progress = give;
-    return kind;
-}
-
-static void children_that_are_wrong_are_named(void **state) {
-    (void)state;
-    wharf_kind endless = with_children(CHILDREN({JOBS, .label = "example.com/name"}));
-    endless.suspend = NULL;
-    endless.carried = NULL;
-    const struct wrong cases[] = {
-        {"children.group", "required", with_children(CHILDREN({.version = "v1", .plural = "jobs", .label = "a"}))},
-        {"children.version", "found \"1\"",
-         with_children(CHILDREN({.group = "", .version = "1", .plural = "pods", .label = "a"}))},
-        {"children.plural", "found \"Jobs\"",
-         with_children(CHILDREN({.group = "batch", .version = "v1", .plural = "Jobs", .label = "a"}))},
-        {"children.label", "required", with_children(CHILDREN({JOBS}))},
-        {"children.label", "the key of a label", with_children(CHILDREN({JOBS, .label = "a b"}))},
-        {"child_progress", "expected the list with it", with_children(NULL)},
-        {"children", "expected suspend", endless},
-    };
-    assert_all_refused(cases, COUNT(cases));
-    wharf_kind fine = with_children(CHILDREN({JOBS, .label = "example.com/name"}));
-    assert_accepted(&fine, NULL, "wharf.dev/host");
-}
-
-static void lists_need_their_sizes(void **state) {
+static void the_list_needs_its_size(void **state) {
     (void)state;
     wharf_kind kind = with_values(VALUES({"/status/checkpoint", "CHECKPOINT"}));
     kind.continuity_size = 0;
     assert_refused(&kind, NULL, "continuity: found elements of 0 bytes", "WHARF_CONTINUITY sets the list");
-    kind = with_children(CHILDREN({JOBS, .label = "example.com/name"}));
-    kind.child_size = 0;
-    assert_refused(&kind, NULL, "children: found elements of 0 bytes", "WHARF_CHILDREN sets the list");
 }
 
 int main(void) {
@@ -125,8 +91,7 @@ int main(void) {
         cmocka_unit_test(values_that_are_wrong_are_named),
         cmocka_unit_test(sixteen_values_are_the_most),
         cmocka_unit_test(progress_needs_suspend_and_a_status_subresource),
-        cmocka_unit_test(children_that_are_wrong_are_named),
-        cmocka_unit_test(lists_need_their_sizes),
+        cmocka_unit_test(the_list_needs_its_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
