@@ -11,6 +11,11 @@
 #define SHOWN 300 // bytes of a status that a finding shows
 #define ATTEMPT 2
 
+// What is kept of a child may be anything.
+static bool is_kept(enum function function, const struct json *former) {
+    return function == CALL_CHILD_PROGRESS && !json_get(former, "workload");
+}
+
 struct json *progress_ask(struct run *run, enum function function, const struct json *workload,
                           const struct json *mirror) {
     struct adapter_probe probe;
@@ -22,10 +27,13 @@ struct json *progress_ask(struct run *run, enum function function, const struct 
     wharf_result result = function == CALL_PROGRESS ? adapter_progress(&probe.call, workload, mirror, object)
                                                     : adapter_child_progress(&probe.call, workload, mirror, object);
     probe_end(&probe);
-    return result == WHARF_OK && json_size(json_get(object, "status")) > 0 ? TAKE(object) : NULL;
+    const struct json *counted = is_kept(function, workload) ? object : json_get(object, "status");
+    return result == WHARF_OK && json_size(counted) > 0 ? TAKE(object) : NULL;
 }
 
-void progress_check(struct run *run, enum function function, const struct json *out) {
+void progress_check(struct run *run, enum function function, const struct json *former, const struct json *out) {
+    if (is_kept(function, former))
+        return;
     for (const struct json *member = json_first(out); member; member = json_next(member))
         if (strcmp(json_key(member), "status") != 0)
             run_report(run, RULE_PROGRESS_ONLY, function, json_key(member), "/%s is in the result", json_key(member));
@@ -109,29 +117,48 @@ static bool is_child(const wharf_child *child, const struct json *object) {
            text_equal(version, json_string(json_get(object, "apiVersion")));
 }
 
-// Like the host: keeps what the function says of a former child, and gives that to the new one.
-static void give_child(struct run *run, const struct json *former) {
-    AUTO_JSON kept = progress_ask(run, CALL_CHILD_PROGRESS, former, NULL);
-    const struct json *left = kept ? input_with_status(former, json_get(kept, "status")) : NULL;
-    AUTO_JSON bare = json_copy(former);
+// Like the host: keeps what the function says of a child of the mirror, and gives that to a new child.
+static void give_child(struct run *run, const struct json *workload, const struct json *mirror,
+                       const struct json *child) {
+    AUTO_JSON kept = progress_ask(run, CALL_CHILD_PROGRESS, child, mirror);
+    AUTO_JSON former = kept ? TAKE(kept) : json_new_object();
+    AUTO_JSON bare = json_copy(child);
     json_remove(bare, "status");
-    AUTO_JSON alone = left ? json_copy(left) : NULL;
-    json_remove(alone, "spec");
-    const struct json *child = input_copy(bare), *from = alone ? input_copy(alone) : NULL;
-    if (child && from)
-        give(run, CALL_CHILD_PROGRESS, from, child);
+    bool ok = former && bare && json_set(former, "workload", json_copy(workload));
+    const struct json *from = ok ? input_copy(former) : NULL, *fresh = ok ? input_copy(bare) : NULL;
+    if (!from || !fresh)
+        return;
+    json_free(progress_ask(run, CALL_CHILD_PROGRESS, from, NULL));
+    give(run, CALL_CHILD_PROGRESS, from, fresh);
 }
 
-void step_child_progress(struct run *run, const struct json *object) {
-    if (!tested_has(run->now, CALL_CHILD_PROGRESS))
-        return;
-    give_child(run, object);
-    const wharf_child *children = run->now->kind.abi.children;
-    for (size_t i = 0; run->thorough && i < run->documents->count; i++)
-        for (const wharf_child *child = children; child && child->plural; child++)
-            if (is_child(child, run->documents->list[i].value)) {
-                const struct json *former = input_copy(run->documents->list[i].value);
-                if (former)
-                    give_child(run, former);
-            }
+void step_child_progress(struct run *run, const struct json *workload, const struct json *mirror) {
+    if (tested_has(run->now, CALL_CHILD_PROGRESS) && mirror)
+        give_child(run, workload, mirror, workload);
+}
+
+// With its own status, and with those in its lives.
+static void give_states(struct run *run, const struct json *workload, const struct json *mirror,
+                        const struct document *child) {
+    const struct documents *documents = run->documents;
+    const struct json *former = input_copy(child->value);
+    if (former)
+        give_child(run, workload, mirror, former);
+    for (size_t i = 0; former && i < documents->count; i++) {
+        const struct document *step = &documents->list[i];
+        const struct json *status = life_is_step(step) ? json_get(step->value, "status") : NULL;
+        const struct json *then =
+            status && life_is_of(documents, step, child) ? input_with_status(former, status) : NULL;
+        if (then)
+            give_child(run, workload, mirror, then);
+    }
+}
+
+void step_children(struct run *run, const struct json *workload, const struct json *mirror) {
+    const struct documents *documents = run->documents;
+    bool has = mirror && tested_has(run->now, CALL_CHILD_PROGRESS);
+    for (size_t i = 0; has && i < documents->count; i++)
+        for (const wharf_child *child = run->now->kind.abi.children; child && child->plural; child++)
+            if (is_child(child, documents->list[i].value))
+                give_states(run, workload, mirror, &documents->list[i]);
 }

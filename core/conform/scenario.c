@@ -107,8 +107,10 @@ static void whole_trial(struct run *run, const struct trial *trial, const struct
     step_mirror(run, object, NULL);
     const struct json *made = step_mirror(run, fresh, NULL);
     step_progress(run, object, made);
-    step_child_progress(run, object);
     const struct json *mirror = !made || !status ? made : input_with_status(made, status);
+    step_child_progress(run, object, mirror);
+    if (trial->subject == 0)
+        step_children(run, object, mirror);
     step_memory(run, object, mirror);
     if (!mirror)
         return;
@@ -152,7 +154,7 @@ void broken_trial(struct run *run, const struct trial *trial, const struct json 
     step_status(run, object, whole, WHARF_MIRROR_PRESENT);
     step_progress(run, object, whole);
     json_free(progress_ask(run, CALL_PROGRESS, fresh, object));
-    step_child_progress(run, object);
+    step_child_progress(run, object, whole);
     json_free(progress_ask(run, CALL_CHILD_PROGRESS, fresh, object));
     if (!text_has_prefix(trial->pointer, "/status"))
         return;
