@@ -394,7 +394,9 @@ const _: () = assert!(
         && size_of::<PhaseRule>() == 56
         && size_of::<StatusChange>() == 40
         && size_of::<Reference>() == 80
-        && size_of::<Kind>() == 288
+        && size_of::<Child>() == 32
+        && size_of::<Continuity>() == 16
+        && size_of::<Kind>() == 328
         && size_of::<Module>() == 72
 );
 
