@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // jobset.x-k8s.io JobSet. The webhook (ValidateUpdate) and the rules of the CRD define the fields that may change.
-#include <wharf/adapter.h>
+#include "jobset.h"
 
-static const wharf_host *host;
+const wharf_host *host;
 
 #define JOB "/spec/replicatedJobs/*/template/spec"
 #define POD JOB "/template"
-#define CONDITIONS "/status/conditions"
 
 // Elastic JobSets: an Indexed job may be scaled if its completions stay equal to its parallelism.
 static int may_scale(const wharf_value *mirror, const wharf_value *job) {
@@ -87,6 +86,11 @@ static const wharf_phase_rule phases[] = {
     {.pointer = NULL},
 };
 
+static const wharf_child children[] = {
+    {.group = "batch", .version = "v1", .plural = "jobs", .label = "jobset.sigs.k8s.io/jobset-name"},
+    {.plural = NULL},
+};
+
 // The claims that the controller makes.
 static const wharf_reference references[] = {
     {.name = "/spec/volumeClaimPolicies/*/templates/*/spec/storageClassName",
@@ -121,9 +125,13 @@ static const wharf_kind kind = {
                                                                            "ResumeJobs", "jobset is resumed"),
                                                     {.name = NULL}},
     .phases = phases,
+    .mirror = jobset_note_restarts,
     .update = update,
+    .status = jobset_add_restarts,
     .pod_sets = pod_sets,
     WHARF_REFERENCES(references),
+    WHARF_CHILDREN(children),
+    .child_progress = jobset_child_progress,
 };
 
 WHARF_MODULE(.name = "jobset", .version = "0.1.0", .kinds = WHARF_KINDS(&kind), .host = &host);

@@ -50,31 +50,31 @@ static struct json *parse_annotation(const struct json *object) {
 }
 
 // The kind's values in the annotation.
-static struct json *read_previous(const wharf_kind *kind, const struct json *workload) {
+static struct json *read_previous(const struct kind *kind, const struct json *workload) {
     AUTO_JSON all = parse_annotation(workload);
     AUTO_JSON values = json_new_object();
     bool ok = all && values;
-    for (const wharf_continuity *c = kind->continuity; ok && c && c->pointer; c++) {
+    for (const wharf_continuity *c = kind->abi.continuity; ok && c && c->pointer; c++) {
         const struct json *value = json_get(all, c->name);
         ok = !text_of(value) || json_set(values, c->name, json_copy(value));
     }
     return ok ? TAKE(values) : NULL;
 }
 
-static bool has_continuity(const wharf_kind *kind) {
-    return kind->continuity && kind->continuity->pointer;
+static bool has_continuity(const struct kind *kind) {
+    return kind->abi.continuity && kind->abi.continuity->pointer;
 }
 
-static bool may_go_on(const wharf_kind *kind, const struct json *workload, uint32_t attempt) {
-    return attempt > 1 && has_continuity(kind) && !is_marked(workload, MARK_CONTINUE, "false");
+static bool may_go_on(const struct kind *kind, const struct json *workload, uint32_t attempt) {
+    return attempt > 1 && has_continuity(kind) && !kind->starts_anew && !is_marked(workload, MARK_CONTINUE, "false");
 }
 
-static bool is_wanted(const wharf_kind *kind, const struct json *workload) {
+static bool is_wanted(const struct kind *kind, const struct json *workload) {
     return has_continuity(kind) || is_marked(workload, MARK_ATTEMPT_ENV, "true");
 }
 
 // `mirror` NULL: the variables of a new mirror.
-static bool find_variables(const wharf_kind *kind, const struct json *workload, const struct json *mirror,
+static bool find_variables(const struct kind *kind, const struct json *workload, const struct json *mirror,
                            uint32_t attempt, struct variables *out) {
     if (mirror) {
         bool any = object_annotation(mirror, MARK_PREVIOUS);
@@ -149,21 +149,21 @@ static bool fill_match(void *ctx, const char *pointer, struct json *match) {
 }
 
 // Pods, and containers of the workload that only `references` names.
-static bool fill(const wharf_kind *kind, struct filling *filling, struct json *workload) {
+static bool fill(const struct kind *kind, struct filling *filling, struct json *workload) {
     bool ok = true;
-    for (const wharf_pods *pods = kind->pods; ok && pods && pods->templates; pods++) {
+    for (const wharf_pods *pods = kind->abi.pods; ok && pods && pods->templates; pods++) {
         bool specs = (pods->flags & WHARF_PODS_ARE_SPECS) != 0;
         filling->shape = specs ? WHARF_REFERENCE_POD_SPECS : WHARF_REFERENCE_PODS;
         ok = pods_each(pods, workload, fill_match, filling);
     }
-    for (const wharf_reference *row = kind->references; ok && row && row->name; row++) {
+    for (const wharf_reference *row = kind->abi.references; ok && row && row->name; row++) {
         filling->shape = row->of ? 0 : row->flags & CONTAINERS_AT;
         ok = !filling->shape || pointer_each(workload, row->name, fill_match, filling);
     }
     return ok;
 }
 
-const struct json *values_source(const wharf_kind *kind, const struct json *workload, const struct json *mirror,
+const struct json *values_source(const struct kind *kind, const struct json *workload, const struct json *mirror,
                                  uint32_t attempt, struct json **own) {
     AUTO_VARIABLES variables = {0};
     if (!find_variables(kind, workload, mirror, attempt, &variables))
@@ -184,7 +184,7 @@ static bool set_annotation(struct json *object, const char *mark, struct json *v
     return ok && pointer_set(object, pointer.data, value);
 }
 
-bool values_mark(const wharf_kind *kind, const struct json *workload, uint32_t attempt, struct json *mirror) {
+bool values_mark(const struct kind *kind, const struct json *workload, uint32_t attempt, struct json *mirror) {
     AUTO_VARIABLES variables = {0};
     if (!find_variables(kind, workload, NULL, attempt, &variables))
         return false;
@@ -205,10 +205,10 @@ static size_t annotations_size(const struct json *object) {
 }
 
 // Servers and clients leave out "", 0 and false: such a value, like an absent one, reports nothing.
-static bool take_values(const wharf_kind *kind, const struct json *workload, struct json *values,
+static bool take_values(const struct kind *kind, const struct json *workload, struct json *values,
                         struct buffer *left_out) {
     bool ok = true;
-    for (const wharf_continuity *c = kind->continuity; ok && c->pointer; c++) {
+    for (const wharf_continuity *c = kind->abi.continuity; ok && c->pointer; c++) {
         const struct json *value = pointer_find(workload, c->pointer);
         if (!value || json_is_zero(value))
             continue;
@@ -222,7 +222,7 @@ static bool take_values(const wharf_kind *kind, const struct json *workload, str
     return ok;
 }
 
-bool values_keep(const wharf_kind *kind, const struct json *workload, uint32_t attempt, struct buffer *out,
+bool values_keep(const struct kind *kind, const struct json *workload, uint32_t attempt, struct buffer *out,
                  struct buffer *left_out) {
     if (!may_go_on(kind, workload, attempt))
         return true;

@@ -5,10 +5,7 @@
 // template keeps them.
 #pragma once
 
-#include "core/base/buffer.h"
-#include "core/json/json.h"
-
-#include <wharf/adapter.h>
+#include "core/adapter/adapters.h"
 
 #define MARK_CONTINUE "wharf.dev/continue" // annotation of a workload, "false": each attempt starts from nothing
 #define MARK_PREVIOUS "wharf.dev/previous" // annotation of both: JSON, values of earlier attempts (wharf_continuity)
@@ -21,13 +18,13 @@
 
 // The source of a mirror: the workload, or a copy in *own with the variables in its pods. `mirror`: the present one,
 // whose variables stay; NULL: before the create. NULL: out of memory.
-const struct json *values_source(const wharf_kind *kind, const struct json *workload, const struct json *mirror,
+const struct json *values_source(const struct kind *kind, const struct json *workload, const struct json *mirror,
                                  uint32_t attempt, struct json **own);
 // Marks a new mirror with these variables. False: out of memory.
-bool values_mark(const wharf_kind *kind, const struct json *workload, uint32_t attempt, struct json *mirror);
+bool values_mark(const struct kind *kind, const struct json *workload, uint32_t attempt, struct json *mirror);
 
 // For the placement of `attempt`: appends `,"wharf.dev/previous":"..."` with the values of the workload's status, or of
 // earlier attempts where the status has none; nothing where the annotation stays as it is. Appends to `left_out` the
 // names of values that cannot be environment variables. False: out of memory.
-bool values_keep(const wharf_kind *kind, const struct json *workload, uint32_t attempt, struct buffer *out,
+bool values_keep(const struct kind *kind, const struct json *workload, uint32_t attempt, struct buffer *out,
                  struct buffer *left_out);

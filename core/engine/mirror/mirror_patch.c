@@ -8,6 +8,7 @@
 #include "core/json/pointer.h"
 #include "core/kube/object/object.h"
 
+#define PROGRESS_AT "/metadata/annotations/wharf.dev~1progress"
 #define HELD_MAX ((size_t)64 << 10) // names of pieces that are held back
 
 // Other reasons would be the answer to any piece: no rights, no namespace.
@@ -129,9 +130,10 @@ static struct json *piece_cut(const wharf_kind *kind, const struct json *mirror,
     if (!part)
         return NULL;
     bool ok = true;
-    if (piece == PIECE_SUSPEND)
+    if (piece == PIECE_SUSPEND) { // a resumed mirror is not owed progress
         take_at(part, desired, kind->suspend);
-    else if (piece_has_record(piece))
+        take_at(part, desired, PROGRESS_AT);
+    } else if (piece_has_record(piece))
         ok = take_map(part, desired, "labels", piece == PIECE_RECORD) &&
              take_map(part, desired, "annotations", piece == PIECE_RECORD);
     else
@@ -207,13 +209,9 @@ static enum record_word last_word(const struct mirror_context *context, const st
     return change->before.word == RECORD_WORKER ? RECORD_WORKER : RECORD_RUNS;
 }
 
-// The worker's guard suspended the mirror while this host was away: the host resumes the mirror of a running workload.
-static bool undo_fence(const struct mirror_context *context, struct json *desired, bool held) {
+// Resumes the mirror of a running workload. The workload may not have the field, and then carries nothing.
+static bool resume(const struct mirror_context *context, struct json *desired, bool held) {
     const char *suspend = context->kind->abi.suspend;
-    struct json *annotations = carry_metadata(desired, "annotations");
-    if (!annotations)
-        return false;
-    json_remove(annotations, MARK_FENCED);
     if (!suspend || held || phase_suspend_asked(&context->kind->abi, context->workload) ||
         !phase_suspend_asked(&context->kind->abi, desired))
         return true;
@@ -222,6 +220,15 @@ static bool undo_fence(const struct mirror_context *context, struct json *desire
         return pointer_set(desired, suspend, json_copy(value));
     pointer_remove(desired, suspend);
     return true;
+}
+
+// The worker's guard suspended the mirror while this host was away.
+static bool undo_fence(const struct mirror_context *context, struct json *desired, bool held) {
+    struct json *annotations = carry_metadata(desired, "annotations");
+    if (!annotations)
+        return false;
+    json_remove(annotations, MARK_FENCED);
+    return resume(context, desired, held);
 }
 
 // Makes the patch to carrying.to, and the record after the patch.
@@ -247,7 +254,7 @@ static wharf_result draft_mirror(const struct mirror_context *context, struct ch
     struct carrying *carrying = &change->carrying;
     change->desired = json_copy(context->mirror);
     change->source =
-        values_source(&context->kind->abi, context->workload, context->mirror, context->attempt, &change->filled);
+        values_source(context->kind, context->workload, context->mirror, context->attempt, &change->filled);
     *carrying = (struct carrying){.kind = &context->kind->abi,
                                   .from = change->source ? kueue_source(change->source, &change->own) : NULL,
                                   .mirror = context->mirror,
@@ -265,10 +272,14 @@ static wharf_result draft_mirror(const struct mirror_context *context, struct ch
     if (!carry_fields(carrying, false) || !carry_fields(carrying, true) ||
         (change->own && !kueue_strip(change->desired, context->mirror)))
         return WHARF_RETRY;
+    if (!mirror_set_progress(context, change->desired))
+        return WHARF_RETRY;
     wharf_result result = adapter_update(context->call, carrying->from, context->mirror, change->desired);
     if (result != WHARF_OK)
         return result;
-    bool ok = !fenced || undo_fence(context, change->desired, carrying->held);
+    bool settled = context->progress == PROGRESS_GIVEN || context->progress == PROGRESS_REFUSED;
+    bool ok = (!fenced || undo_fence(context, change->desired, carrying->held)) &&
+              (!settled || resume(context, change->desired, carrying->held));
     return ok && mirror_set_marks(context, change->desired) && carry_give_back(carrying) ? make_diff(context, change)
                                                                                          : WHARF_RETRY;
 }
@@ -382,7 +393,7 @@ static wharf_result finish_patch(const struct mirror_context *context, struct ch
     if (json_size(change->diff) == 0)
         return WHARF_OK;
     size_t others = json_size(change->diff) - (json_get(change->diff, "metadata") ? 1 : 0);
-    bool as_seen = change->has_array || resumes || (was_suspended && others > 0);
+    bool as_seen = change->has_array || resumes || (was_suspended && others > 0) || context->progress;
     if (!mirror_set_precondition(change->diff, context->mirror, as_seen))
         return WHARF_RETRY;
     *patch = TAKE(change->diff);

@@ -2,6 +2,7 @@
 // Writes a placement into the annotations of the workload.
 #include "core/engine/engine_internal.h"
 
+#include "core/engine/accounts/accounts.h"
 #include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/clusters/missing_worker.h"
@@ -43,8 +44,8 @@ static void note_given_up(const struct engine *engine, struct entry *entry, cons
 
 // The annotation with the values of earlier attempts, for the pods of this one.
 static bool keep_values(struct engine *engine, struct entry *entry, const struct action *action, struct buffer *out) {
-    const wharf_kind *kind = &engine->kinds[entry->kind]->abi;
-    if (action->attempt <= 1 || !kind->continuity)
+    const struct kind *kind = engine->kinds[entry->kind];
+    if (action->attempt <= 1 || !kind->abi.continuity)
         return true;
     AUTO_BUFFER(left_out, 4096);
     const struct json *workload = doc_tree(&engine->store, &entry->workload->doc);
@@ -60,14 +61,15 @@ static bool keep_values(struct engine *engine, struct entry *entry, const struct
 static bool send_placement(struct engine *engine, struct entry *entry, const struct action *action) {
     const char *name = engine->clusters[action->cluster].name;
     const struct mirror *mirror = entry_mirror(entry, action->cluster);
+    AUTO_TEXT used = accounts_annotation(engine, entry, action->attempt);
     AUTO_BUFFER(previous, SIZE_MAX / 4);
-    bool ok = keep_values(engine, entry, action, &previous);
+    bool ok = used && keep_values(engine, entry, action, &previous);
     AUTO_TEXT body = !ok ? NULL
                          : text_format("{\"metadata\":{\"uid\":\"%s\",\"resourceVersion\":\"%s\",\"annotations\":"
-                                       "{\"" MARK_CLUSTER "\":\"%s\",\"" MARK_ATTEMPT "\":\"%u\"%s},"
+                                       "{\"" MARK_CLUSTER "\":\"%s\",\"" MARK_ATTEMPT "\":\"%u\"%s%s},"
                                        "\"labels\":{\"" MARK_CLUSTER "\":\"%s\"}}}",
                                        entry->workload->uid, doc_version(&engine->store, &entry->workload->doc), name,
-                                       action->attempt, previous.data ? previous.data : "", name);
+                                       action->attempt, used, previous.data ? previous.data : "", name);
     struct request_in_flight request = {.type = REQUEST_PLACE,
                                         .body = body,
                                         .body_len = body ? strlen(body) : 0,

@@ -121,6 +121,23 @@ static void the_first_attempt_gets_its_number_alone(void **state) {
     assert_null(object_annotation(mirror, MARK_PREVIOUS));
 }
 
+static void a_workload_and_the_configuration_may_decline(void **state) {
+    (void)state;
+    static const char *const annotations[] = {KEPT ",'wharf.dev/continue':'false'", KEPT};
+    for (size_t i = 0; i < COUNT(annotations); i++) {
+        AUTO_JSON workload = workload_with(annotations[i], POD, "'step':13000");
+        train->starts_anew = i == 1;
+        AUTO_JSON mirror = mirror_of(workload, 2);
+        AUTO_BUFFER(out, 4096);
+        AUTO_BUFFER(left_out, 4096);
+        assert_true(values_keep(train, workload, 3, &out, &left_out));
+        train->starts_anew = false;
+        assert_env(mirror, FIRST, "WHARF_ATTEMPT=2");
+        assert_null(object_annotation(mirror, MARK_PREVIOUS));
+        assert_int_equal(out.len + left_out.len, 0);
+    }
+}
+
 static void variables_of_the_workload_stay_and_come_after(void **state) {
     (void)state;
     AUTO_JSON workload = workload_with(
@@ -223,7 +240,7 @@ static void the_variables_are_no_difference_to_the_workload(void **state) {
 static char *kept(const struct json *workload, uint32_t attempt, const char *left_out) {
     AUTO_BUFFER(out, 65536);
     AUTO_BUFFER(names, 4096);
-    assert_true(values_keep(&train->abi, workload, attempt, &out, &names));
+    assert_true(values_keep(train, workload, attempt, &out, &names));
     assert_string_equal(names.data ? names.data : "", left_out);
     if (out.len == 0)
         return NULL;
@@ -284,6 +301,7 @@ int main(void) {
         cmocka_unit_test(every_container_of_the_next_mirror_gets_the_values),
         cmocka_unit_test(containers_that_only_references_name_get_them_too),
         cmocka_unit_test(the_first_attempt_gets_its_number_alone),
+        cmocka_unit_test(a_workload_and_the_configuration_may_decline),
         cmocka_unit_test(variables_of_the_workload_stay_and_come_after),
         cmocka_unit_test(values_are_never_expanded),
         cmocka_unit_test(an_annotation_of_another_form_counts_as_none),

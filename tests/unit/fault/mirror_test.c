@@ -134,8 +134,8 @@ static struct error *make_owed(void **out) {
 static struct error *keep_values(void **out) {
     static const wharf_continuity values[] = {
         {"/status/active", "ACTIVE"}, {"/status/startTime", "START"}, {.pointer = NULL}};
-    wharf_kind with_values = kind->abi;
-    with_values.continuity = values;
+    struct kind with_values = *kind;
+    with_values.abi.continuity = values;
     AUTO_BUFFER(text, 4096);
     AUTO_BUFFER(left_out, 4096);
     if (!values_keep(&with_values, workload, 2, &text, &left_out))
