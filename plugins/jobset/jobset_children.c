@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The progress of a JobSet: that of its Jobs, which have the same names in each attempt. A restart by failurePolicy
-// replaces the Jobs by new ones, whose work begins anew: what was kept of Jobs before a restart is no progress any more.
-// So the workload's status counts the restarts of all attempts, and what is kept of a Job has the number at that time.
+// replaces the Jobs by new ones, whose work begins anew: what was kept of Jobs before a restart is no progress any
+// more. So the workload's status counts the restarts of all attempts, and what is kept of a Job has the number at that
+// time.
 #include "jobset.h"
 
 #include <stdlib.h>
@@ -68,8 +69,8 @@ static bool is_whole(const wharf_value *workload, const wharf_value *status) {
     return job && replicas > 0 && job_count(status, "/succeeded") == replicas;
 }
 
-// The status says that all Jobs of the replicated job `name`, NULL: of any, are complete. The status that tells a restart
-// still counts the Jobs before it, among them a failed one.
+// The status says that all Jobs of the replicated job `name`, NULL: of any, are complete. The status that tells a
+// restart still counts the Jobs before it, among them a failed one.
 static bool all_are_complete(const wharf_value *workload, const char *name) {
     bool complete = false;
     for (const wharf_value *s = host->first(host->find(workload, JOBS_STATUS)); s; s = host->next(s)) {

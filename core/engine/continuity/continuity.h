@@ -32,5 +32,6 @@ bool continuity_rejected(struct engine *engine, struct entry *entry, struct mirr
                          const struct response *response);
 void continuity_accepted(struct mirror *mirror);
 
-// The host is about to delete a mirror to place the workload elsewhere. False: not yet; a request is in flight, or the mirror waits.
+// The host is about to delete a mirror to place the workload elsewhere. False: not yet; a request is in flight, or the
+// mirror waits.
 bool continuity_may_leave(struct engine *engine, struct entry *entry, struct mirror *mirror);

@@ -75,8 +75,8 @@ static void jobs_that_are_replaced_are_not_kept(void **state) {
     // After a restart of one Job alone.
     static const char mirror[] = "{'status':{'replicatedJobsStatus':[{'name':'w','jobRestarts':[0,2]}]}}";
     for (int restarts = 1; restarts <= 2; restarts++) {
-        AUTO_JSON former = parsed("{" LABELS("w", "1", "0") "," INDEXED
-                                  ",'status':{'succeeded':1,'completedIndexes':'0'}}");
+        AUTO_JSON former =
+            parsed("{" LABELS("w", "1", "0") "," INDEXED ",'status':{'succeeded':1,'completedIndexes':'0'}}");
         assert_true(pointer_set(former, "/metadata/labels/jobset.sigs.k8s.io~1job-restart-attempt",
                                 json_new_string(restarts == 1 ? "1" : "2")));
         AUTO_JSON child = parsed(mirror);
@@ -87,8 +87,7 @@ static void jobs_that_are_replaced_are_not_kept(void **state) {
 static void restarts_of_earlier_attempts_count(void **state) {
     (void)state;
     AUTO_JSON mirror = parsed(WORKLOAD("1", "0", "0", "0"));
-    assert_true(
-        pointer_set(mirror, "/metadata/annotations/jobset.wharf.dev~1earlier-restarts", json_new_string("2")));
+    assert_true(pointer_set(mirror, "/metadata/annotations/jobset.wharf.dev~1earlier-restarts", json_new_string("2")));
     AUTO_JSON job = parsed("{" LABELS("w", "0", "1") "," INDEXED ",'status':{'succeeded':1,'completedIndexes':'0'}}");
     expect("{'status':{'completedIndexes':'0','succeeded':1},'restarts':3}", progress(job, mirror));
     AUTO_JSON workload = parsed(WORKLOAD("2", "0", "0", "0"));
@@ -100,8 +99,8 @@ static void restarts_of_earlier_attempts_count(void **state) {
     assert_int_equal(json_int64(pointer_find(object, "/status/restarts"), 0), 3);
     assert_int_equal(adapter_mirror(&call, workload, made), WHARF_OK);
     adapter_call_end(&call);
-    assert_string_equal(
-        json_string(pointer_find(made, "/metadata/annotations/jobset.wharf.dev~1earlier-restarts")), "2");
+    assert_string_equal(json_string(pointer_find(made, "/metadata/annotations/jobset.wharf.dev~1earlier-restarts")),
+                        "2");
 }
 
 // -- giving --
@@ -118,7 +117,8 @@ static void gives(const char *expected, const char *kept, const char *workload, 
 static void jobs_get_what_they_lack(void **state) {
     (void)state;
     gives("{'status':{'completedIndexes':'0-2','succeeded':3}}", KEPT, IDLE, JOB(""));
-    gives("{'status':{'completedIndexes':'0-2','succeeded':3}}", KEPT, IDLE, JOB("'succeeded':1,'completedIndexes':'1'"));
+    gives("{'status':{'completedIndexes':'0-2','succeeded':3}}", KEPT, IDLE,
+          JOB("'succeeded':1,'completedIndexes':'1'"));
     gives("{}", KEPT, IDLE, JOB("'succeeded':3,'completedIndexes':'0-2'"));
     gives("{}", "{}", IDLE, JOB(""));
     gives("{'status':{'completedIndexes':'0-3','succeeded':4,'startTime':'" NOW "'}}",
