@@ -4,7 +4,11 @@
 // mirror is owed progress. After the loss of a worker, only the workload's status and what was kept earlier count.
 #pragma once
 
-#include "core/engine/continuity/continuity.h"
+#include "core/engine/mirror/mirror.h"
+
+struct engine;
+struct entry;
+struct mirror;
 
 // Whether children of the new mirror get progress, so that the mirror is owed it.
 bool children_need(struct engine *engine, struct entry *entry, const struct mirror_context *context);
