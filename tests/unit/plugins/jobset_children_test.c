@@ -80,7 +80,8 @@ static void jobs_that_are_replaced_are_not_kept(void **state) {
         assert_true(pointer_set(former, "/metadata/labels/jobset.sigs.k8s.io~1job-restart-attempt",
                                 json_new_string(restarts == 1 ? "1" : "2")));
         AUTO_JSON child = parsed(mirror);
-        expect(restarts == 1 ? "{}" : "{'status':{'completedIndexes':'0','succeeded':1}}", progress(former, child));
+        expect(restarts == 1 ? "{}" : "{'status':{'completedIndexes':'0','succeeded':1},'jobRestarts':2}",
+               progress(former, child));
     }
 }
 
@@ -132,6 +133,16 @@ static void what_was_kept_before_a_restart_is_void(void **state) {
           "{'status':{'completedIndexes':'0','succeeded':1},'restarts':1}", WORKLOAD("1", "0", "0", "0"), JOB(""));
 }
 
+static void what_was_kept_before_a_restart_of_the_job_is_void(void **state) {
+    (void)state;
+    static const char workload[] = "{'status':{'replicatedJobsStatus':[{'name':'w','jobRestarts':[1,0]}]}}";
+    static const char first[] = "{'status':{'completedIndexes':'0','succeeded':1},'jobRestarts':1}";
+    gives("{}", KEPT, workload, JOB(""));
+    gives("{'status':{'completedIndexes':'0','succeeded':1}}", first, workload, JOB(""));
+    gives("{'status':{'completedIndexes':'0-2','succeeded':3}}", KEPT, workload,
+          "{" LABELS("w", "1", "0") "," INDEXED "}");
+}
+
 static void the_status_tells_which_jobs_are_complete(void **state) {
     (void)state;
     gives("{'status':{'completedIndexes':'0-3','succeeded':4,'startTime':'" NOW "'}}", "{}",
@@ -175,6 +186,7 @@ int main(void) {
         cmocka_unit_test(restarts_of_earlier_attempts_count),
         cmocka_unit_test(jobs_get_what_they_lack),
         cmocka_unit_test(what_was_kept_before_a_restart_is_void),
+        cmocka_unit_test(what_was_kept_before_a_restart_of_the_job_is_void),
         cmocka_unit_test(the_status_tells_which_jobs_are_complete),
         cmocka_unit_test(a_new_mirror_is_owed_what_there_is),
     };
