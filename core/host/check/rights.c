@@ -77,10 +77,10 @@ static const struct rule rules[] = {
     {MANAGEMENT, 0, RIGHT_WORK, OF_KINDS, "list",
      "Objects that a controller here makes for delegated workloads (ownedObjects).", ANY, OWNED, "list", 0},
     {WORKER, 0, RIGHT_WORK, OF_KINDS, "create, patch, delete", "The mirrors.", ANY, KINDS, "create, patch, delete", 0},
-    {WORKER, 0, RIGHT_CLUSTER, OF_KINDS, "list",
-     "Objects that a controller makes for mirrors: the progress that they get in a further attempt.", ANY, CHILDREN,
-     "list", 0},
-    {WORKER, 0, RIGHT_WORK, OF_KINDS, "patch", NULL, ANY, CHILDREN_STATUS, "patch", 0},
+    {WORKER, 0, RIGHT_WORK, OF_KINDS, "patch",
+     "Objects that a controller makes for mirrors: the progress that they get in a further attempt.", ANY,
+     CHILDREN_STATUS, "patch", 0},
+    {WORKER, 0, RIGHT_CLUSTER, OF_KINDS, "list", NULL, ANY, CHILDREN, "list", 0},
     {MANAGEMENT | WORKER, DEPENDENCIES, RIGHT_CLUSTER, OF_KINDS, "get, list, watch",
      "Objects that workloads refer to (dependencies).", ANY, REFERRED, "get, list, watch", WATCHES_ALL},
     {WORKER, DEPENDENCIES, RIGHT_WORK, OF_KINDS, "create, patch, delete", "Copies of such objects.", ANY, COPIED,
@@ -311,6 +311,10 @@ static void add_owned(struct rights_table *table, struct right right) {
     }
 }
 
+static bool is_kind(const struct kind *kind, const wharf_child *child) {
+    return strcmp(kind->abi.plural, child->plural) == 0 && strcmp(kind->abi.group, child->group) == 0;
+}
+
 static bool has_child(const struct kind *kind, const wharf_child *wanted, const wharf_child *end) {
     for (const wharf_child *c = kind->abi.children; c && c != end && c->plural; c++)
         if (strcmp(c->plural, wanted->plural) == 0 && strcmp(c->group, wanted->group) == 0)
@@ -318,22 +322,31 @@ static bool has_child(const struct kind *kind, const wharf_child *wanted, const 
     return false;
 }
 
-// Each resource once.
-static void add_children(struct rights_table *table, struct right right, const char *subresource) {
+// Not again where an earlier kind has the child, nor to read a kind that is itself enabled.
+static bool is_known_child(const struct rights_wanted *wanted, size_t of, const wharf_child *child, bool reads) {
+    if (has_child(wanted->kinds[of], child, child))
+        return true;
+    for (size_t k = 0; k < wanted->n_kinds; k++)
+        if ((k < of && !wanted->kinds[k]->starts_anew && has_child(wanted->kinds[k], child, NULL)) ||
+            (reads && is_kind(wanted->kinds[k], child)))
+            return true;
+    return false;
+}
+
+static void add_children(struct rights_table *table, struct right right, bool status) {
     const struct rights_wanted *wanted = table->wanted;
-    for (size_t i = 0; i < wanted->n_kinds; i++)
-        for (const wharf_child *c = wanted->kinds[i]->abi.children; c && c->plural; c++) {
-            AUTO_TEXT resource = text_format("%s%s", c->plural, subresource);
-            bool known = has_child(wanted->kinds[i], c, c);
-            for (size_t k = 0; k < i && !known; k++)
-                known = has_child(wanted->kinds[k], c, NULL);
-            if (known)
+    for (size_t i = 0; i < wanted->n_kinds; i++) {
+        const struct kind *kind = wanted->kinds[i];
+        for (const wharf_child *c = kind->starts_anew ? NULL : kind->abi.children; c && c->plural; c++) {
+            if (is_known_child(wanted, i, c, !status))
                 continue;
+            AUTO_TEXT resource = text_format("%s%s", c->plural, status ? "/status" : "");
             right.group = c->group;
             table->no_memory |= !resource;
             rights_add(table, &right, resource ? resource : "");
             right.comment = NULL;
         }
+    }
 }
 
 // Tables ----------------------------------------------------------------------------------------------------------
@@ -385,7 +398,7 @@ static void add_rule(struct rights_table *table, const struct rule *rule, const 
     else if (rule->subject == OWNED)
         add_owned(table, right);
     else if (rule->subject == CHILDREN || rule->subject == CHILDREN_STATUS)
-        add_children(table, right, rule->subject == CHILDREN ? "" : "/status");
+        add_children(table, right, rule->subject == CHILDREN_STATUS);
     else if (rule->subject == FIXED)
         rights_add(table, &right, rule->resources);
     else
