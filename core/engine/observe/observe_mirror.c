@@ -5,7 +5,7 @@
 #include "core/adapter/phase.h"
 #include "core/base/memory.h"
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/continuity/children.h"
+#include "core/engine/continuity/children_state.h"
 #include "core/engine/continuity/continuity.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/fence/fence.h"
