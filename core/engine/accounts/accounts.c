@@ -210,16 +210,17 @@ static void start(struct engine *engine, struct entry *entry, struct mirror *mir
 }
 
 // The end by the object's clock; 0: unknown.
-static int64_t end_of(struct engine *engine, struct entry *entry, const struct json *object) {
+static int64_t end_by_workload(struct engine *engine, struct entry *entry) {
     wharf_phase phase = {.phase = WHARF_PENDING};
+    const struct json *workload = doc_tree(&engine->store, &entry->workload->doc);
     AUTO_CALL call;
     call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
-    return object && aside_phase(engine, &call, object, &phase) && phase_is_final(phase.phase) ? phase.since_ns : 0;
+    return workload && aside_phase(engine, &call, workload, &phase) && phase_is_final(phase.phase) ? phase.since_ns : 0;
 }
 
 // The length of the part is exact if one clock tells both ends.
 static void finish(struct engine *engine, struct entry *entry, struct mirror *mirror, struct account_run *run) {
-    int64_t now_ns = engine->now.wall_ns, end_ns = end_of(engine, entry, source_of(engine, entry, mirror));
+    int64_t now_ns = engine->now.wall_ns, end_ns = mirror ? mirror->ended_ns : end_by_workload(engine, entry);
     bool seen_whole = run->state == RUN_NOT && run->account && !mirror;
     if (run->state == RUN_NOT && !seen_whole)
         start(engine, entry, mirror, run);

@@ -370,6 +370,7 @@ static void keep_last_state(struct engine *engine, struct entry *entry, struct m
     wharf_phase phase;
     m->facts.unread = !aside_phase(engine, &call, (*object)->value, &phase);
     m->facts.finished = !m->facts.unread && phase_is_final(phase.phase);
+    m->ended_ns = m->facts.unread ? 0 : phase.since_ns;
     if (!m->facts.unread && !m->facts.finished)
         return;
     m->stub = (*object)->too_large;
