@@ -6,6 +6,7 @@
 #include "core/engine/accounts/account_table.h"
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/request/command.h"
+#include "core/engine/shard/shard.h"
 #include "core/json/writer.h"
 
 #define ANNOTATION_MAX ((size_t)8 << 10)
@@ -159,22 +160,20 @@ static bool has_placed(const struct entry *entry, int64_t *placed_ns) {
 }
 
 // Counters of an earlier process, or of the shard's former holder, have what was before.
-static int64_t counted_from(const struct engine *engine, const struct account_run *run, bool witnessed) {
-    bool known = witnessed || run->before_ns > 0;
-    int64_t least_ns = engine->stats.shards > 0 ? engine->now.wall_ns : engine->accounts->begun_ns;
-    return known ? run->anchor_ns : clock_later(run->anchor_ns, least_ns);
+static int64_t counted_from(const struct engine *engine, const struct entry *entry, const struct account_run *run) {
+    return clock_later(run->anchor_ns, engine->accounts->held_since[shard_of(engine, entry)]);
 }
 
 // The pods run since `start_ns` by the object's clock, 0: since now. The clock of the worker may differ: the mirror did
 // not start before its placement or before it was resumed, nor in the future.
 static void begin_part(struct engine *engine, struct entry *entry, struct account_run *run, int64_t start_ns) {
     int64_t now_ns = engine->now.wall_ns, placed_ns;
-    bool witnessed = has_placed(entry, &placed_ns);
+    (void)has_placed(entry, &placed_ns);
     int64_t least_ns = clock_later(placed_ns, run->stop_ns);
     run->exact = start_ns && start_ns != run->start_ns; // else suspended meanwhile, and the status has the first start
     run->start_ns = start_ns;
     run->anchor_ns = run->exact ? clock_earlier(clock_later(start_ns, least_ns), now_ns) : now_ns;
-    run->from_ns = counted_from(engine, run, witnessed);
+    run->from_ns = counted_from(engine, entry, run);
     run->stop_ns = 0;
     run->state = RUN_RUNS;
 }
@@ -406,6 +405,20 @@ char *accounts_annotation(struct engine *engine, struct entry *entry, uint32_t a
 
 // The part -----------------------------------------------------------------------------------------------------
 
+// The host took shards over, or lost some: the other host counts from now on.
+static void tick(struct engine *engine) {
+    struct accounts *accounts = engine->accounts;
+    uint64_t held = shard_mask(engine), lost = accounts->held & ~held, taken = held & ~accounts->held;
+    for (size_t i = 0; taken && i < SHARDS_MAX; i++)
+        if (taken >> i & 1)
+            accounts->held_since[i] = engine->now.wall_ns;
+    accounts->held = held;
+    struct store_cursor at = {0};
+    for (struct entry *entry; lost && (entry = store_next(&engine->store, &at));)
+        if (lost >> shard_of(engine, entry) & 1)
+            forget(engine, entry);
+}
+
 static struct error *begin(struct engine *engine, const struct engine_options *options) {
     (void)options;
     engine->accounts = accounts_new(engine->now.wall_ns, engine->seed);
@@ -431,7 +444,7 @@ static void count(struct engine *engine) {
 const struct part part_accounts = {.name = "accounts",
                                    .begin = begin,
                                    .end = end,
-                                   .stand_by = forget,
+                                   .tick = tick,
                                    .after = after,
                                    .workload_ends = forget,
                                    .count = count};
