@@ -46,19 +46,20 @@ static bool send_placement(struct engine *engine, struct entry *entry, const str
     const char *name = engine->clusters[action->cluster].name;
     const struct mirror *mirror = entry_mirror(entry, action->cluster);
     AUTO_TEXT used = accounts_annotation(engine, entry, action->attempt);
-    AUTO_TEXT body = text_format("{\"metadata\":{\"uid\":\"%s\",\"resourceVersion\":\"%s\",\"annotations\":"
-                                 "{\"" MARK_CLUSTER "\":\"%s\",\"" MARK_ATTEMPT "\":\"%u\"%s},"
-                                 "\"labels\":{\"" MARK_CLUSTER "\":\"%s\"}}}",
-                                 entry->workload->uid, doc_version(&engine->store, &entry->workload->doc), name,
-                                 action->attempt, used ? used : "", name);
+    AUTO_TEXT body = !used ? NULL
+                           : text_format("{\"metadata\":{\"uid\":\"%s\",\"resourceVersion\":\"%s\",\"annotations\":"
+                                         "{\"" MARK_CLUSTER "\":\"%s\",\"" MARK_ATTEMPT "\":\"%u\"%s},"
+                                         "\"labels\":{\"" MARK_CLUSTER "\":\"%s\"}}}",
+                                         entry->workload->uid, doc_version(&engine->store, &entry->workload->doc), name,
+                                         action->attempt, used, name);
     struct request_in_flight request = {.type = REQUEST_PLACE,
                                         .body = body,
                                         .body_len = body ? strlen(body) : 0,
                                         .attempt = action->attempt,
                                         .was_clean = !mirror || !mirror->doc.text.own};
-    if (!body || !used)
+    if (!body)
         queue_retry_soon(engine, &entry->workload->facts.not_before_ns);
-    return body && used && command_send_about(engine, entry, NULL, &request);
+    return body && command_send_about(engine, entry, NULL, &request);
 }
 
 static void report_placement(struct engine *engine, struct entry *entry, const struct action *action, bool again) {
