@@ -22,6 +22,8 @@ static void free_rules(struct placement_rules *rules) {
     for (size_t i = 0; rules && i <= rules->n; i++) {
         free((char *)rules->list[i].rule.kinds);
         free((char *)rules->list[i].rule.namespaces);
+        free((char *)rules->list[i].rule.retry.reasons);
+        free((char *)rules->list[i].rule.retry.exit_codes);
         selector_clear(&rules->list[i].namespaces);
         selector_clear(&rules->list[i].workers);
     }
@@ -36,9 +38,15 @@ static struct error *parse_selector(const char *text, const char *key, struct se
 static struct error *parse_rule(const struct placement_rule *from, struct parsed_rule *to) {
     to->rule = *from;
     to->rule.namespace_selector = to->rule.worker_selector = NULL;
-    to->rule.kinds = from->kinds ? strdup(from->kinds) : NULL;
-    to->rule.namespaces = from->namespaces ? strdup(from->namespaces) : NULL;
-    if ((from->kinds && !to->rule.kinds) || (from->namespaces && !to->rule.namespaces))
+    const char **const texts[] = {&to->rule.kinds, &to->rule.namespaces, &to->rule.retry.reasons,
+                                  &to->rule.retry.exit_codes};
+    bool missing = false;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *text = *texts[i];
+        *texts[i] = text ? strdup(text) : NULL;
+        missing |= text && !*texts[i];
+    }
+    if (missing)
         return error_no_memory();
     struct error *error = parse_selector(from->worker_selector, "workerSelector", &to->workers);
     return error ? error : parse_selector(from->namespace_selector, "namespaceSelector", &to->namespaces);
