@@ -5,6 +5,7 @@
 #include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/clusters/missing_worker.h"
+#include "core/engine/elsewhere/elsewhere.h"
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/kueue/kueue.h"
 #include "core/engine/mirror/mirror.h"
@@ -24,6 +25,8 @@ static bool is_there(const struct entry *entry, const struct action *action) {
 static enum outcome outcome_of(const struct engine *engine, const struct entry *entry) {
     const struct workload_facts *w = &entry->workload->facts;
     const struct unstarted_facts *unstarted = entry->workload->unstarted;
+    if (elsewhere_leaves(entry, w->attempt + 1) && !(unstarted && unstarted->withdrawn_attempt == w->attempt))
+        return OUTCOME_FAILED;
     if (unstarted && unstarted->withdrawn_attempt && unstarted->withdrawn_attempt == w->attempt)
         return OUTCOME_WITHDRAWN;
     if (w->attempt == 0 || w->gone_attempt == w->attempt)
@@ -44,19 +47,22 @@ static void note_given_up(const struct engine *engine, struct entry *entry, cons
 static bool send_placement(struct engine *engine, struct entry *entry, const struct action *action) {
     const char *name = engine->clusters[action->cluster].name;
     const struct mirror *mirror = entry_mirror(entry, action->cluster);
+    AUTO_BUFFER(mark, REQUEST_BODY_MAX);
+    elsewhere_put_mark(engine, entry, action->attempt, &mark);
     AUTO_TEXT body = text_format("{\"metadata\":{\"uid\":\"%s\",\"resourceVersion\":\"%s\",\"annotations\":"
-                                 "{\"" MARK_CLUSTER "\":\"%s\",\"" MARK_ATTEMPT "\":\"%u\"},"
+                                 "{\"" MARK_CLUSTER "\":\"%s\",\"" MARK_ATTEMPT "\":\"%u\"%s},"
                                  "\"labels\":{\"" MARK_CLUSTER "\":\"%s\"}}}",
                                  entry->workload->uid, doc_version(&engine->store, &entry->workload->doc), name,
-                                 action->attempt, name);
+                                 action->attempt, mark.len > 0 ? mark.data : "", name);
     struct request_in_flight request = {.type = REQUEST_PLACE,
                                         .body = body,
                                         .body_len = body ? strlen(body) : 0,
                                         .attempt = action->attempt,
                                         .was_clean = !mirror || !mirror->doc.text.own};
-    if (!body)
+    bool made = body && !mark.failed;
+    if (!made)
         queue_retry_soon(engine, &entry->workload->facts.not_before_ns);
-    return body && command_send_about(engine, entry, NULL, &request);
+    return made && command_send_about(engine, entry, NULL, &request);
 }
 
 static void report_placement(struct engine *engine, struct entry *entry, const struct action *action, bool again) {
@@ -68,6 +74,8 @@ static void report_placement(struct engine *engine, struct entry *entry, const s
         return;
     }
     engine->stats.replacements += !again;
+    if (elsewhere_report_placed(engine, entry, action))
+        return;
     if (!again && repeat_placed(engine, entry)) // too frequent
         return;
     if (w->cluster == DECIDE_UNKNOWN_CLUSTER)
