@@ -34,6 +34,7 @@ struct kind {
     const struct adapter *adapter; // NULL for a kind made by kind_check alone
     char *managed_by;              // the value of managedBy that this host manages
     enum hybrid hybrid;
+    bool starts_anew; // no attempt gets the progress of earlier ones, as in the configuration
     // Some versions of the kind's controller ignore managedBy. A field (see schema_find) that the API has only in later
     // versions; "": none has; NULL: no such version is known.
     const char *doubted_until;
@@ -64,6 +65,7 @@ struct adapter {      // begins with ADAPTER_TEXTS texts, in the same block
     size_t n_inherited; // the first ones belong to the adapter that this one replaced in a newer table
     struct scorer scorer;
     enum hybrid hybrid;    // as in the configuration
+    bool starts_anew;      // the same
     struct json *settings; // the same
 };
 
@@ -93,6 +95,7 @@ struct adapter_wanted {
     const char *managed_by;    // NULL: the adapter's default
     const char *owned_objects; // NULL: none
     enum hybrid hybrid;
+    bool starts_anew;     // `continue: false`
     bool isolation_given; // else that of the options
     enum isolation isolation;
     const struct json *settings; // an object

@@ -57,6 +57,18 @@ static struct error *print_dependencies(const struct json *explanation) {
     return heading ? print_table(explanation, &status_dependencies, heading) : error_no_memory();
 }
 
+// Of a further attempt.
+static const char *progress_of(const struct json *explanation) {
+    static const char *const texts[][2] = {{"owed", "the mirror gets that of the earlier attempts, and then runs"},
+                                           {"given", "the mirror has that of the earlier attempts"},
+                                           {"refused", "the mirror starts from nothing (Event ProgressRefused)"}};
+    const char *mark = status_text(json_get(explanation, "mirror"), "progress");
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (strcmp(mark, texts[i][0]) == 0)
+            return texts[i][1];
+    return mark;
+}
+
 static struct error *print_explanation(const struct json *explanation) {
     bool ours = json_bool(json_get(explanation, "ours"), false);
     AUTO_TEXT name = text_format("%s %s/%s", status_text(explanation, "kind"), status_text(explanation, "namespace"),
@@ -69,6 +81,7 @@ static struct error *print_explanation(const struct json *explanation) {
     field("Scores:", scores_of(explanation));
     field("Waits for:", status_text(explanation, "waitingFor"));
     field("Also runs:", status_text(explanation, "alsoRunHere"));
+    field("Progress:", progress_of(explanation));
     field("Status:", status_text(json_get(explanation, "mirror"), "statusReduced"));
     field("Until:", status_text(explanation, "until"));
     TRY(print_table(explanation, &status_attempts, "Attempts (times are ages)"));

@@ -42,6 +42,14 @@ static bool lower_sha256(const struct config_value *value) {
     return true;
 }
 
+static bool read_continue(const struct config_value *value) {
+    bool *anew = value->target;
+    bool good = config_read_bool(value);
+    if (good)
+        *anew = !*anew;
+    return good;
+}
+
 #define ISOLATION_WORDS CONFIG_WORDS({"none", ISOLATION_NONE}, {"auto", ISOLATION_AUTO}, {"all", ISOLATION_ALL})
 
 static const struct config_field adapter_fields[] = {
@@ -58,6 +66,8 @@ static const struct config_field adapter_fields[] = {
              "AlsoRunHere): refuse places no new ones, suspend also suspends mirrors of workloads that run there, and "
              "allow places all.",
      CONFIG_WORDS({"refuse", HYBRID_REFUSE}, {"suspend", HYBRID_SUSPEND}, {"allow", HYBRID_ALLOW})},
+    {"continue", read_continue, AT(starts_anew), .expected = "true or false",
+     .help = "Default true. Whether a further attempt gets the progress of the earlier ones (docs/lifecycle.md)."},
     {"isolation", config_read_word, AT(isolation),
      .help = "Default adapters.isolation. For this adapter: none, or all.", .given_at = AT(isolation_given),
      ISOLATION_WORDS},

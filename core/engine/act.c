@@ -31,7 +31,7 @@ static bool perform(struct engine *engine, struct entry *entry, const struct act
     case ACTION_UPDATE:
         return act_update(engine, entry, mirror);
     case ACTION_STATUS:
-        return act_status(engine, entry);
+        return act_status(engine, entry, action->leaves);
     case ACTION_DELETE:
         return action->withdraws ? act_withdraw(engine, entry, mirror) : act_delete(engine, entry, mirror);
     case ACTION_RELEASE:

@@ -343,7 +343,7 @@ void act_reconcile(struct engine *engine, struct entry *entry);
 // The actions. True: decide again.
 bool act_place(struct engine *engine, struct entry *entry, const struct action *action);
 bool act_create(struct engine *engine, struct entry *entry, const struct action *action);
-bool act_status(struct engine *engine, struct entry *entry);
+bool act_status(struct engine *engine, struct entry *entry, bool leaves); // see struct action
 bool act_delete(struct engine *engine, struct entry *entry, struct mirror *mirror);
 bool act_withdraw(struct engine *engine, struct entry *entry, struct mirror *mirror); // of an unstarted mirror
 bool act_verify(struct engine *engine, struct entry *entry, size_t cluster);

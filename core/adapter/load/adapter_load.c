@@ -94,7 +94,8 @@ static struct error *make_adapter(const struct loading *loading, const struct ad
                               .owned_objects = wanted->owned_objects ? wanted->owned_objects : "",
                               .abi_major = module->abi_major,
                               .abi_minor = module->abi_minor,
-                              .hybrid = wanted->hybrid};
+                              .hybrid = wanted->hybrid,
+                              .starts_anew = wanted->starts_anew};
     memcpy(adapter.sha256, file->sha256, sizeof(adapter.sha256));
     *out = struct_copy_with_texts(&adapter, sizeof adapter, ADAPTER_TEXTS);
     if (!*out || !((*out)->settings = json_copy(wanted->settings)))

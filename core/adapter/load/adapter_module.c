@@ -158,6 +158,7 @@ static struct error *take_kind(struct loading *loading, const wharf_kind *given,
     }
     kind->adapter = adapter;
     kind->hybrid = loading->wanted->hybrid;
+    kind->starts_anew = loading->wanted->starts_anew;
     adapter->kinds[adapter->n_kinds++] = kind;
     return kind_set_owned(kind, adapter->owned_objects) ? NULL : error_no_memory();
 }

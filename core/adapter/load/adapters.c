@@ -187,6 +187,8 @@ static const char *find_difference(const struct adapter *adapter, const struct a
         return "another managedBy";
     if (adapter->hybrid != wanted->hybrid)
         return "another hybrid";
+    if (adapter->starts_anew != wanted->starts_anew)
+        return "another continue";
     if (strcmp(adapter->owned_objects, wanted->owned_objects ? wanted->owned_objects : "") != 0)
         return "other ownedObjects";
     bool same = json_equal(adapter->settings, wanted->settings) || only_adds_kinds(adapter->settings, wanted->settings);

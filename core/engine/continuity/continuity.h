@@ -6,12 +6,28 @@
 #pragma once
 
 #include "core/engine/mirror/mirror.h"
+#include "core/kube/client/types.h"
 
-enum progress_mark {
-    PROGRESS_NONE,   // no annotation: there was nothing to give
-    PROGRESS_OWED,   // the mirror is suspended, and gets the progress
-    PROGRESS_GIVEN,  // the mirror had the progress when it was resumed
-    PROGRESS_REFUSED // the worker refused or reset the progress: the attempt started from nothing
-};
+struct engine;
+struct entry;
+struct mirror;
+struct response;
 
-enum progress_mark progress_mark_of(const struct json *mirror);
+// Before the create of a mirror: context->progress is OWED if there is something to give, else NONE. Not WHARF_OK: no
+// result of the adapter, as of any of its functions.
+wharf_result continuity_needs(struct engine *engine, struct entry *entry, struct mirror_context *context);
+
+// Before the patch of a mirror. True: the patch may follow, with context->progress as the new mark. False: the mirror
+// is owed progress, and a request is in flight, or the host waits for a change or until facts.update_at_ns.
+bool continuity_step(struct engine *engine, struct entry *entry, struct mirror *mirror, struct mirror_context *context);
+
+// A new version of the mirror; after its phase is read.
+void continuity_read(const struct engine *engine, struct mirror *mirror, const struct json *object);
+
+// The worker rejected the progress, or did not answer. True: the attempt starts from nothing.
+bool continuity_rejected(struct engine *engine, struct entry *entry, struct mirror *mirror,
+                         const struct response *response);
+void continuity_accepted(struct mirror *mirror);
+
+// The host is about to delete a mirror to place the workload elsewhere. False: not yet; the part has queued the entry.
+bool continuity_may_leave(struct engine *engine, struct entry *entry, struct mirror *mirror);

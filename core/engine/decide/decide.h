@@ -12,6 +12,7 @@ struct placement_view;
 #define DECIDE_UNPLACED 0U                 // the management cluster never holds mirrors
 #define DECIDE_UNKNOWN_CLUSTER UINT32_MAX  // the annotation names a worker without configuration
 #define DECIDE_GIVEN_UP_SEVERAL UINT32_MAX // attempts in more than one worker
+#define DECIDE_LAST_STATUSES 3             // so many statuses just before a deletion, and it waits for no other
 #define DECIDE_STATUS_REFUSALS 2           // so many rejections, and the status delays nothing else
 
 // Permitted namespaces of workloads: overall, and by worker. A workload with an earlier placement stays until the end
@@ -87,7 +88,7 @@ struct workload_facts {
     uint32_t given_up;        // decide_name_hash of the worker of a given-up attempt; 0: none
     uint32_t drained_attempt; // attempt with a mirror deleted to drain the worker; 0: none
     uint32_t clean_attempt;   // attempt that cannot have a mirror yet; 0: none
-    uint32_t final_attempt;   // of has_final_status
+    uint32_t final_attempt;   // of has_final_status and has_last_status
     uint16_t status_refusals; // consecutive rejections of the status by the management cluster
     bool exists : 1;          // in the management cluster, and delegated to this host
     bool being_deleted : 1;   // has a deletionTimestamp
@@ -97,6 +98,7 @@ struct workload_facts {
     bool status_due : 1;       // the status may need a write
     bool status_held : 1;      // status writes are too frequent: delayed
     bool has_final_status : 1; // the final status of final_attempt's mirror awaits the write
+    bool has_last_status : 1;  // the same of the last status, which is not final
     bool record_unsure : 1;    // unknown outcome of an annotation write, without a newer state
     bool misplaced : 1;      // the annotations disagree with `cluster` and `attempt`, where the mirror is: restore the
                              // annotations
@@ -123,8 +125,9 @@ struct mirror_facts {
     int64_t absent_ns;          // last read by name that found nothing; 0: never
     uint32_t cluster;
     uint32_t attempt;
-    bool present : 1;     // exists and is this host's mirror, of this workload or an earlier one of the same name
-    bool of_workload : 1; // the uid label names this workload
+    uint8_t last_statuses; // written because the host is about to delete the mirror to place the workload elsewhere
+    bool present : 1;      // exists and is this host's mirror, of this workload or an earlier one of the same name
+    bool of_workload : 1;  // the uid label names this workload
     bool being_deleted : 1;
     bool busy : 1;       // a request about the mirror is in flight
     bool unsure : 1;     // absence means nothing before a read
@@ -139,6 +142,7 @@ struct mirror_facts {
     bool changed : 1;        // was tried, and the namespace or a quota there changed since
     bool queued : 1;         // not admitted by the worker's Kueue
     bool fenced : 1;         // suspended by the worker's guard
+    bool owed : 1;           // suspended until the mirror has the progress of earlier attempts, see continuity/
     bool suspended : 1;      // field `suspend` is set, by any writer
     bool left_suspended : 1; // by the worker, which has to resume the mirror
     bool unread : 1;         // the phase of the last version is not read, see aside.h: `finished` is the former one
@@ -289,6 +293,7 @@ struct action {
     size_t cluster; // NONE, WAIT: the cluster that causes the wait, 0: none
     uint32_t attempt;
     int64_t at_ns;
+    bool leaves;     // STATUS: before the host deletes the mirror to place the workload elsewhere
     bool withdraws;  // DELETE: an unstarted mirror, only at the resourceVersion seen
     bool had_choice; // PLACE: several workers were eligible
     bool blocked;    // a cluster has to connect first
@@ -323,3 +328,5 @@ bool decide_is_unread(const struct decide_facts *facts);
 
 // The host still has to write the final status of the current attempt's mirror.
 bool decide_has_final_status(const struct workload_facts *workload);
+// The same for the last status of a mirror that is gone and had not finished.
+bool decide_has_last_status(const struct workload_facts *workload);

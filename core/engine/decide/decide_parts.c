@@ -70,6 +70,10 @@ bool decide_has_final_status(const struct workload_facts *w) {
     return w->has_final_status && w->final_attempt == w->attempt && !w->finished;
 }
 
+bool decide_has_last_status(const struct workload_facts *w) {
+    return w->has_last_status && w->final_attempt == w->attempt && !w->finished;
+}
+
 int64_t decide_request_at_ns(const struct mirror_facts *m) {
     return clock_later(m->not_before_ns, m->held_until_ns);
 }
@@ -115,7 +119,7 @@ static bool runs_on(const struct decide_facts *f, const struct mirror_facts *m) 
 bool decide_status_is_due(const struct decide_facts *f) {
     const struct workload_facts *w = f->workload;
     const struct mirror_facts *followed = decide_followed(f);
-    if (followed && followed->name_only) // read the status first
+    if (followed && (followed->name_only || followed->owed)) // read the status first, or give it first
         return false;
     if (w->yield_unsure || (w->yields && !runs_on(f, followed)))
         return false;

@@ -7,7 +7,16 @@
 
 static bool is_waiting(const struct decide_facts *f, const struct mirror_facts *m) {
     return f->unstarted && (f->unstarted->timeout_ns > 0 || f->elsewhere == ELSEWHERE_STUCK) && m->unstarted_since_ns &&
-           !m->finished && !m->being_deleted && !f->workload->suspended;
+           !m->finished && !m->being_deleted && !m->owed && !f->workload->suspended;
+}
+
+// Rule P6: before the host deletes a mirror to place the workload elsewhere, the status of the mirror is written.
+// Without the newest if the mirror changes all the time, and if the management cluster rejects the status or another
+// writer takes it back.
+static bool has_last_status(const struct decide_facts *f, const struct mirror_facts *m) {
+    struct action last = decide_status(f, NULL);
+    return (last.type != ACTION_NONE || last.waiting) && last.waiting != WAITING_REPEATED &&
+           (!m || m->last_statuses < DECIDE_LAST_STATUSES) && f->workload->status_refusals < DECIDE_STATUS_REFUSALS;
 }
 
 // `otherwise`, or the withdrawal of an unstarted mirror. Rule 2: the host deletes the mirror only at the
@@ -25,7 +34,7 @@ static struct action wait_for_start(const struct decide_facts *f, const struct m
     at_ns = clock_later(at_ns, decide_request_at_ns(m));
     if (at_ns <= f->now_ns) {
         // A write in flight could start the mirror, or there is a sign of a start.
-        if (m->busy || m->unsure || f->busy || !f->placing || !f->management_connected) {
+        if (m->busy || m->unsure || f->busy || !f->placing || !f->management_connected || has_last_status(f, m)) {
             otherwise.blocked = true; // the decision follows once the management cluster is reachable
             return otherwise;
         }
@@ -147,6 +156,7 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
     if (copy.type == ACTION_NONE && later_ns != CLOCK_NEVER)
         return action_wait_until(later_ns,
                                  going       ? WAITING_GONE
+                                 : m->owed   ? WAITING_PROGRESS
                                  : unresumed ? WAITING_RESUME
                                              : WAITING_BACKOFF,
                                  m->cluster);
@@ -160,8 +170,8 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
                    ? action_wait_until(decide_request_at_ns(m), WAITING_GONE, m->cluster)
                    : action_blocked(WAITING_GONE, m->cluster);
     bool queued = m->queued && !m->finished && !f->workload->suspended;
-    if (copy.type == ACTION_NONE && !copy.waiting && (queued || unresumed)) {
-        copy.waiting = queued ? WAITING_QUEUED : m->busy ? WAITING_ANSWER : WAITING_RESUME;
+    if (copy.type == ACTION_NONE && !copy.waiting && (m->owed || queued || unresumed)) {
+        copy.waiting = m->owed ? WAITING_PROGRESS : queued ? WAITING_QUEUED : m->busy ? WAITING_ANSWER : WAITING_RESUME;
         copy.cluster = m->cluster;
     }
     return f->workload->suspended ? decide_queued(f, copy) : copy;
@@ -179,11 +189,13 @@ static struct action drain(const struct decide_facts *f, const struct mirror_fac
     if (started)
         at_ns = clock_later(at_ns, f->workers[m->cluster].moves_at_ns);
     bool ready = w->suspended || placement_choose(f, &next_ns, &(size_t){0}) != DECIDE_UNPLACED;
-    if (ready && at_ns <= f->now_ns)
+    bool due = ready && at_ns <= f->now_ns;
+    if (due && !has_last_status(f, m))
         return action_on_mirror(ACTION_DELETE, m, "the worker is drained");
-    if (ready)
+    if (ready && !due)
         next_ns = at_ns;
     struct action copy = with_mirror(f, m);
+    copy.leaves = due;
     if (copy.type == ACTION_NONE && !copy.waiting)
         copy = ready ? action_none(copy.why) : action_blocked(WAITING_DRAIN, m->cluster);
     if (next_ns == CLOCK_NEVER || (copy.type != ACTION_NONE && copy.type != ACTION_WAIT))
@@ -199,9 +211,11 @@ static struct action leave_namespace(const struct decide_facts *f, const struct 
     struct action copy = with_mirror(f, m);
     if (m->finished || m->busy || m->being_deleted || m->unsure || f->busy || !f->placing || !f->management_connected)
         return copy;
-    if (decide_request_at_ns(m) <= f->now_ns)
+    bool last = has_last_status(f, m);
+    copy.leaves = decide_request_at_ns(m) <= f->now_ns;
+    if (copy.leaves && !last)
         return action_on_mirror(ACTION_DELETE, m, "the namespace in the worker no longer consents");
-    if (copy.type != ACTION_NONE && copy.type != ACTION_WAIT)
+    if (last || (copy.type != ACTION_NONE && copy.type != ACTION_WAIT))
         return copy;
     copy.at_ns = clock_earlier(copy.type == ACTION_WAIT ? copy.at_ns : CLOCK_NEVER, decide_request_at_ns(m));
     copy.type = ACTION_WAIT;
@@ -316,6 +330,8 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
         return action_on_mirror(ACTION_VERIFY, m, "the mirror may be gone");
     if (w->suspended)
         return decide_queued(f, decide_status(f, "suspended"));
+    if (w->gone_attempt == w->attempt && decide_has_last_status(w) && has_last_status(f, NULL))
+        return decide_status(f, "the last status of the mirror");
     if (w->gone_attempt == w->attempt)
         return placement_move(f, gone_because(f));
     if (m && m->excluded_until_ns > f->now_ns)

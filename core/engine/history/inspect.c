@@ -364,9 +364,11 @@ bool inspect_explain(struct engine *engine, struct moment now, const struct kind
     fill_waiting_text(engine, entry, now, out);
     (void)rival_describe(entry, out->also_run);
     out->has_mirror = fill_mirror(engine, entry, &out->mirror);
-    const struct mirror *placed = facts_placed_mirror(entry);
-    if (out->has_mirror && placed)
+    struct mirror *placed = facts_placed_mirror(entry);
+    if (out->has_mirror && placed) {
         out->mirror.phase = placed->phase;
+        out->mirror.progress = mirror_progress_name(mirror_progress(doc_tree(&engine->store, &placed->doc)));
+    }
     const struct json *object = doc_tree(&engine->store, &entry->workload->doc);
     out->queued_by_kueue = entry->workload->facts.suspended && object && object_label(object, KUEUE_QUEUE_NAME);
     __attribute__((cleanup(placement_view_clear))) struct placement_view view = {.workers = NULL};

@@ -45,6 +45,7 @@ struct mirror_view {
     char namespace_[NAMESPACE_SIZE]; // of the mirror
     const char *version;             // API version of the kind in the worker; "": unknown
     const char *reduced;             // why and how the host reduced the copied status; NULL: not reduced
+    const char *progress;            // its MARK_PROGRESS, by inspect_explain only; NULL: none
     uint32_t attempt;
     bool as_tenant;         // the host acts as the tenant there, see core/engine/tenancy/
     bool finished;          // of the workload

@@ -230,6 +230,10 @@ static void check(struct engine *engine, struct entry *entry, const struct actio
     check_active(engine, entry, mirror);
 }
 
+bool kueue_status_resumes(const struct mirror *mirror) {
+    return mirror->kueue_status && mirror->kueue_status->phase != KUEUE_OVER;
+}
+
 bool kueue_status_governs(const struct entry *entry, const struct mirror *mirror) {
     const struct kueue_status *status = mirror->kueue_status;
     bool active = true;

@@ -63,6 +63,8 @@ struct kueue_status { // the texts first, see struct_copy_with_texts
     int64_t not_before_ns;        // earliest write
 };
 
+// Whether the worker's Kueue has a Workload for the mirror, and so suspends and resumes it.
+bool kueue_status_resumes(const struct mirror *mirror);
 // Whether spec.active replaces `suspend` of the mirror.
 bool kueue_status_governs(const struct entry *entry, const struct mirror *mirror);
 

@@ -3,6 +3,7 @@
 #include "core/adapter/phase.h"
 #include "core/base/memory.h"
 #include "core/engine/capacity/capacity.h"
+#include "core/engine/continuity/continuity.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/kueue/kueue.h"
 #include "core/engine/mirror/mirror_parts.h"
@@ -62,7 +63,8 @@ static wharf_result make_body(struct engine *engine, struct entry *entry, struct
     AUTO_CALL call;
     struct mirror_context context = call_begin_for_mirror(engine, entry, NULL, WHARF_MIRROR_NONE, &call);
     context.record = record;
-    wharf_result result = make_checked(&context, entry, body);
+    wharf_result result = continuity_needs(engine, entry, &context);
+    result = result == WHARF_OK ? make_checked(&context, entry, body) : result;
     if (call_succeeded(engine, entry, result, &call, "CreateMirror", &mirror->denials, &mirror->facts.not_before_ns))
         call_report_message(engine, entry, &call, "CreateMirror");
     return result;
@@ -197,6 +199,8 @@ bool act_update(struct engine *engine, struct entry *entry, struct mirror *mirro
     AUTO_MIRROR_RECORD record = {.known = mirror->record, .unsure = mirror->record_unsure, .refused = mirror->refused};
     AUTO_JSON patch = NULL;
     mirror->carry = CARRY_UNKNOWN;
+    if (!continuity_step(engine, entry, mirror, &context))
+        return true;
     context.record = &record;
     AUTO_JSON yielding = yield_workload(engine, entry, context.workload);
     if (yielding)
@@ -296,6 +300,8 @@ static bool send_delete(struct engine *engine, struct entry *entry, struct mirro
 bool act_delete(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     bool drained = is_drained(entry, mirror);
     bool as_seen = drained || (!stale_because(entry, mirror) && mirror->failures < CHANGED_MAX);
+    if (drained && !continuity_may_leave(engine, entry, mirror))
+        return false;
     if (!send_delete(engine, entry, mirror, as_seen ? version_seen(engine, mirror) : NULL, false))
         return true;
     if (drained)
@@ -313,6 +319,8 @@ bool act_withdraw(struct engine *engine, struct entry *entry, struct mirror *mir
     if (!entry->workload->unstarted || !version) {
         mirror->facts.unsure = true; // the host reads the state first
         queue_retry_soon(engine, &mirror->facts.not_before_ns);
+    } else if (!continuity_may_leave(engine, entry, mirror)) {
+        return false;
     } else if (send_delete(engine, entry, mirror, version, true)) {
         unstarted_withdrawn(engine, entry, mirror);
     }

@@ -36,6 +36,21 @@ uint32_t mirror_attempt(const struct json *object) {
     return (uint32_t)value;
 }
 
+static const char *const progress_marks[] = {
+    [PROGRESS_NONE] = NULL, [PROGRESS_OWED] = "owed", [PROGRESS_GIVEN] = "given", [PROGRESS_REFUSED] = "refused"};
+
+enum progress_mark mirror_progress(const struct json *object) {
+    const char *text = object_annotation(object, MARK_PROGRESS);
+    for (int mark = PROGRESS_REFUSED; text && mark > PROGRESS_NONE; mark--)
+        if (strcmp(text, progress_marks[mark]) == 0)
+            return (enum progress_mark)mark;
+    return PROGRESS_NONE;
+}
+
+const char *mirror_progress_name(enum progress_mark mark) {
+    return progress_marks[mark];
+}
+
 uint64_t mirror_carry_hash(const struct json *object, bool is_mirror) {
     uint64_t hash = TEXT_HASH ^ (uint64_t)object_generation(object);
     static const char *const maps[] = {"labels", "annotations"};
@@ -80,6 +95,11 @@ static bool set_seal(const struct mirror_context *context, struct json *annotati
                                              context->cluster, context->attempt, context->workload);
     char seal[SEAL_TEXT_MAX];
     return seal_make(context->seals, &subject, seal) && set_text(annotations, MARK_SEAL, seal);
+}
+
+bool mirror_set_progress(const struct mirror_context *context, struct json *object) {
+    return context->progress == PROGRESS_NONE ||
+           set_text(carry_metadata(object, "annotations"), MARK_PROGRESS, progress_marks[context->progress]);
 }
 
 bool mirror_set_marks(const struct mirror_context *context, struct json *object) {
@@ -141,7 +161,13 @@ static wharf_result adapt_mirror(const struct mirror_context *context, const str
     pointer_remove(mirror, context->kind->abi.managed_by);
     for (const char *const *p = context->kind->abi.removed; p && *p; p++)
         pointer_remove_all(mirror, *p);
-    return adapter_mirror(context->call, from, mirror);
+    if (!mirror_set_progress(context, mirror))
+        return WHARF_RETRY;
+    wharf_result result = adapter_mirror(context->call, from, mirror);
+    if (result != WHARF_OK || context->progress != PROGRESS_OWED)
+        return result;
+    const wharf_kind *kind = &context->kind->abi;
+    return pointer_set(mirror, kind->suspend, phase_suspend_value(kind, mirror)) ? WHARF_OK : WHARF_RETRY;
 }
 
 static size_t annotations_size(const struct json *object) {

@@ -30,6 +30,13 @@
 #define MARK_RETRIED "wharf.dev/retried"   // annotation of a workload: failures of workers, see retryElsewhere
 #define MIRROR_ATTEMPT_MAX INT32_MAX
 
+enum progress_mark { // MARK_PROGRESS of a mirror, see continuity.h
+    PROGRESS_NONE,   // no annotation: there was nothing to give
+    PROGRESS_OWED,   // the mirror is suspended, and gets the progress
+    PROGRESS_GIVEN,  // the mirror had the progress when it was resumed
+    PROGRESS_REFUSED // the worker refused or reset the progress: the attempt started from nothing
+};
+
 // The API server's limit (apimachinery TotalAnnotationSizeLimitB).
 #define MIRROR_ANNOTATIONS_MAX ((size_t)256 * 1024) // keys and values
 
@@ -99,6 +106,7 @@ struct mirror_context {
     const struct json *workload;
     const struct json *mirror; // NULL where there is none
     uint32_t attempt;
+    enum progress_mark progress;   // mirror_make: OWED also suspends; mirror_patch: the new mark; NONE: no change
     bool finalizer;                // create mirrors with MARK_FINALIZER
     bool suspended_by_kueue;       // the worker's Kueue controls `suspend` of the mirror, see kueue_status_governs
     bool had_status;               // the mirror had a status: an empty one means cleared
@@ -142,6 +150,8 @@ enum seal_verdict mirror_seal(const struct kind *kind, const struct seal_keys *s
 
 // The attempt by the annotation; 0 unless it is a number from 1 to MIRROR_ATTEMPT_MAX.
 uint32_t mirror_attempt(const struct json *object);
+enum progress_mark mirror_progress(const struct json *object);
+const char *mirror_progress_name(enum progress_mark mark); // "owed"; NULL: none
 
 // True for labels and annotations that are not carried: the host's own and the cluster's.
 bool mirror_key_is_private(const char *key);
@@ -149,6 +159,8 @@ bool mirror_key_is_private(const char *key);
 // A hash of the carried and compared fields: generation, labels and annotations; private keys only for a mirror.
 uint64_t mirror_carry_hash(const struct json *object, bool is_mirror);
 
+// Writes context->progress, before the adapter sees the object.
+bool mirror_set_progress(const struct mirror_context *context, struct json *object);
 // Adds the marks that make an object a mirror of this workload.
 bool mirror_set_marks(const struct mirror_context *context, struct json *object);
 // WHARF_REFUSED, with the reason, if the annotations of `object` exceed the API server's limit.

@@ -8,6 +8,7 @@
 #include "core/json/pointer.h"
 #include "core/kube/object/object.h"
 
+#define PROGRESS_AT "/metadata/annotations/wharf.dev~1progress"
 #define HELD_MAX ((size_t)64 << 10) // names of pieces that are held back
 
 // Other reasons would be the answer to any piece: no rights, no namespace.
@@ -129,9 +130,10 @@ static struct json *piece_cut(const wharf_kind *kind, const struct json *mirror,
     if (!part)
         return NULL;
     bool ok = true;
-    if (piece == PIECE_SUSPEND)
+    if (piece == PIECE_SUSPEND) { // a resumed mirror is not owed progress
         take_at(part, desired, kind->suspend);
-    else if (piece_has_record(piece))
+        take_at(part, desired, PROGRESS_AT);
+    } else if (piece_has_record(piece))
         ok = take_map(part, desired, "labels", piece == PIECE_RECORD) &&
              take_map(part, desired, "annotations", piece == PIECE_RECORD);
     else
@@ -261,6 +263,8 @@ static wharf_result draft_mirror(const struct mirror_context *context, struct ch
     if (!carry_fields(carrying, false) || !carry_fields(carrying, true) ||
         (change->own && !kueue_strip(change->desired, context->mirror)))
         return WHARF_RETRY;
+    if (!mirror_set_progress(context, change->desired))
+        return WHARF_RETRY;
     wharf_result result = adapter_update(context->call, carrying->from, context->mirror, change->desired);
     if (result != WHARF_OK)
         return result;
@@ -378,7 +382,7 @@ static wharf_result finish_patch(const struct mirror_context *context, struct ch
     if (json_size(change->diff) == 0)
         return WHARF_OK;
     size_t others = json_size(change->diff) - (json_get(change->diff, "metadata") ? 1 : 0);
-    bool as_seen = change->has_array || resumes || (was_suspended && others > 0);
+    bool as_seen = change->has_array || resumes || (was_suspended && others > 0) || context->progress;
     if (!mirror_set_precondition(change->diff, context->mirror, as_seen))
         return WHARF_RETRY;
     *patch = TAKE(change->diff);

@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/clusters/missing_worker.h"
+#include "core/engine/continuity/continuity.h"
 #include "core/engine/engine.h"
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/limits/limits.h"
@@ -360,7 +361,7 @@ void observe_seen(struct engine *engine, size_t cluster, size_t kind, struct obj
         observe_seen_mirror(engine, cluster, kind, object);
 }
 
-// A deletion event has the last state: the mirror may have finished meanwhile.
+// A deletion event has the last state.
 static void keep_last_state(struct engine *engine, struct entry *entry, struct mirror *m, struct object **object) {
     if (entry->workload->facts.finished || m->facts.finished || !m->facts.of_workload ||
         observe_is_stale(engine, &m->doc, m->stub || m->reduced, *object))
@@ -370,8 +371,7 @@ static void keep_last_state(struct engine *engine, struct entry *entry, struct m
     wharf_phase phase;
     m->facts.unread = !aside_phase(engine, &call, (*object)->value, &phase);
     m->facts.finished = !m->facts.unread && phase_is_final(phase.phase);
-    if (!m->facts.unread && !m->facts.finished)
-        return;
+    continuity_read(engine, m, (*object)->value);
     m->stub = (*object)->too_large;
     free(m->reduced);
     m->reduced = TAKE((*object)->reduced);

@@ -5,6 +5,7 @@
 #include "core/adapter/phase.h"
 #include "core/base/memory.h"
 #include "core/engine/clusters/cluster_state.h"
+#include "core/engine/continuity/continuity.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/fence/fence.h"
 #include "core/engine/history/attempt_history.h"
@@ -104,6 +105,7 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
     m->facts.finalizer = finalizer_is_on(object);
     fence_read_mirror(engine, m, object);
     observe_mirror_phase(engine, entry, m, object);
+    continuity_read(engine, m, object);
     m->facts.unsure = m->facts.may_exist = false;
     if (!m->facts.marks_stripped) {
         m->facts.excluded_until_ns = 0;
@@ -127,6 +129,9 @@ static void forget_object(struct mirror *m) {
     m->facts.update_at_ns = 0;
     free(TAKE(m->kueue_status));
     free(TAKE(m->record));
+    free(TAKE(m->progress.problem));
+    m->progress = (struct mirror_progress){0};
+    m->facts.last_statuses = 0;
     m->created_ns = m->started_ns = 0;
 }
 
@@ -168,7 +173,7 @@ static void drop_mirror_doc(struct engine *engine, struct entry *entry, struct m
         return;
     free(TAKE(m->kueue_status));
     m->facts.queued = false;
-    if (wanted && (m->facts.finished || m->facts.unread)) // an unread one may have finished
+    if (wanted && (m->facts.finished || m->facts.unread || (m->had_status && !m->facts.owed && !m->stub)))
         final_status_keep(engine, entry, m);
     else
         mirror_set_object(&engine->store, entry, m, NULL);

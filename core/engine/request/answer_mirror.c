@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers to requests about mirrors.
 #include "core/base/memory.h"
+#include "core/engine/continuity/continuity.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/mirror/mirror_parts.h"
@@ -198,7 +199,7 @@ static void on_create(struct engine *engine, struct entry *entry, struct mirror 
         return;
     if (mirror->unmarked) // meanwhile the host placed the workload elsewhere
         mirror->facts.attempt = request->attempt;
-    else if (request->wanted == w->carry_hash && newest)
+    else if (request->wanted == w->carry_hash && newest && !mirror->facts.owed)
         mirror->facts.update_due = false; // no change of the workload or the mirror since
     count_dispatch(engine, w, request->attempt);
     report_created(engine, entry, mirror, request->attempt);
@@ -371,6 +372,25 @@ static void on_update(struct engine *engine, struct entry *entry, struct mirror 
             rejections_add(&mirror->refused, request->patch_hash, response, next_ns) ? 0 : next_ns;
 }
 
+// The resourceVersion is a precondition, so that a repetition does no harm.
+static void on_progress(struct engine *engine, struct entry *entry, struct mirror *mirror,
+                        const struct request_in_flight *request, struct response *response) {
+    mirror->facts.update_due = true;
+    if (response->reason == REASON_OK && response->object) {
+        mirror->failures = 0;
+        bool newest;
+        (void)observe_answer(engine, entry, mirror, response, &newest);
+        continuity_accepted(mirror);
+        return;
+    }
+    if (continuity_rejected(engine, entry, mirror, response))
+        return;
+    mirror->facts.not_before_ns = answer_next_try_ns(engine, response, &mirror->failures);
+    mirror->facts.unsure |=
+        response->reason == REASON_NOT_FOUND || !answer_is_heard(response->reason) ||
+        (response->reason == REASON_CONFLICT && answer_is_newest(engine, &mirror->doc, request->known));
+}
+
 static void report_rejected(struct engine *engine, struct entry *entry, const struct mirror *mirror,
                             const struct response *response, const char *what) {
     if (reason_is_permanent(response->reason))
@@ -434,9 +454,9 @@ void answer_of_mirror(struct engine *engine, struct entry *entry, struct request
                       struct response *response) {
     static void (*const handlers[])(struct engine *, struct entry *, struct mirror *, const struct request_in_flight *,
                                     struct response *) = {
-        [REQUEST_CREATE] = on_create,      [REQUEST_TRIAL] = on_trial,     [REQUEST_VERIFY] = on_read,
-        [REQUEST_UPDATE] = on_update,      [REQUEST_RELEASE] = on_release, [REQUEST_DELETE] = on_delete,
-        [REQUEST_NAMESPACE] = on_namespace};
+        [REQUEST_CREATE] = on_create,       [REQUEST_TRIAL] = on_trial,      [REQUEST_VERIFY] = on_read,
+        [REQUEST_UPDATE] = on_update,       [REQUEST_RELEASE] = on_release,  [REQUEST_DELETE] = on_delete,
+        [REQUEST_NAMESPACE] = on_namespace, [REQUEST_PROGRESS] = on_progress};
     struct mirror *mirror = entry_mirror(entry, request->cluster);
     if (!mirror)
         return;

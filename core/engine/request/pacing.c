@@ -38,7 +38,7 @@ static enum work_class class_of(const struct engine *engine, const struct entry 
     case ACTION_GIVE_UP:
         return WORK_FINAL_STATUS;
     case ACTION_UPDATE:
-        return entry->workload->facts.suspended ? WORK_DELETE : WORK_REFRESH;
+        return entry->workload->facts.suspended ? WORK_DELETE : mirror->facts.owed ? WORK_CREATE : WORK_REFRESH;
     case ACTION_DELETE:
     case ACTION_RELEASE:
         return WORK_DELETE;

@@ -145,17 +145,19 @@ static bool make_patch(struct engine *engine, struct entry *entry, struct mirror
                           &entry->workload->facts.not_before_ns);
 }
 
-bool act_status(struct engine *engine, struct entry *entry) {
+bool act_status(struct engine *engine, struct entry *entry, bool leaves) {
     struct workload *w = entry->workload;
     struct mirror *mirror = facts_followed_mirror(engine, entry);
     if (mirror && mirror->facts.too_large) { // reported already
         w->facts.status_due = false;
         return true;
     }
-    bool last = !mirror && decide_has_final_status(&w->facts);
+    bool last = !mirror && (decide_has_final_status(&w->facts) || decide_has_last_status(&w->facts));
     AUTO_JSON patch = NULL;
-    struct request_in_flight request = {
-        .type = REQUEST_STATUS, .attempt = w->facts.attempt, .is_final = mirror ? mirror->facts.finished : last};
+    struct request_in_flight request = {.type = REQUEST_STATUS,
+                                        .attempt = w->facts.attempt,
+                                        .is_final =
+                                            mirror ? mirror->facts.finished : last && w->facts.has_final_status};
     if (!make_patch(engine, entry, mirror, last, &request, &patch))
         return true;
     if (patch && request.patch_hash == w->status.denied_status_hash &&
@@ -165,7 +167,12 @@ bool act_status(struct engine *engine, struct entry *entry) {
     }
     w->facts.status_due = w->facts.status_held = w->status.uncompared = false;
     // The server accepted the same patch and changed nothing: the server drops these fields.
-    if (patch && request.patch_hash == w->status.noop_patch_hash)
+    bool drops = patch && request.patch_hash == w->status.noop_patch_hash;
+    if (last && w->facts.has_last_status && (!patch || drops)) { // the status without a mirror follows
+        final_status_drop(entry);
+        w->facts.status_due = true;
+    }
+    if (drops)
         return true;
     w->status.noop_patch_hash = 0;
     if (!patch)
@@ -181,6 +188,8 @@ bool act_status(struct engine *engine, struct entry *entry) {
         histogram_add(&engine->stats.status_latency, STATS_STATUS_NS, engine->now.mono_ns - mirror->seen_ns);
     if (mirror)
         mirror->seen_ns = 0;
+    if (mirror && leaves && mirror->facts.last_statuses < UINT8_MAX)
+        mirror->facts.last_statuses++;
     return true;
 }
 
@@ -208,7 +217,7 @@ void status_accepted(struct engine *engine, struct entry *entry, const struct re
     w->status.uncompared = true;
     w->status.written_source = request->source;
     if (same)
-        w->facts.status_due = was_due;
+        w->facts.status_due = was_due || w->facts.has_last_status; // perhaps not this one: compares once more
     status_budget_copied(entry, request->attempt, request->is_final);
     w->facts.status_refusals = 0;
     w->status.denied_status_hash = 0;
@@ -226,22 +235,23 @@ void status_mirror_changed(struct workload *workload) {
         facts->not_before_ns = workload->status.denials.at_ns; // the status may be a different one
 }
 
-static void set_final(struct entry *entry, struct shared_text text, uint32_t attempt, bool unread) {
+static void set_final(struct entry *entry, struct shared_text text, uint32_t attempt, bool is_final, bool unread) {
     final_status_drop(entry);
     entry->workload->status.final_status = text;
     entry->workload->facts.final_attempt = attempt;
-    entry->workload->facts.has_final_status = text.own;
+    entry->workload->facts.has_final_status = text.own && is_final;
+    entry->workload->facts.has_last_status = text.own && !is_final;
     entry->workload->facts.final_unread = text.own && unread;
 }
 
-// Rule 6: a deleted mirror had finished. A finished workload does not run again.
+// Rule 6: a deleted mirror had finished. A finished workload does not run again. An unread one may have finished.
 void final_status_keep(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    bool unread = mirror->facts.unread;
-    set_final(entry, mirror_take_text(&engine->store, mirror), mirror->facts.attempt, unread);
+    bool unread = mirror->facts.unread, is_final = mirror->facts.finished || unread;
+    set_final(entry, mirror_take_text(&engine->store, mirror), mirror->facts.attempt, is_final, unread);
 }
 
 void final_status_put(struct entry *entry, struct shared_text text) {
-    set_final(entry, text, entry->workload->facts.attempt, false);
+    set_final(entry, text, entry->workload->facts.attempt, true, false);
 }
 
 void final_status_read(struct engine *engine, struct entry *entry) {
@@ -256,15 +266,16 @@ void final_status_read(struct engine *engine, struct entry *entry) {
         return;
     w->final_unread = false;
     w->status_due = true;
-    if (!phase_is_final(phase.phase))
-        final_status_drop(entry);
+    w->has_final_status = phase_is_final(phase.phase);
+    w->has_last_status = !w->has_final_status;
 }
 
 void final_status_drop(struct entry *entry) {
     if (!entry->workload->status.final_status.own)
         return;
     shared_text_clear(&entry->workload->status.final_status);
-    entry->workload->facts.has_final_status = entry->workload->facts.final_unread = false;
+    entry->workload->facts.has_final_status = entry->workload->facts.has_last_status = false;
+    entry->workload->facts.final_unread = false;
 }
 
 bool own_record(const struct entry *entry) {

@@ -30,9 +30,10 @@ void status_budget_stored(struct engine *engine, const struct entry *entry, size
 void status_budget_copied(struct entry *entry, uint32_t attempt, bool is_final); // after an accepted status
 void status_budget_facts(const struct engine *engine, const struct entry *entry, struct decide_facts *facts);
 
-// The final status of a mirror, which the host keeps after the deletion of the mirror until the write of the status.
+// The last status of a mirror, final or not, which the host keeps after the deletion of the mirror until the write of
+// the status.
 //
-// Takes the mirror's text, which may turn out to be no final state if the mirror is unread.
+// Takes the mirror's text.
 void final_status_keep(struct engine *engine, struct entry *entry, struct mirror *mirror);
 void final_status_read(struct engine *engine, struct entry *entry);  // an unread one
 void final_status_put(struct entry *entry, struct shared_text text); // takes the text of the former workload

@@ -263,6 +263,7 @@ void entry_remove_mirror(struct store *store, struct entry *entry, struct mirror
     mirror_set_object(store, entry, mirror, NULL);
     free(mirror->kueue_status);
     free(mirror->record);
+    free(mirror->progress.problem);
     free(mirror->reduced);
     rejections_end(&mirror->refused);
     free(mirror);

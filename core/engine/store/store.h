@@ -99,6 +99,15 @@ struct mirror {
     uint32_t created_reported;         // the last attempt reported as created
     uint32_t namespace_retry_s;        // last retry after a change of the namespace, in monotonic seconds
     uint16_t failures, refusals, denials;
+    struct mirror_progress { // of a mirror that is or was owed progress, see continuity/
+        char *problem;       // why the attempt starts from nothing, until told, owned; or NULL
+        uint8_t settled;     // enum progress_mark that this process has decided on; NONE: none
+        uint8_t accepted;    // patches of the status that the worker accepted
+        uint8_t failures;    // in a row, of such patches
+        uint8_t waits;       // for the worker's Kueue, a second each
+        bool refused;        // the mirror does not get the progress
+        bool checked;        // the mirror has run since, and has kept it or not
+    } progress;
     uint8_t phase;                    // wharf_phase_kind, the last one read
     uint8_t orphan;                   // enum orphan_state, see orphans.c
     uint8_t carry;                    // enum carry_state, since either side changed
@@ -197,7 +206,7 @@ struct workload {
         struct throttle denials;          // of rejected status patches
         int64_t retry_due_ns, retried_ns; // see status.h
         struct rival *rival;              // see status.h; NULL: no sign of another writer of the status; owned
-        struct shared_text final_status;  // of a finished mirror that is gone, until the host has written the status
+        struct shared_text final_status;  // of a mirror that is gone, until the host has written the status
         uint32_t retry_seen;              // hash of the value of the retry annotation, 0: none
         uint32_t written_source;          // hash of the inputs of the last accepted status patch
         uint32_t status_seen;             // hash of the last judged status, see rival.c

@@ -229,9 +229,10 @@ static void write_explanation(void *arg, struct engine *engine, struct moment no
     api_put(out, "waitingFor=%s alsoRunHere=%s until=%jd", *view.waiting_text ? view.waiting_text : NULL,
             *view.also_run ? view.also_run : NULL, view.workload.waiting_until_ns);
     if (view.has_mirror)
-        api_put_object(out, "mirror", "cluster=%s namespace=%s uid=%s version=%s attempt=%u phase=%s statusReduced=%s",
+        api_put_object(out, "mirror",
+                       "cluster=%s namespace=%s uid=%s version=%s attempt=%u phase=%s statusReduced=%s progress=%s",
                        mirror->cluster_name, mirror->namespace_, mirror->uid, mirror->version, mirror->attempt,
-                       api_phase_name(mirror->phase), mirror->reduced);
+                       api_phase_name(mirror->phase), mirror->reduced, mirror->progress);
     else
         writer_null(out, "mirror");
     if (view.has_mirror && view.workload.waiting == WAITING_NOT) { // no other worker is needed

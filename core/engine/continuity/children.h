@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Progress of the objects that a kind's controller makes for a mirror (wharf_kind.children).
+#pragma once
+
+#include "core/engine/mirror/mirror.h"
+
+struct engine;
+struct entry;
+struct mirror;
+
+// Whether children of the new mirror get progress, so that the mirror is owed it.
+bool children_need(struct engine *engine, struct entry *entry, const struct mirror_context *context);
+
+enum children_step {
+    CHILDREN_DONE,   // all that exist have their progress, or there is nothing to give: the mirror may run
+    CHILDREN_WAIT,   // requests are in flight, or children do not exist yet: the part sets facts.update_due again
+    CHILDREN_REFUSED // the attempt starts from nothing: the part has set the reason, see refusal.h
+};
+// The mirror is suspended and has its own progress.
+enum children_step children_step(struct engine *engine, struct entry *entry, struct mirror *mirror,
+                                 const struct mirror_context *context);
+
+// Before a planned move: the children's progress is in the workload. False: not yet; the part has queued the entry.
+bool children_are_saved(struct engine *engine, struct entry *entry, struct mirror *mirror);

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/continuity/continuity.h"
+
+#include "core/adapter/phase.h"
+#include "core/base/memory.h"
+#include "core/engine/continuity/children.h"
+#include "core/engine/continuity/refusal.h"
+#include "core/engine/engine_internal.h"
+#include "core/engine/kueue/kueue.h"
+#include "core/engine/mirror/mirror_parts.h"
+#include "core/engine/report/report.h"
+#include "core/engine/request/command.h"
+
+#define ACCEPTED_MAX 2    // patches that the worker accepted and did not keep
+#define KUEUE_WAITS_MAX 5 // seconds, until the worker's Kueue has certainly seen a mirror
+#define FAILURES_MAX 10   // answers in a row that say that the worker fails, about a minute and a half
+
+// A kind with progress, and nobody has turned it off.
+static bool is_on(const struct engine *engine, const struct entry *entry, const struct mirror_context *context) {
+    const struct kind *kind = engine->kinds[entry->kind];
+    return (kind->abi.progress || kind->abi.children) && !kind->starts_anew &&
+           !text_equal(object_annotation(context->workload, MARK_CONTINUE), "false");
+}
+
+// What the mirror lacks, as an object with /status; *lacks NULL: nothing.
+static wharf_result find_lack(const struct mirror_context *context, struct json **lacks) {
+    if (!context->kind->abi.progress)
+        return WHARF_OK;
+    AUTO_JSON object = json_new_object();
+    wharf_result result =
+        object ? adapter_progress(context->call, context->workload, context->mirror, object) : WHARF_RETRY;
+    if (result == WHARF_OK && json_size(json_get(object, "status")) > 0)
+        *lacks = json_detach(object, "status");
+    return result;
+}
+
+// Rule P4.
+static void report_refusal(struct engine *engine, struct entry *entry, size_t cluster, const char *why) {
+    report_event(engine, entry, true, "ProgressRefused", "GiveProgress",
+                 "attempt %u in cluster %s starts from nothing, since the mirror there did not get the progress of "
+                 "earlier attempts: %s",
+                 entry->workload->facts.attempt, engine->clusters[cluster].name, why);
+}
+
+// The adapter's reason, which is not for the call that follows.
+static const char *refusal_of(struct adapter_call *call) {
+    const char *why = adapter_answer_message(call, "the adapter refused without a reason");
+    call->answer.reason = call->answer.message = NULL;
+    return why;
+}
+
+wharf_result continuity_needs(struct engine *engine, struct entry *entry, struct mirror_context *context) {
+    if (context->attempt <= 1 || !context->workload || !is_on(engine, entry, context))
+        return WHARF_OK;
+    AUTO_JSON lacks = NULL;
+    wharf_result result = find_lack(context, &lacks);
+    if (result == WHARF_OK && (lacks || children_need(engine, entry, context)))
+        context->progress = PROGRESS_OWED;
+    if (result != WHARF_REFUSED)
+        return result;
+    context->progress = PROGRESS_REFUSED;
+    report_refusal(engine, entry, facts_placed_cluster(entry), refusal_of(context->call));
+    return WHARF_OK;
+}
+
+static const char *advice_for(enum reason reason) {
+    return reason == REASON_FORBIDDEN
+               ? "; if the host lacks the right to patch the status there, run `wharf join` again for this worker"
+               : "";
+}
+
+void continuity_accepted(struct mirror *mirror) {
+    mirror->progress.failures = 0;
+    mirror->progress.accepted++;
+}
+
+bool continuity_rejected(struct engine *engine, struct entry *entry, struct mirror *mirror,
+                         const struct response *response) {
+    (void)engine;
+    (void)entry;
+    enum reason reason = response->reason;
+    // A read by name comes first: the mirror may be gone. Nothing else could be written either.
+    bool all = reason == REASON_UNAUTHORIZED || reason == REASON_NOT_TENANT || reason == REASON_NAMESPACE_TERMINATING;
+    bool counts = reason == REASON_SERVER_ERROR || reason == REASON_NOT_FOUND || all;
+    if (counts && mirror->progress.failures < UINT8_MAX)
+        mirror->progress.failures++;
+    bool absent = reason == REASON_NOT_FOUND && mirror->progress.failures > 1;
+    bool permanent = reason_is_permanent(reason) && !all;
+    if (!permanent && !absent && mirror->progress.failures < FAILURES_MAX)
+        return false;
+    progress_refuse(mirror, "the worker rejected it: %s%s", response->message, advice_for(reason));
+    return true;
+}
+
+// Rule P2: whoever resumed the mirror, it may have run.
+static bool may_have_run(const struct mirror_context *context, const struct mirror *mirror) {
+    return !phase_suspend_asked(&context->kind->abi, context->mirror) || mirror->phase == WHARF_ACTIVE ||
+           object_generation(context->mirror) > 1;
+}
+
+static bool send(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct json *target,
+                 struct json *status) {
+    AUTO_JSON body = json_new_object();
+    bool made = mirror_set_precondition(body, target, true) && json_set(body, "status", status);
+    if (made && command_send_patch(engine, entry, mirror, body, (struct request_in_flight){.type = REQUEST_PROGRESS}))
+        return true;
+    queue_retry_soon(engine, &mirror->facts.not_before_ns);
+    mirror->facts.update_due = true;
+    return false;
+}
+
+// The mirror has its progress, or never gets it. A worker's Kueue resumes a mirror of its queues itself: the host waits
+// for Kueue's Workload, since a worker without Kueue has none.
+static bool settle(const struct engine *engine, struct mirror *mirror, struct mirror_context *context,
+                   enum progress_mark mark) {
+    bool suspended = phase_suspend_asked(&context->kind->abi, context->mirror);
+    bool queue = suspended && object_label(context->mirror, KUEUE_QUEUE_NAME);
+    if (queue && !kueue_status_resumes(mirror) && mirror->progress.waits < KUEUE_WAITS_MAX) {
+        mirror->progress.waits++;
+        mirror->facts.update_due = true;
+        mirror->facts.update_at_ns = engine->now.mono_ns + CLOCK_SECOND;
+        return false;
+    }
+    context->suspended_by_kueue |= queue && kueue_status_resumes(mirror);
+    context->progress = mark;
+    mirror->progress.settled = (uint8_t)mark;
+    return true;
+}
+
+static bool settle_with_children(struct engine *engine, struct entry *entry, struct mirror *mirror,
+                                 struct mirror_context *context) {
+    enum children_step step =
+        may_have_run(context, mirror) ? CHILDREN_DONE : children_step(engine, entry, mirror, context);
+    if (step == CHILDREN_WAIT)
+        return false;
+    return settle(engine, mirror, context, step == CHILDREN_REFUSED ? PROGRESS_REFUSED : PROGRESS_GIVEN);
+}
+
+bool continuity_step(struct engine *engine, struct entry *entry, struct mirror *mirror,
+                     struct mirror_context *context) {
+    struct mirror_progress *progress = &mirror->progress;
+    if (!context->workload || !context->mirror || mirror_progress(context->mirror) != PROGRESS_OWED)
+        return true;
+    bool runs = !phase_suspend_asked(&context->kind->abi, context->mirror);
+    if (runs && progress->settled != PROGRESS_NONE) // another writer took back the mark
+        return settle(engine, mirror, context, (enum progress_mark)progress->settled);
+    if (progress->refused || !is_on(engine, entry, context))
+        return settle(engine, mirror, context, PROGRESS_REFUSED);
+    AUTO_JSON lacks = NULL;
+    mirror->facts.update_due = false; // until the mirror or the workload changes
+    wharf_result result = find_lack(context, &lacks);
+    if (result == WHARF_RETRY) {
+        (void)call_succeeded(engine, entry, result, context->call, "GiveProgress", &mirror->denials,
+                             &mirror->facts.update_at_ns);
+        mirror->facts.update_due = true;
+        return false;
+    }
+    if (result == WHARF_OK && !lacks)
+        return settle_with_children(engine, entry, mirror, context);
+    if (result != WHARF_OK)
+        progress_refuse(mirror, "%s", refusal_of(context->call));
+    else if (may_have_run(context, mirror))
+        progress_refuse(mirror, "another writer resumed or changed the mirror before it had the progress");
+    else if (progress->accepted >= ACCEPTED_MAX)
+        progress_refuse(mirror, "the worker accepts the status and does not keep it: a controller or a policy there "
+                                "resets it");
+    if (progress->refused)
+        return settle(engine, mirror, context, PROGRESS_REFUSED);
+    (void)send(engine, entry, mirror, context->mirror, TAKE(lacks));
+    return false;
+}
+
+void continuity_read(const struct engine *engine, struct mirror *mirror, const struct json *object) {
+    bool was = mirror->facts.owed;
+    mirror->facts.owed = !mirror->facts.finished && mirror_progress(object) == PROGRESS_OWED;
+    if (mirror->facts.owed)
+        mirror->facts.update_due = true;
+    if ((was || mirror->facts.owed) && mirror->facts.unstarted_since_ns) // the wait for a start begins with the resume
+        mirror->facts.unstarted_since_ns = engine->now.mono_ns;
+}
+
+bool continuity_may_leave(struct engine *engine, struct entry *entry, struct mirror *mirror) {
+    return children_are_saved(engine, entry, mirror);
+}
+
+// Rule P4: tells a refusal once the mirror has the mark.
+static void tell(struct engine *engine, struct entry *entry, const struct action *action) {
+    (void)action;
+    struct mirror *mirror = facts_placed_mirror(entry);
+    if (!mirror || !mirror->progress.problem || mirror->facts.owed)
+        return;
+    report_refusal(engine, entry, mirror->facts.cluster, mirror->progress.problem);
+    free(TAKE(mirror->progress.problem));
+}
+
+// The first status of the mirror that this process resumed: the worker's controller may have started from nothing.
+static void check_kept(struct engine *engine, struct entry *entry) {
+    struct mirror *mirror = entry->workload->facts.exists ? facts_placed_mirror(entry) : NULL;
+    if (!mirror || mirror->progress.settled != PROGRESS_GIVEN || mirror->progress.checked || mirror->facts.owed ||
+        mirror->facts.unread || (mirror->phase != WHARF_ACTIVE && !mirror->facts.finished) || aside_waits(entry))
+        return;
+    AUTO_CALL call;
+    struct mirror_context context = call_begin_for_mirror(engine, entry, mirror, WHARF_MIRROR_PRESENT, &call);
+    AUTO_JSON lacks = NULL;
+    if (!context.workload || !context.mirror || find_lack(&context, &lacks) == WHARF_RETRY)
+        return;
+    mirror->progress.checked = true;
+    if (lacks)
+        report_event(engine, entry, true, "ProgressLost", "GiveProgress",
+                     "attempt %u in cluster %s had the progress of earlier attempts when it was resumed, and no longer "
+                     "has it: a controller or a policy there reset the status, and the work runs again",
+                     mirror->facts.attempt, mirror_cluster(engine, mirror));
+}
+
+const struct part part_continuity = {.name = "progress", .before = check_kept, .after = tell};
