@@ -24,10 +24,12 @@ CORE_OBJ := $(CORE_SRC:%.c=$(B)/%.o)
 CMD_OBJ := $(patsubst %.c,$(B)/%.o,$(call sources,core/cmd))
 ISOLATE_OBJ := $(patsubst %.c,$(B)/%.o,$(call sources,core/isolate))
 CONFORM_OBJ := $(patsubst %.c,$(B)/%.o,$(call sources,core/conform))
-# One adapter a folder of plugins/, except that plugins/kubeflow has two, which share a header.
+# One adapter a folder of plugins/, except that plugins/kubeflow has two, which share a header. shared_<adapter>: sources
+# of another adapter that an adapter is made of, too.
 PLUGINS := $(sort mpijob $(patsubst plugins/%/,%,$(wildcard plugins/*/)))
-plugin_sources = $(if $(filter mpijob,$1),plugins/kubeflow/mpijob.c,$(filter-out %/mpijob.c,$(wildcard plugins/$1/*.c)))
-plugin_headers = $(wildcard plugins/$(if $(filter mpijob,$1),kubeflow,$1)/*.h)
+shared_jobset := plugins/job/job_progress.c plugins/job/job_indexes.c
+plugin_sources = $(if $(filter mpijob,$1),plugins/kubeflow/mpijob.c,$(filter-out %/mpijob.c,$(wildcard plugins/$1/*.c))) $(shared_$1)
+plugin_headers = $(wildcard plugins/$(if $(filter mpijob,$1),kubeflow,$1)/*.h $(addsuffix *.h,$(sort $(dir $(shared_$1)))))
 ADAPTERS := $(PLUGINS:%=$(B)/adapters/%.so)
 
 comma := ,

@@ -15,33 +15,12 @@ const wharf_host *host;
         labels "/batch.kubernetes.io~1job-name"
 static const char *const generated[] = {"/spec/selector", GENERATED(POD "/metadata/labels"), NULL};
 
-bool job_is_finished(const wharf_value *job) {
-    return host->condition(job, "Complete", "True") || host->condition(job, "Failed", "True");
-}
-
-enum outcome job_outcome(const wharf_value *job) {
-    if (host->condition(job, "Complete", "True"))
-        return SUCCESS;
-    if (host->condition(job, "Failed", "True"))
-        return FAILURE;
-    if (host->condition(job, "SuccessCriteriaMet", "True"))
-        return SUCCESS;
-    return host->condition(job, "FailureTarget", "True") ? FAILURE : UNDECIDED;
-}
-
-int64_t job_count(const wharf_value *value, const char *pointer) {
-    int64_t count = host->integer(host->find(value, pointer), 0);
-    return count < 0 ? 0 : count > INT32_MAX ? INT32_MAX : count;
-}
-
 // Pods exist, but none has become ready or ended: maybe none has a node. An older Job controller does not count ready
-// pods.
+// pods. Once the outcome is decided, nothing is to start.
 static bool has_not_run(const wharf_value *job) {
-    static const char *const counts[] = {"/status/ready", "/status/succeeded", "/status/failed", NULL};
-    for (const char *const *count = counts; *count; count++)
-        if (job_count(job, *count) > 0)
-            return false;
-    return host->find(job, "/status/ready") &&
+    bool ended = job_count(job, SUCCEEDED) + job_count(job, FAILED) > job_earlier(job, GIVEN_PODS);
+    return !ended && job_outcome(job) == UNDECIDED && host->find(job, "/status/ready") &&
+           job_count(job, "/status/ready") == 0 &&
            host->count(host->find(job, "/status/uncountedTerminatedPods/succeeded")) == 0 &&
            host->count(host->find(job, "/status/uncountedTerminatedPods/failed")) == 0;
 }
@@ -70,7 +49,7 @@ static wharf_result mirror(const wharf_call *call, const wharf_value *workload, 
     for (const char *const *field = generated; *field && !host->is(workload, MANUAL, "true"); field++)
         host->remove(call, mirror, *field);
     job_note_earlier(call, workload, mirror);
-    job_fit_gang(call, workload, mirror);
+    job_fit_gang(call, workload, NULL, mirror);
     if (runs_in_vain(workload))
         host->set_boolean(call, mirror, SUSPEND, 1);
     return WHARF_OK;
@@ -107,7 +86,7 @@ static void fix_gang(const wharf_call *call, const wharf_value *workload, const 
     if (!host->find(mirror, GANG) || !host->find(workload, GANG))
         host->take(call, desired, mirror, SCHEDULING);
     else
-        job_fit_gang(call, workload, desired);
+        job_fit_gang(call, workload, mirror, desired);
 }
 
 static wharf_result update(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
@@ -115,7 +94,7 @@ static wharf_result update(const wharf_call *call, const wharf_value *workload, 
     fix_completions(call, mirror, desired);
     fix_template(call, mirror, desired);
     fix_gang(call, workload, mirror, desired);
-    job_keep_left(call, workload, desired);
+    job_keep_left(call, workload, mirror, desired);
     // Newer servers default the field; older ones would drop the field again and again.
     if (!host->find(mirror, "/spec/podReplacementPolicy"))
         host->remove(call, desired, "/spec/podReplacementPolicy");
@@ -196,6 +175,7 @@ static const wharf_kind kind = {
     .update = update,
     .status = job_status,
     .pod_sets = job_pod_sets,
+    .progress = job_progress,
 };
 
 WHARF_MODULE(.name = "job", .version = "0.1.0", .kinds = WHARF_KINDS(&kind), .host = &host);

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The remaining work of a Job for a further attempt. The Job controller of a worker counts a mirror's pods from zero,
-// and the deadline from the mirror's start, so that a mirror with the workload's limits would have the whole limits
-// once more:
-//   - from backoffLimit the adapter subtracts the failures of earlier attempts;
-//   - from activeDeadlineSeconds the time since the workload's startTime, which stays across attempts. A resumed Job
-//     has the whole deadline again (syncJob), and so has the mirror;
-//   - from completions without indexes the successes. A gang of more pods than are left would wait for ever, so the
-//     adapter lowers minCount too.
-// Indexes run again: no field of a Job marks an index as completed. Annotations of the mirror record the results of
-// earlier attempts at the creation of the mirror: limits of the workload may change later.
+// The remaining work of a Job for a further attempt. A mirror that goes on has the counts of earlier attempts in its
+// own status (job_progress.c), and the limits of the workload. Two things do not follow from the status:
+//   - activeDeadlineSeconds: the controller counts from the mirror's start, so the adapter subtracts the time since the
+//     workload's startTime, which stays across attempts. A resumed Job has the whole deadline again (syncJob), and so
+//     has the mirror;
+//   - the gang: one of more pods than are left would wait for ever, so the adapter lowers minCount.
+// A mirror that starts from nothing (progress is off, or the worker refused it) counts from zero. So that the
+// workload's failures stay bounded by backoffLimit, the adapter subtracts those of earlier attempts there, and adds
+// them to the mirror's in the status. The API server fixes completions at the create: a Job without indexes gets only
+// the rest of them if progress is off. Indexes run again.
 #include "job.h"
 
 #include <stdlib.h>
 
-#define BACKOFF_LIMIT "/spec/backoffLimit"
 #define DEADLINE "/spec/activeDeadlineSeconds"
-#define COMPLETIONS "/spec/completions"
 #define PARALLELISM "/spec/parallelism"
 
 int64_t job_earlier(const wharf_value *mirror, const char *annotation) {
@@ -47,27 +45,51 @@ static void lower(const wharf_call *call, const wharf_value *workload, wharf_val
     host->set_integer(call, object, pointer, whole - used > least ? whole - used : least);
 }
 
-void job_note_earlier(const wharf_call *call, const wharf_value *workload, wharf_value *mirror) {
-    bool indexed = host->is(workload, "/spec/completionMode", "Indexed");
-    bool counted = !indexed && host->find(workload, COMPLETIONS);
-    int64_t deadline = host->integer(host->find(workload, DEADLINE), -1);
-    set_count(call, mirror, EARLIER_FAILED, job_count(workload, "/status/failed"));
-    set_count(call, mirror, EARLIER_SUCCEEDED, counted ? job_count(workload, "/status/succeeded") : 0);
-    set_count(call, mirror, EARLIER_SECONDS, deadline > 0 ? seconds_since_start(call, workload) : 0);
-    lower(call, workload, mirror, COMPLETIONS, job_earlier(mirror, EARLIER_SUCCEEDED), 0);
-    lower(call, workload, mirror, BACKOFF_LIMIT, job_earlier(mirror, EARLIER_FAILED), 0);
-    lower(call, workload, mirror, DEADLINE, job_earlier(mirror, EARLIER_SECONDS), 1);
+// The mirror has or gets the workload's progress.
+static bool goes_on(const wharf_value *mirror) {
+    return host->is(mirror, PROGRESS, "owed") || host->is(mirror, PROGRESS, "given");
 }
 
-// Without minCount the gang has parallelism pods (defaultMinCountForJob).
-void job_fit_gang(const wharf_call *call, const wharf_value *workload, wharf_value *mirror) {
-    int64_t most = host->integer(host->find(mirror, PARALLELISM), 1);
-    int64_t left = host->integer(host->find(mirror, COMPLETIONS), most);
-    bool lowered = left < most && !host->equal(host->find(mirror, COMPLETIONS), host->find(workload, COMPLETIONS));
-    int64_t gang = host->integer(host->find(mirror, MIN_COUNT), lowered ? most : 0);
-    most = lowered ? left : most;
-    if (host->find(mirror, GANG) && gang > most)
-        host->set_integer(call, mirror, MIN_COUNT, most > 1 ? most : 1);
+void job_note_earlier(const wharf_call *call, const wharf_value *workload, wharf_value *mirror) {
+    if (host->integer(host->find(workload, DEADLINE), -1) > 0)
+        set_count(call, mirror, EARLIER_SECONDS, seconds_since_start(call, workload));
+    lower(call, workload, mirror, DEADLINE, job_earlier(mirror, EARLIER_SECONDS), 1);
+    if (goes_on(mirror))
+        return;
+    set_count(call, mirror, EARLIER_FAILED, job_count(workload, FAILED));
+    lower(call, workload, mirror, BACKOFF_LIMIT, job_earlier(mirror, EARLIER_FAILED), 0);
+    if (!host->is(workload, COMPLETION_MODE, "Indexed"))
+        lower(call, workload, mirror, COMPLETIONS, job_count(workload, SUCCEEDED), 0);
+}
+
+int64_t job_earlier_succeeded(const wharf_value *workload, const wharf_value *mirror) {
+    int64_t less = job_count(workload, COMPLETIONS) - job_count(mirror, COMPLETIONS);
+    return host->find(mirror, COMPLETIONS) && less > 0 ? less : 0;
+}
+
+// How many of the completions need no pod any more.
+static int64_t count_ended(const wharf_call *call, const wharf_value *job) {
+    int64_t ended = job_count(job, SUCCEEDED);
+    if (host->is(job, COMPLETION_MODE, "Indexed"))
+        job_indexes(call, host->string(host->find(job, COMPLETED_INDEXES)), INDEXES_OR,
+                    host->string(host->find(job, FAILED_INDEXES)), job_count(job, COMPLETIONS), &ended);
+    return ended;
+}
+
+// Without minCount the gang has parallelism pods (defaultMinCountForJob). The gang of a running mirror is scheduled,
+// and needs no change while less and less is left.
+void job_fit_gang(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror, wharf_value *object) {
+    int64_t most = host->integer(host->find(object, PARALLELISM), 1);
+    int64_t wanted = host->integer(host->find(object, MIN_COUNT), most);
+    int64_t left = host->integer(host->find(object, COMPLETIONS), most);
+    left -= goes_on(object) ? count_ended(call, workload) : 0;
+    bool is_rest = left < host->integer(host->find(workload, COMPLETIONS), left);
+    bool runs = mirror && !host->is(mirror, SUSPEND, "true");
+    int64_t present = host->integer(host->find(mirror, MIN_COUNT), host->integer(host->find(mirror, PARALLELISM), 1));
+    left = runs && left < present ? present : left;
+    most = is_rest && left < most ? left : most;
+    if (host->find(object, GANG) && wanted > most)
+        host->set_integer(call, object, MIN_COUNT, most > 1 ? most : 1);
 }
 
 wharf_result job_pod_sets(const wharf_call *call, const wharf_value *workload, wharf_value *sets) {
@@ -75,16 +97,21 @@ wharf_result job_pod_sets(const wharf_call *call, const wharf_value *workload, w
     int64_t left = host->integer(host->find(workload, COMPLETIONS), -1);
     if (left < 0 || host->count(sets) == 0)
         return WHARF_OK;
-    if (!host->is(workload, "/spec/completionMode", "Indexed"))
-        left -= job_count(workload, "/status/succeeded");
+    left -= count_ended(call, workload);
     if (left < pods)
         host->set_integer(call, sets, "/0/count", left > 0 ? left : 0);
     return WHARF_OK;
 }
 
-void job_keep_left(const wharf_call *call, const wharf_value *workload, wharf_value *desired) {
+void job_keep_left(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
+                   wharf_value *desired) {
     if (host->is(workload, SUSPEND, "true"))
         host->remove(call, desired, EARLIER_SECONDS);
+    if (host->is(mirror, PROGRESS, "owed")) { // the last patch before the mirror runs
+        int64_t succeeded = job_count(mirror, SUCCEEDED), failed = job_count(mirror, FAILED);
+        set_count(call, desired, GIVEN_PODS, host->is(mirror, SUSPEND, "true") ? succeeded + failed : 0);
+        set_count(call, desired, EARLIER_FAILED, goes_on(desired) ? 0 : job_count(workload, FAILED) - failed);
+    }
     lower(call, workload, desired, BACKOFF_LIMIT, job_earlier(desired, EARLIER_FAILED), 0);
     lower(call, workload, desired, DEADLINE, job_earlier(desired, EARLIER_SECONDS), 1);
 }

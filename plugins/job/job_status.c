@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The status of a workload from the mirror's status, as a successor that the API server accepts after the workload's
 // status (getStatusValidationOptions, validateJobStatus, ValidateJobStatusUpdate). For a first attempt that is a copy.
-// Reports of earlier attempts stay true:
-//   - failed: plus the counts of earlier attempts. The number never falls.
-//   - succeeded, completedIndexes: an index that has completed once stays so, and succeeded is their number. Without
-//     indexes the counts of earlier attempts are added: a new attempt does only the rest (job_left.c). Without
-//     completions, a new attempt repeats the earlier work, and the greater count wins.
-//   - failedIndexes: only the mirror's, since an attempt retries all indexes, but no completed index.
+// A further attempt goes on with the counts of earlier ones (job_progress.c), so its status is a copy, too. Reports of
+// earlier attempts stay true also where it does not:
+//   - failed, succeeded: the greater count of workload and mirror. A mirror that starts from nothing (job_left.c) does
+//     not have all of them; what its spec and annotations state is added;
+//   - completedIndexes: an index that has completed once stays so, and succeeded is their number;
+//   - failedIndexes: only the mirror's, since an attempt from nothing retries all indexes, but no completed index;
 //   - the outcome: SuccessCriteriaMet and FailureTarget are final and exclude each other. The workload's outcome stays,
 //     for any result of a later attempt.
 // As in the API server's output, zero counts and empty lists are absent: else the two statuses would differ for ever.
 #include "job.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define START "/status/startTime"
 #define COMPLETION "/status/completionTime"
-#define COMPLETED "/status/completedIndexes"
-#define FAILED "/status/failedIndexes"
 
 static const char *const decided_type[] = {[SUCCESS] = "SuccessCriteriaMet", [FAILURE] = "FailureTarget"};
 static const char *const finished_type[] = {[SUCCESS] = "Complete", [FAILURE] = "Failed"};
@@ -55,10 +49,18 @@ static void clear_conditions(const struct view *v) {
     }
 }
 
+// The mirror of a further attempt was suspended by the host until it had its progress. The user did not suspend the
+// workload, whose startTime stays.
+static bool is_suspended_by_host(const struct view *v) {
+    return host->find(v->mirror, PROGRESS) && !host->is(v->mirror, SUSPEND, "true") &&
+           !host->is(v->workload, SUSPEND, "true") && !host->condition(v->workload, "Suspended", "True");
+}
+
 // A mirror that was never suspended has no condition Suspended. The workload's condition becomes False, as in a resumed
 // Job, in the write with the new startTime (which the API server allows only so).
 static void add_suspended(const struct view *v, bool in_vain) {
-    const wharf_value *there = in_vain ? NULL : host->condition(v->mirror, "Suspended", NULL);
+    const wharf_value *there =
+        in_vain || is_suspended_by_host(v) ? NULL : host->condition(v->mirror, "Suspended", NULL);
     const wharf_value *before = host->condition(v->workload, "Suspended", NULL);
     bool resumed = host->is(before, "/status", "True") && !host->is(v->workload, SUSPEND, "true") &&
                    !host->is(v->mirror, SUSPEND, "true") && host->find(v->mirror, START);
@@ -128,81 +130,43 @@ static void write_pods(const struct view *v) {
                           v->finished ? 0 : job_count(v->mirror, "/status/terminating"));
 }
 
-// Whether a list like "0-2,4,5" has the index `at`; lowers *last to the last index with the same answer. The list
-// advances to the deciding interval. Skips malformed intervals.
-static bool contains(const char **list, int64_t at, int64_t *last) {
-    while (**list) {
-        char *end = NULL;
-        int64_t from = strtol(*list, &end, 10), to = *end == '-' ? strtol(end + 1, NULL, 10) : from;
-        if (end > *list && to >= at) {
-            int64_t same = from <= at ? to : from - 1;
-            *last = same < *last ? same : *last;
-            return from <= at;
-        }
-        *list += strcspn(*list, ",");
-        *list += **list == ',';
-    }
-    return false;
-}
-
-// Writes the union of two lists of indexes, or the difference, up to the workload's completions, in the notation of the
-// Job controller, where an interval of two is two indexes. NULL is an empty list. Returns how many indexes there are.
-static int64_t write_list(const struct view *v, const char *pointer, bool minus, const char *a, const char *b) {
-    a = a ? a : "";
-    b = b ? b : "";
-    // A number of d digits begins and ends at most one interval each, which takes 2 * (d + 2) bytes.
-    size_t size = 4 * (strlen(a) + strlen(b)) + 64, len = 0;
-    char *out = host->memory(v->call, size);
-    int64_t limit = job_count(v->workload, "/spec/completions"), total = 0;
-    long long open = -1; // where the interval that is not yet written begins
-    for (int64_t at = 0, last = limit - 1; out && at < limit; at = last + 1, last = limit - 1) {
-        bool in_a = contains(&a, at, &last), in_b = contains(&b, at, &last);
-        bool in = minus ? in_a && !in_b : in_a || in_b;
-        total += in ? last + 1 - at : 0;
-        if (in && open < 0)
-            open = at;
-        if (open >= 0 && (!in || last == limit - 1)) {
-            long long end = in ? last : at - 1;
-            len += (size_t)snprintf(out + len, size - len, "%s%lld", len ? "," : "", open);
-            if (end > open)
-                len += (size_t)snprintf(out + len, size - len, "%c%lld", end == open + 1 ? ',' : '-', end);
-            open = -1;
-        }
-    }
-    host->set_string(v->call, v->object, pointer, out);
+// Writes the list, and returns how many indexes it has.
+static int64_t put_indexes(const struct view *v, const char *pointer, const char *a, enum index_operation operation,
+                           const char *b) {
+    int64_t total = 0;
+    host->set_string(v->call, v->object, pointer,
+                     job_indexes(v->call, a, operation, b, job_count(v->workload, COMPLETIONS), &total));
     return total;
 }
 
 static void write_indexes(const struct view *v) {
-    const char *there = host->string(host->find(v->mirror, COMPLETED));
-    const char *failed = host->string(host->find(v->mirror, FAILED));
+    const char *there = host->string(host->find(v->mirror, COMPLETED_INDEXES));
+    const char *failed = host->string(host->find(v->mirror, FAILED_INDEXES));
     // Such a Job may scale down, and then counts only the remaining indexes.
-    bool may_fall =
-        host->equal(host->find(v->workload, "/spec/completions"), host->find(v->workload, "/spec/parallelism"));
-    const char *kept = may_fall && v->call->attempt <= 1 ? NULL : host->string(host->find(v->workload, COMPLETED));
-    int64_t completed = write_list(v, COMPLETED, false, there, kept);
-    if (failed && host->integer(host->find(v->workload, "/spec/backoffLimitPerIndex"), -1) >= 0)
-        write_list(v, FAILED, true, failed, host->string(host->find(v->object, COMPLETED)));
+    bool may_fall = host->equal(host->find(v->workload, COMPLETIONS), host->find(v->workload, "/spec/parallelism"));
+    const char *kept =
+        may_fall && v->call->attempt <= 1 ? NULL : host->string(host->find(v->workload, COMPLETED_INDEXES));
+    int64_t completed = put_indexes(v, COMPLETED_INDEXES, there, INDEXES_OR, kept);
+    if (failed && host->integer(host->find(v->workload, LIMIT_PER_INDEX), -1) >= 0)
+        put_indexes(v, FAILED_INDEXES, failed, INDEXES_WITHOUT, host->string(host->find(v->object, COMPLETED_INDEXES)));
     if (completed == 0)
-        host->remove(v->call, v->object, COMPLETED);
+        host->remove(v->call, v->object, COMPLETED_INDEXES);
     // Skip a list that exceeds the size limit; the count stays.
-    int64_t counted = there ? 0 : job_count(v->mirror, "/status/succeeded");
-    int64_t completions = job_count(v->workload, "/spec/completions");
+    int64_t counted = there ? 0 : job_count(v->mirror, SUCCEEDED);
+    int64_t completions = job_count(v->workload, COMPLETIONS);
     counted = counted < completions ? counted : completions;
     completed = completed > counted ? completed : counted;
-    put_count(v, "/status/succeeded", completed, may_fall);
+    put_count(v, SUCCEEDED, completed, may_fall);
 }
 
 static void write_counts(const struct view *v) {
-    host->remove(v->call, v->object, COMPLETED);
-    host->remove(v->call, v->object, FAILED);
-    if (host->is(v->workload, "/spec/completionMode", "Indexed"))
+    host->remove(v->call, v->object, COMPLETED_INDEXES);
+    host->remove(v->call, v->object, FAILED_INDEXES);
+    if (host->is(v->workload, COMPLETION_MODE, "Indexed"))
         write_indexes(v);
     else
-        put_count(v, "/status/succeeded",
-                  job_earlier(v->mirror, EARLIER_SUCCEEDED) + job_count(v->mirror, "/status/succeeded"), false);
-    put_count(v, "/status/failed", job_earlier(v->mirror, EARLIER_FAILED) + job_count(v->mirror, "/status/failed"),
-              false);
+        put_count(v, SUCCEEDED, job_earlier_succeeded(v->workload, v->mirror) + job_count(v->mirror, SUCCEEDED), false);
+    put_count(v, FAILED, job_earlier(v->mirror, EARLIER_FAILED) + job_count(v->mirror, FAILED), false);
 }
 
 wharf_result job_status(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // jobset.x-k8s.io JobSet. The webhook (ValidateUpdate) and the rules of the CRD define the fields that may change.
-#include <wharf/adapter.h>
+#include "../job/job.h"
 
-static const wharf_host *host;
+const wharf_host *host;
 
 #define JOB "/spec/replicatedJobs/*/template/spec"
 #define POD JOB "/template"
-#define CONDITIONS "/status/conditions"
 
 // Elastic JobSets: an Indexed job may be scaled if its completions stay equal to its parallelism.
 static int may_scale(const wharf_value *mirror, const wharf_value *job) {

@@ -26,6 +26,7 @@ LIBRARIES = {   # the one folder (or two) that may know of a library
 }
 LIBC = set("""assert ctype errno float inttypes iso646 limits math stdalign stdarg stdbool stddef stdint stdio stdlib
 stdnoreturn string strings time""".split())
+OF_ANOTHER_ADAPTER = re.compile(r"\.\./[a-z]+/[a-z_]+\.h")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
@@ -53,8 +54,9 @@ def check_core(path, quote, name):
 
 def check_adapter(path, quote, name):
     if quote == '"':
-        beside = "/" not in name and os.path.exists(os.path.join(files.ROOT, os.path.dirname(path), name))
-        return None if beside else f'"{name}" is not beside it'
+        near = "/" not in name or OF_ANOTHER_ADAPTER.fullmatch(name)
+        there = near and os.path.exists(os.path.join(files.ROOT, os.path.dirname(path), name))
+        return None if there else f'"{name}" is not beside it, nor "../<adapter>/<name>.h"'
     known = name == "wharf/adapter.h" or name.endswith(".h") and name[:-2] in LIBC
     return None if known else f"an adapter may not include <{name}>"
 

@@ -27,6 +27,7 @@ CASES = (
     (layers, "plugins/job/job.c", "#include <wharf/adapter.h>\n#include <string.h>\n", 0),
     (layers, "plugins/job/job.c", "#include <unistd.h>\n", 1),
     (layers, "plugins/job/job.c", '#include "core/base/text.h"\n', 1),
+    (layers, "plugins/jobset/jobset.c", '#include "../job/job.h"\n#include "../../core/base/text.h"\n', 1),
     (layers, "include/wharf/adapter.h", "#include <stdio.h>\n", 1),
     (links, "docs/plan.md", "[x](plan.md) [y](../README.md#kinds) [z](#a-b) [w](https://example.com/a.md)\n# A, b!\n", 0),
     (links, "docs/plan.md", "[x](nowhere.md)\n[y](plan.md#no-such-section)\n[z](#c)\n[w](../../etc)\n", 4),

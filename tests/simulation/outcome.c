@@ -167,13 +167,20 @@ static bool same_keys(const wharf_kind *abi, const struct json *job, const struc
     return !json_path(job, "metadata", map, "team", NULL) == !json_path(mirror, "metadata", map, "team", NULL);
 }
 
+// The mirror of a further attempt that started from nothing may have only the rest of the completions.
+static bool is_rest(const struct json *job, const struct json *mirror) {
+    return mirror_attempt(mirror) > 1 && strcmp(rules_text(job, "spec", NULL, "completionMode"), "Indexed") != 0 &&
+           json_int64(pointer_find(mirror, "/spec/completions"), 0) <
+               json_int64(pointer_find(job, "/spec/completions"), 0);
+}
+
 // The first field of a Job that differs and should not, or NULL.
 static const char *not_carried(const struct json *job, const struct json *mirror) {
     static const char *const carried[] = {"/spec/suspend", "/spec/parallelism", "/spec/completions",
                                           "/spec/template/spec/nodeSelector", "/spec/template/metadata/annotations"};
     for (size_t i = 0; i < sizeof carried / sizeof *carried; i++)
-        if (!(i == 2 && *rules_text(mirror, "metadata", "annotations", "job.wharf.dev/earlier-succeeded")) &&
-            !json_equal(pointer_find(job, carried[i]), pointer_find(mirror, carried[i])))
+        if (!json_equal(pointer_find(job, carried[i]), pointer_find(mirror, carried[i])) &&
+            !(i == 2 && is_rest(job, mirror)))
             return carried[i];
     return NULL;
 }

@@ -175,6 +175,15 @@ static inline void run_pods(struct controlled *c, struct random *random, int64_t
         end_pod(c, chance(random, 70));
 }
 
+// The progress that the Job was given while suspended: the controller works from the status.
+static inline void controller_takes(struct controlled *c) {
+    const struct json *status = json_get(c->job, "status");
+    c->succeeded = json_int64(json_get(status, "succeeded"), 0);
+    c->failed = json_int64(json_get(status, "failed"), 0);
+    rules_indexes(json_string_or(json_get(status, "completedIndexes"), ""), CONTROLLER_INDEXES, c->completed);
+    rules_indexes(json_string_or(json_get(status, "failedIndexes"), ""), CONTROLLER_INDEXES, c->lost);
+}
+
 // One turn of the controller, and its write.
 static inline void controller_turn(struct controlled *c, struct random *random, int64_t now_ns) {
     now_ns += c->skew_ns;
@@ -187,6 +196,7 @@ static inline void controller_turn(struct controlled *c, struct random *random, 
         c->start_ns = c->old ? c->start_ns : 0;
         c->suspended_ns = c->suspended == 1 ? c->suspended_ns : now_ns;
         c->suspended = 1;
+        decide_end(c, now_ns);
     } else if (c->end == RUNS) {
         run_pods(c, random, now_ns);
         decide_end(c, now_ns);

@@ -96,13 +96,35 @@ static inline struct json *harness_status(const struct json *workload, const str
     return NULL;
 }
 
-// A mirror as the host would create it, without what its server adds.
-static inline struct json *harness_mirror(const struct json *workload, uint32_t attempt) {
+// What the adapter gives a mirror, or before the create if `mirror` is NULL. NULL: nothing is lacking, or *result says
+// why not.
+static inline struct json *harness_progress(const struct json *workload, const struct json *mirror,
+                                            wharf_result *result) {
+    AUTO_JSON object = json_new_object();
+    struct adapter_call call;
+    harness_begin(&call, HARNESS_NOW, 2);
+    *result = adapter_progress(&call, workload, mirror, object);
+    adapter_call_end(&call);
+    struct json *status = json_detach(object, "status");
+    if (*result == WHARF_OK)
+        return status;
+    json_free(status);
+    return NULL;
+}
+
+static inline void harness_mark(struct json *mirror, const char *mark) {
+    if (mark)
+        assert_true(pointer_set(mirror, "/metadata/annotations/wharf.dev~1progress", json_new_string(mark)));
+}
+
+// A mirror as the host would create it, without what its server adds. `mark`: of its progress, or NULL.
+static inline struct json *harness_marked_mirror(const struct json *workload, uint32_t attempt, const char *mark) {
     struct json *mirror = json_copy(workload);
     json_remove(mirror, "status");
     for (const char *const *p = job_kind->removed; *p; p++)
         pointer_remove_all(mirror, *p);
     pointer_remove(mirror, job_kind->managed_by);
+    harness_mark(mirror, mark);
     struct adapter_call call;
     harness_begin(&call, HARNESS_NOW, attempt);
     wharf_result result = adapter_mirror(&call, workload, mirror);
@@ -111,17 +133,24 @@ static inline struct json *harness_mirror(const struct json *workload, uint32_t 
     return mirror;
 }
 
+static inline struct json *harness_mirror(const struct json *workload, uint32_t attempt) {
+    return harness_marked_mirror(workload, attempt, NULL);
+}
+
 static inline bool harness_carry(void *to, const char *pointer, struct json *value) {
     return pointer_set(to, pointer, json_copy(value));
 }
 
 // The desired mirror: the carried fields as in the workload (except for removed ones), after the adapter's update.
-static inline struct json *harness_update(const struct json *workload, const struct json *mirror) {
+// `mark`: the new one of its progress, or NULL.
+static inline struct json *harness_marked_update(const struct json *workload, const struct json *mirror,
+                                                 const char *mark) {
     struct json *desired = json_copy(mirror);
     bool suspended = json_bool(pointer_find(mirror, job_kind->suspend), false);
     for (const wharf_carried *c = job_kind->carried; c->pointer; c++)
         if (c->when == WHARF_CARRY_ALWAYS || suspended)
             pointer_each(workload, c->pointer, harness_carry, desired);
+    harness_mark(desired, mark);
     struct adapter_call call;
     harness_begin(&call, HARNESS_NOW, 1);
     wharf_result result = adapter_update(&call, workload, mirror, desired);
@@ -130,4 +159,8 @@ static inline struct json *harness_update(const struct json *workload, const str
         return desired;
     json_free(desired);
     return NULL;
+}
+
+static inline struct json *harness_update(const struct json *workload, const struct json *mirror) {
+    return harness_marked_update(workload, mirror, NULL);
 }

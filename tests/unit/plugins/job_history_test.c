@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Thousands of Jobs, each with users who suspend, resume, scale and change it, its own controller in each worker, stale
-// views, and workers that are lost at any point. No write is ever rejected.
+// views, and workers that are lost at any point, with and without progress for further attempts, which a worker may
+// refuse. No write is ever rejected, and no attempt has more of backoffLimit than the earlier ones left.
 #include "tests/unit/plugins/job_controller.h"
 #include "tests/unit/plugins/job_harness.h"
 #include "tests/unit/plugins/job_rules.h"
 
 #define SEEDS 2500
 #define STEPS 70
+#define PROGRESS "/metadata/annotations/wharf.dev~1progress"
 
 struct history {
     struct random random;
@@ -16,11 +18,13 @@ struct history {
     struct json *workload;
     struct controlled there; // .job is NULL: no mirror
     struct json *seen;       // the mirror as the host last saw it
-    int64_t earlier_failed;
-    size_t writes;
+    bool goes_on;            // this Job's attempts get progress
+    bool owed, refuses;      // the mirror waits for it; its worker refuses it
+    int64_t added_failed;    // failures of earlier attempts that the mirror does not count
+    int64_t least_failed;    // failures when the mirror started
 };
 
-static size_t total_writes, total_updates, total_moves, total_promises, ends[2];
+static size_t total_writes, total_updates, total_moves, total_promises, total_given, total_refused, ends[2];
 
 static void broken(const struct history *h, const char *what, const char *rule, const struct json *new) {
     AUTO_TEXT workload = NULL;
@@ -57,6 +61,7 @@ static void begin(struct history *h, uint64_t seed) {
         set_spec(h, "completionMode", json_new_string("Indexed"));
     if (is_indexed(h) && chance(&h->random, 40))
         set_spec(h, "backoffLimitPerIndex", json_new_int64(1));
+    h->goes_on = chance(&h->random, 70);
 }
 
 static void look(struct history *h) {
@@ -70,21 +75,49 @@ static void lose(struct history *h) {
     look(h);
 }
 
+static int64_t failed_of(const struct json *job) {
+    return rules_count(json_get(job, "status"), "failed");
+}
+
+// The mirror starts, with what earlier attempts left.
+static void check_start(struct history *h, const struct json *mirror) {
+    int64_t whole = json_int64(json_get(spec_of(h), "backoffLimit"), 0);
+    int64_t left = json_int64(json_path(mirror, "spec", "backoffLimit", NULL), 0) - failed_of(mirror);
+    h->least_failed = failed_of(h->workload);
+    h->added_failed =
+        text_equal(json_string(pointer_find(mirror, PROGRESS)), "given") ? 0 : h->least_failed - failed_of(mirror);
+    if (left > whole - h->least_failed && left > 0)
+        broken(h, "the mirror starts", "with more of backoffLimit than is left", mirror);
+}
+
 static void place(struct history *h) {
     h->attempt++;
     total_moves += h->attempt > 1;
     total_promises += h->attempt > 1 && (rules_true(json_get(h->workload, "status"), "FailureTarget") ||
                                          rules_true(json_get(h->workload, "status"), "SuccessCriteriaMet"));
-    h->earlier_failed = rules_count(json_get(h->workload, "status"), "failed");
-    h->there = (struct controlled){.job = harness_mirror(h->workload, h->attempt),
+    wharf_result result;
+    AUTO_JSON lacks = h->attempt > 1 && h->goes_on ? harness_progress(h->workload, NULL, &result) : NULL;
+    h->owed = lacks;
+    h->refuses = chance(&h->random, 20);
+    h->there = (struct controlled){.job = harness_marked_mirror(h->workload, h->attempt, h->owed ? "owed" : NULL),
                                    .suspended = -1,
                                    .old = chance(&h->random, 25),
                                    .skew_ns = ((int64_t)random_below(&h->random, 240) - 120) * CLOCK_SECOND};
+    if (h->owed)
+        assert_true(pointer_set(h->there.job, "/spec/suspend", json_new_bool(true)));
+    else
+        check_start(h, h->there.job);
     assert_true(pointer_set(h->there.job, "/spec/template/metadata/labels/controller-uid", json_new_string("w")));
     look(h);
 }
 
+static bool is_owed(const struct json *mirror) {
+    return text_equal(json_string(pointer_find(mirror, PROGRESS)), "owed");
+}
+
 static void write_status(struct history *h) {
+    if (is_owed(h->seen))
+        return; // the mirror does not tell anything yet
     char now[CLOCK_RFC3339_MAX], later[CLOCK_RFC3339_MAX];
     clock_rfc3339(h->now_ns, now);
     clock_rfc3339(h->now_ns + CLOCK_MINUTE, later);
@@ -101,11 +134,46 @@ static void write_status(struct history *h) {
         broken(h, "the status is not stable", "it differs the second time", again);
 }
 
+// Writes what the mirror lacks into its status. True: nothing is lacking, or the worker refuses.
+static bool gave(struct history *h) {
+    wharf_result result;
+    AUTO_JSON lacks = harness_progress(h->workload, h->seen, &result);
+    assert_int_equal(result, WHARF_OK);
+    if (!lacks || h->refuses)
+        return true;
+    AUTO_JSON before = json_copy(json_get(h->there.job, "status"));
+    AUTO_JSON patch = json_new_object();
+    assert_true(json_set(patch, "status", json_copy(lacks)) && patch_apply(&h->there.job, patch));
+    AUTO_JSON after = json_copy(json_get(h->there.job, "status"));
+    json_remove(after, "uncountedTerminatedPods");
+    const char *rule = rules_status(json_get(h->there.job, "spec"), before, after);
+    if (rule)
+        broken(h, "the progress is refused", rule, after);
+    controller_takes(&h->there);
+    look(h);
+    return false;
+}
+
+// The next step of a mirror with progress; the mark for the change that starts the mirror, or NULL.
+static const char *give(struct history *h) {
+    if (!gave(h))
+        return NULL;
+    wharf_result result;
+    AUTO_JSON lacks = harness_progress(h->workload, h->seen, &result);
+    *(lacks ? &total_refused : &total_given) += 1;
+    return lacks ? "refused" : "given";
+}
+
 static void carry(struct history *h) {
     if (!h->there.job || !json_equal(h->seen, h->there.job))
         return; // a server would answer 409
-    struct json *desired = harness_update(h->workload, h->seen);
+    const char *mark = is_owed(h->seen) ? give(h) : NULL;
+    if (is_owed(h->seen) && !mark)
+        return;
+    struct json *desired = harness_marked_update(h->workload, h->seen, mark);
     assert_non_null(desired);
+    if (mark)
+        check_start(h, desired);
     const char *rule = rules_spec(h->seen, desired);
     if (rule)
         broken(h, "the update is refused", rule, desired);
@@ -187,7 +255,8 @@ static void come_to_rest(struct history *h) {
         return;
     if (rules_true(status, "Complete") != (h->there.end == COMPLETED))
         broken(h, "the end", "is not that of the mirror", status);
-    if (rules_count(status, "failed") != h->earlier_failed + h->there.failed)
+    int64_t failed = h->added_failed + h->there.failed;
+    if (rules_count(status, "failed") != (failed > h->least_failed ? failed : h->least_failed))
         broken(h, "the end", "failures were not counted once each", status);
 }
 
@@ -203,12 +272,14 @@ static void no_history_leads_to_a_write_that_is_refused(void **state) {
         json_free(h.there.job);
         json_free(h.seen);
     }
-    print_message("%zu writes of a status, %zu of a mirror, %zu moves (%zu after the decision), %zu completed, %zu "
-                  "failed\n",
-                  total_writes, total_updates, total_moves, total_promises, ends[1], ends[0]);
+    print_message("%zu writes of a status, %zu of a mirror, %zu moves (%zu after the decision, %zu went on, %zu were "
+                  "refused), %zu completed, %zu failed\n",
+                  total_writes, total_updates, total_moves, total_promises, total_given, total_refused, ends[1],
+                  ends[0]);
     // The histories covered enough cases.
     assert_true(total_writes > 8 * SEEDS && total_updates > SEEDS / 2 && total_moves > SEEDS / 10 &&
-                total_promises > SEEDS / 100 && ends[0] > SEEDS / 10 && ends[1] > SEEDS / 10);
+                total_promises > SEEDS / 100 && total_given > SEEDS / 20 && total_refused > SEEDS / 100 &&
+                ends[0] > SEEDS / 10 && ends[1] > SEEDS / 10);
 }
 
 int main(void) {

@@ -26,6 +26,7 @@
 
 #define PLAIN "'completions':4,'parallelism':2"
 #define INDEXED "'completionMode':'Indexed','completions':8,'parallelism':3,'backoffLimitPerIndex':1"
+#define GIVEN "'metadata':{'annotations':{'wharf.dev/progress':'given'}}"
 #define ELASTIC "'completionMode':'Indexed','completions':4,'parallelism':4"
 
 struct status_case {
@@ -122,6 +123,25 @@ static const struct status_case status_cases[] = {
      "{'startTime':'" T3 "','active':2,'conditions':[" RESUMED(T3) "]}"},
     {"until the mirror has started, the Job stays Suspended", PLAIN, "{'conditions':[" SUSPENDED(T2) "]}", "{}", 1,
      NULL},
+    // The host suspends the mirror of a further attempt until it has its progress.
+    {"a suspension by the host is not reported", PLAIN, "{'startTime':'" T1 "','succeeded':1}",
+     "{" GIVEN ",'status':{'succeeded':1,'conditions':[" SUSPENDED(T2) "]}}", 2, NULL},
+    {"nor is its end, and startTime stays", PLAIN, "{'startTime':'" T1 "','succeeded':1}",
+     "{" GIVEN ",'status':{'startTime':'" T3 "','active':1,'succeeded':1,'conditions':[" RESUMED(T3) "]}}", 2,
+     "{'startTime':'" T1 "','succeeded':1,'active':1}"},
+    {"and a former suspension by the user is told as it was", PLAIN,
+     "{'startTime':'" T1 "','conditions':[" RESUMED(T1) "]}",
+     "{" GIVEN ",'status':{'startTime':'" T3 "','active':1,'conditions':[" RESUMED(T3) "]}}", 2,
+     "{'startTime':'" T1 "','active':1,'conditions':[" RESUMED(T1) "]}"},
+    {"but a suspension by a queue of the worker is", PLAIN, "{'startTime':'" T1 "'}",
+     "{" GIVEN ",'spec':{'suspend':true},'status':{'conditions':[" SUSPENDED(T2) "]}}", 2,
+     "{'startTime':'" T1 "','conditions':[" SUSPENDED(T2) "]}"},
+    {"and one by the user", "'suspend':true," PLAIN, "{'startTime':'" T1 "'}",
+     "{" GIVEN ",'spec':{'suspend':true},'status':{'conditions':[" SUSPENDED(T2) "]}}", 2,
+     "{'conditions':[" SUSPENDED(T2) "]}"},
+    {"with its end", PLAIN, "{'conditions':[" SUSPENDED(T2) "]}",
+     "{" GIVEN ",'status':{'startTime':'" T3 "','active':1,'conditions':[" RESUMED(T3) "]}}", 2,
+     "{'startTime':'" T3 "','active':1,'conditions':[" RESUMED(T3) "]}"},
     {"a finished Job has a startTime", PLAIN, "{}",
      "{'status':{'conditions':[" MET(T2) "," COMPLETE(T3) "],'completionTime':'" T3 "','succeeded':4}}", 1,
      "{'conditions':[" MET(T2) "," COMPLETE(T3) "],'startTime':'" T3 "','completionTime':'" T3 "','succeeded':4}"},
@@ -143,9 +163,23 @@ static const struct status_case status_cases[] = {
     {"an annotation that someone edited is ignored", PLAIN, "{'startTime':'" T1 "','failed':3}",
      "{'metadata':{'annotations':{'job.wharf.dev/earlier-failed':'99999999999999999999'}},'status':{'failed':2}}", 2,
      "{'startTime':'" T1 "','failed':2147483647}"},
-    {"what earlier attempts completed is added", PLAIN, "{'startTime':'" T1 "','succeeded':2}",
-     "{'metadata':{'annotations':{'job.wharf.dev/earlier-succeeded':'2'}},'status':{'succeeded':1,'active':1}}", 2,
+    {"completions that a mirror has less than the Job are added", PLAIN, "{'startTime':'" T1 "','succeeded':2}",
+     "{'spec':{'completions':2},'status':{'succeeded':1,'active':1}}", 2,
      "{'startTime':'" T1 "','succeeded':3,'active':1}"},
+    {"also in a mirror of an earlier version", PLAIN, "{'startTime':'" T1 "','succeeded':2,'failed':3}",
+     "{'metadata':{'annotations':{'job.wharf.dev/earlier-succeeded':'2','job.wharf.dev/earlier-failed':'3'}},"
+     "'spec':{'completions':2},'status':{'succeeded':1,'failed':1,'active':1}}",
+     2, "{'startTime':'" T1 "','succeeded':3,'failed':4,'active':1}"},
+    {"a mirror that goes on has all counts", PLAIN, "{'startTime':'" T1 "','succeeded':2,'failed':3}",
+     "{" GIVEN ",'spec':{'completions':4},'status':{'succeeded':3,'failed':4,'active':1}}", 2,
+     "{'startTime':'" T1 "','succeeded':3,'failed':4,'active':1}"},
+    {"and is no reason for a count to fall", PLAIN, "{'startTime':'" T1 "','succeeded':2,'failed':9}",
+     "{" GIVEN ",'spec':{'completions':4},'status':{'succeeded':1,'failed':6,'active':1}}", 2,
+     "{'startTime':'" T1 "','succeeded':2,'failed':9,'active':1}"},
+    {"one whose progress was refused adds its failures", PLAIN, "{'startTime':'" T1 "','succeeded':2,'failed':3}",
+     "{'metadata':{'annotations':{'wharf.dev/progress':'refused','job.wharf.dev/earlier-failed':'3'}},"
+     "'spec':{'completions':4},'status':{'succeeded':1,'failed':1,'active':1}}",
+     2, "{'startTime':'" T1 "','succeeded':2,'failed':4,'active':1}"},
     {"succeeded is the greater count of both attempts", PLAIN, "{'startTime':'" T1 "','succeeded':3}",
      "{'status':{'succeeded':2,'active':2}}", 2, "{'startTime':'" T1 "','succeeded':3,'active':2}"},
     {"an index that has completed once stays so, and is not failed", INDEXED,

@@ -85,6 +85,9 @@ struct mirror_case {
     const char *name, *workload, *mirror;
 };
 
+#define INDEXED(n, p) "'completionMode':'Indexed','completions':" n ",'parallelism':" p
+#define OWED "'metadata':{'annotations':{'wharf.dev/progress':'owed'}}"
+#define GIVEN "'metadata':{'annotations':{'wharf.dev/progress':'given'}}"
 #define GANG(members) "'scheduling':{'schedulingPolicy':{'gang':{" members "}}}"
 #define GENERATED                                                                                                      \
     "'controller-uid':'u','job-name':'j','batch.kubernetes.io/controller-uid':'u','batch.kubernetes.io/job-name':'j'"
@@ -97,19 +100,23 @@ static const struct mirror_case mirror_cases[] = {
     {"a manual selector stays, with the labels that it selects",
      "{'spec':{'manualSelector':true,'selector':{'x':1},'template':{'metadata':{'labels':{" GENERATED "}}}}}",
      "{'spec':{'manualSelector':true,'selector':{'x':1},'template':{'metadata':{'labels':{" GENERATED "}}}}}"},
-    {"failures so far are recorded", "{'metadata':{'annotations':{'a':'b'}},'spec':{},'status':{'failed':3}}",
+    {"failures so far are recorded where progress is off",
+     "{'metadata':{'annotations':{'a':'b'}},'spec':{},'status':{'failed':3}}",
      "{'metadata':{'annotations':{'a':'b','job.wharf.dev/earlier-failed':'3'}},'spec':{}}"},
-    {"a further attempt has what is left",
+    {"a further attempt without progress has what is left",
      "{'spec':{'backoffLimit':6,'activeDeadlineSeconds':7200,'completions':4,'parallelism':2},"
      "'status':{'failed':2,'succeeded':3,'startTime':'2026-03-01T11:00:00Z'}}",
-     "{'metadata':{'annotations':{'job.wharf.dev/earlier-failed':'2','job.wharf.dev/earlier-succeeded':'3',"
-     "'job.wharf.dev/earlier-seconds':'3600'}},"
+     "{'metadata':{'annotations':{'job.wharf.dev/earlier-failed':'2','job.wharf.dev/earlier-seconds':'3600'}},"
      "'spec':{'backoffLimit':4,'activeDeadlineSeconds':3600,'completions':1,'parallelism':2}}"},
+    {"one that goes on has the limits of the workload, but for the deadline",
+     "{" OWED ",'spec':{'backoffLimit':6,'activeDeadlineSeconds':7200,'completions':4,'parallelism':2},"
+     "'status':{'failed':2,'succeeded':3,'startTime':'2026-03-01T11:00:00Z'}}",
+     "{'metadata':{'annotations':{'wharf.dev/progress':'owed','job.wharf.dev/earlier-seconds':'3600'}},"
+     "'spec':{'backoffLimit':6,'activeDeadlineSeconds':3600,'completions':4,'parallelism':2}}"},
     {"what is used up is not negative, and a deadline is positive",
      "{'spec':{'backoffLimit':1,'activeDeadlineSeconds':600,'completions':2},"
      "'status':{'failed':2,'succeeded':2,'startTime':'2026-03-01T11:00:00Z'}}",
-     "{'metadata':{'annotations':{'job.wharf.dev/earlier-failed':'2','job.wharf.dev/earlier-succeeded':'2',"
-     "'job.wharf.dev/earlier-seconds':'3600'}},"
+     "{'metadata':{'annotations':{'job.wharf.dev/earlier-failed':'2','job.wharf.dev/earlier-seconds':'3600'}},"
      "'spec':{'backoffLimit':0,'activeDeadlineSeconds':1,'completions':0}}"},
     {"indexes run again, and a limit that is none stays so",
      "{'spec':{'completionMode':'Indexed','completions':4,'backoffLimit':2147483647},"
@@ -120,16 +127,25 @@ static const struct mirror_case mirror_cases[] = {
      "{'spec':{'parallelism':3}}"},
     {"a gang is not larger than what is left",
      "{'spec':{'completions':9,'parallelism':4," GANG("'minCount':3") "},'status':{'succeeded':7}}",
-     "{'metadata':{'annotations':{'job.wharf.dev/earlier-succeeded':'7'}},"
-     "'spec':{'completions':2,'parallelism':4," GANG("'minCount':2") "}}"},
+     "{'spec':{'completions':2,'parallelism':4," GANG("'minCount':2") "}}"},
     {"nor is one of all pods that run at once",
      "{'spec':{'completions':9,'parallelism':4," GANG("") "},'status':{'succeeded':8}}",
-     "{'metadata':{'annotations':{'job.wharf.dev/earlier-succeeded':'8'}},"
-     "'spec':{'completions':1,'parallelism':4," GANG("'minCount':1") "}}"},
+     "{'spec':{'completions':1,'parallelism':4," GANG("'minCount':1") "}}"},
+    {"nor one that goes on",
+     "{" OWED ",'spec':{'completions':9,'parallelism':4," GANG("'minCount':3") "},'status':{'succeeded':7}}",
+     "{" OWED ",'spec':{'completions':9,'parallelism':4," GANG("'minCount':2") "}}"},
+    {"nor one of indexes, which end in two ways",
+     "{" OWED ",'spec':{" INDEXED("8", "8") "," GANG("") "},'status':{'completedIndexes':'0-3','failedIndexes':'5'}}",
+     "{" OWED ",'spec':{" INDEXED("8", "8") "," GANG("'minCount':3") "}}"},
+    {"but indexes run again where progress is off",
+     "{'spec':{" INDEXED("8", "8") "," GANG("'minCount':8") "},'status':{'completedIndexes':'0-3'}}",
+     "{'spec':{" INDEXED("8", "8") "," GANG("'minCount':8") "}}"},
+    {"a gang of nothing is one",
+     "{" OWED ",'spec':{'completions':2,'parallelism':2," GANG("'minCount':2") "},'status':{'succeeded':2}}",
+     "{" OWED ",'spec':{'completions':2,'parallelism':2," GANG("'minCount':1") "}}"},
     {"a gang is what the user asks for where enough is left",
      "{'spec':{'completions':9,'parallelism':4," GANG("'minCount':3") "},'status':{'succeeded':2}}",
-     "{'metadata':{'annotations':{'job.wharf.dev/earlier-succeeded':'2'}},"
-     "'spec':{'completions':7,'parallelism':4," GANG("'minCount':3") "}}"},
+     "{'spec':{'completions':7,'parallelism':4," GANG("'minCount':3") "}}"},
     {"and in a first attempt", "{'spec':{'completions':2,'parallelism':4," GANG("") "}}",
      "{'spec':{'completions':2,'parallelism':4," GANG("") "}}"},
     {"a start in the future, or of a suspended Job, takes nothing from its deadline",
@@ -158,7 +174,6 @@ struct update_case {
     const char *patch; // from the mirror to what is desired
 };
 
-#define INDEXED(n, p) "'completionMode':'Indexed','completions':" n ",'parallelism':" p
 #define TEMPLATE(labels, pod) "'template':{'metadata':{'labels':{" labels "}},'spec':{" pod "}}"
 #define OF_WORKER "'controller-uid':'w','batch.kubernetes.io/controller-uid':'w'"
 #define OF_WORKLOAD "'controller-uid':'m','batch.kubernetes.io/controller-uid':'m','job-name':'j'"
@@ -218,6 +233,20 @@ static const struct update_case update_cases[] = {
     {"what is left of a gang is no difference",
      "{'spec':{'completions':9,'parallelism':4," GANG("'minCount':3") "},'status':{'succeeded':7}}",
      "{'spec':{'completions':2,'parallelism':4," GANG("'minCount':2") "}}", "{}"},
+    {"a running gang stays while less and less is left",
+     "{'spec':{" INDEXED("8", "8") "," GANG("'minCount':8") "},'status':{'completedIndexes':'0-5'}}",
+     "{" GIVEN ",'spec':{" INDEXED("8", "8") "," GANG("'minCount':4") "}}", "{}"},
+    {"also one with minCount by default",
+     "{'spec':{" INDEXED("8", "8") "," GANG("") "},'status':{'completedIndexes':'0-5'}}",
+     "{" GIVEN ",'spec':{" INDEXED("8", "8") "," GANG("") "}}", "{}"},
+    {"one of a suspended mirror is what is left",
+     "{'spec':{'suspend':true," INDEXED("8", "8") "," GANG("'minCount':8") "},'status':{'completedIndexes':'0-5'}}",
+     "{" GIVEN ",'spec':{'suspend':true," INDEXED("8", "8") "," GANG("'minCount':4") "}}",
+     "{'spec':{'scheduling':{'schedulingPolicy':{'gang':{'minCount':2}}}}}"},
+    {"and a smaller one by the user is carried",
+     "{'spec':{" INDEXED("8", "8") "," GANG("'minCount':3") "},'status':{'completedIndexes':'0-5'}}",
+     "{" GIVEN ",'spec':{" INDEXED("8", "8") "," GANG("'minCount':4") "}}",
+     "{'spec':{'scheduling':{'schedulingPolicy':{'gang':{'minCount':3}}}}}"},
     {"a gang that the worker's server does not know is left out", "{'spec':{'parallelism':5," GANG("'minCount':5") "}}",
      "{'spec':{'parallelism':2}}", "{'spec':{'parallelism':5}}"},
     {"resources of a container",
@@ -312,21 +341,36 @@ static void pods_of_which_none_has_run_have_not_started(void **state) {
     static const struct {
         const char *status;
         uint32_t not_started;
+        const char *given; // pods, by the annotation
     } cases[] = {
-        {"{}", 0}, // pending
-        {"{'startTime':'2026-03-01T10:00:00Z','active':2,'ready':0}", 1},
-        {"{'startTime':'2026-03-01T10:00:00Z','ready':0,'terminating':0}", 1},
-        {"{'startTime':'2026-03-01T10:00:00Z','active':2}", 0}, // not counted by an older controller
-        {"{'startTime':'2026-03-01T10:00:00Z','active':2,'ready':1}", 0},
-        {"{'startTime':'2026-03-01T10:00:00Z','active':2,'ready':0,'failed':1}", 0},
-        {"{'startTime':'2026-03-01T10:00:00Z','active':2,'ready':0,'succeeded':1}", 0},
-        {"{'startTime':'2026-03-01T10:00:00Z','active':1,'ready':0,'terminating':1}", 1}, // scaled down
-        {"{'startTime':'2026-03-01T10:00:00Z','ready':0,'uncountedTerminatedPods':{'failed':['u']}}", 0},
-        {"{'conditions':[{'type':'Complete','status':'True'}],'ready':0}", 0},
+        {"{}", 0, NULL}, // pending
+        {"{'startTime':'2026-03-01T10:00:00Z','active':2,'ready':0}", 1, NULL},
+        {"{'startTime':'2026-03-01T10:00:00Z','ready':0,'terminating':0}", 1, NULL},
+        {"{'startTime':'2026-03-01T10:00:00Z','active':2}", 0, NULL}, // not counted by an older controller
+        {"{'startTime':'2026-03-01T10:00:00Z','active':2,'ready':1}", 0, NULL},
+        {"{'startTime':'2026-03-01T10:00:00Z','active':2,'ready':0,'failed':1}", 0, NULL},
+        {"{'startTime':'2026-03-01T10:00:00Z','active':2,'ready':0,'succeeded':1}", 0, NULL},
+        {"{'startTime':'2026-03-01T10:00:00Z','active':1,'ready':0,'terminating':1}", 1, NULL}, // scaled down
+        {"{'startTime':'2026-03-01T10:00:00Z','ready':0,'uncountedTerminatedPods':{'failed':['u']}}", 0, NULL},
+        {"{'conditions':[{'type':'Complete','status':'True'}],'ready':0}", 0, NULL},
+        // The controller has decided before any pod was ready, and deletes the pods.
+        {"{'startTime':'2026-03-01T10:00:00Z','active':1,'ready':0,'conditions':[{'type':'FailureTarget','status':"
+         "'True'}]}",
+         0, NULL},
+        {"{'startTime':'2026-03-01T10:00:00Z','terminating':1,'ready':0,'conditions':[{'type':'SuccessCriteriaMet',"
+         "'status':'True'}]}",
+         0, NULL},
+        // Pods of earlier attempts.
+        {"{'startTime':'2026-03-01T10:00:00Z','active':2,'ready':0,'succeeded':3,'failed':1}", 1, "4"},
+        {"{'startTime':'2026-03-01T10:00:00Z','active':2,'ready':0,'succeeded':3,'failed':2}", 0, "4"},
+        {"{'startTime':'2026-03-01T10:00:00Z','active':2,'ready':1,'succeeded':3,'failed':1}", 0, "4"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         AUTO_TEXT text = text_format("{'status':%s}", cases[i].status);
         AUTO_JSON object = harness_json(text);
+        if (cases[i].given)
+            assert_true(pointer_set(object, "/metadata/annotations/job.wharf.dev~1given-pods",
+                                    json_new_string(cases[i].given)));
         struct adapter_call call;
         harness_begin(&call, HARNESS_NOW, 1);
         wharf_phase phase;
@@ -350,6 +394,10 @@ static void call_all(const struct json *workload, const struct json *mirror, boo
     adapter_mirror(&call, workload, made);
     adapter_call_end(&call);
     AUTO_JSON desired = harness_update(workload, mirror);
+    wharf_result result;
+    json_free(harness_progress(workload, NULL, &result));
+    AUTO_JSON given = harness_progress(workload, mirror, &result);
+    assert_true(!given || json_is(given, JSON_OBJECT));
     AUTO_JSON with = harness_status(workload, mirror, 2, HARNESS_NOW);
     AUTO_JSON without = harness_status(workload, NULL, 2, HARNESS_NOW);
     assert_true(!desired || json_is(desired, JSON_OBJECT));
@@ -465,12 +513,15 @@ static void weak_boolean(const wharf_call *call, wharf_value *root, const char *
 }
 
 static bool retried(const struct json *workload, const struct json *mirror, int function) {
-    AUTO_JSON object = json_copy(function <= 1 ? workload : mirror);
+    AUTO_JSON object = function == 4 ? json_new_object() : json_copy(function <= 1 ? workload : mirror);
+    AUTO_JSON running = json_copy(mirror);
+    json_remove(json_get(running, "status"), "conditions");
     struct adapter_call call;
     harness_begin(&call, HARNESS_NOW, 2);
     wharf_result result = function == 0   ? adapter_mirror(&call, workload, object)
                           : function == 1 ? adapter_update(&call, workload, mirror, object)
                           : function == 2 ? adapter_status(&call, workload, mirror, object)
+                          : function == 4 ? adapter_progress(&call, running, NULL, object)
                                           : adapter_status(&call, mirror, mirror, object); // a finished one
     adapter_call_end(&call);
     assert_true(result == WHARF_OK || result == WHARF_RETRY);
@@ -492,7 +543,7 @@ static void a_service_that_fails_is_an_answer_to_try_again(void **state) {
         "{'spec':{'suspend':false,'completionMode':'Indexed','completions':4,'template':{'metadata':{'labels':{'job-"
         "name':'a'}}}},'status':{'failed':1,'active':2,'ready':1,'terminating':1,'succeeded':1,'completedIndexes':'1',"
         "'failedIndexes':'2','conditions':[{'type':'Complete','status':'True'}]}}");
-    for (int function = 0; function < 4; function++) {
+    for (int function = 0; function < 5; function++) {
         size_t n = 0;
         do {
             failing = ++n;

@@ -39,14 +39,18 @@ static void expect_counts(const wharf_kind *kind, const struct row *row) {
 
 static void a_job_asks_for_no_more_pods_than_are_left_to_complete(void **state) {
     (void)state;
-    EXPECT("job", "Job", {POD ",'parallelism':5,'completions':2", NULL, "2"},
-           {POD ",'parallelism':2,'completions':5", NULL, "2"}, {POD ",'parallelism':5", NULL, "5"}, // a work queue
-           {POD ",'completions':5", NULL, "1"}, {POD ",'parallelism':0,'completions':5", NULL, "0"},
-           {POD ",'parallelism':5,'completions':0", NULL, "0"},
-           {POD ",'parallelism':5,'completions':6", "'succeeded':4", "2"},
-           {POD ",'parallelism':5,'completions':6", "'succeeded':7", "0"},
-           {POD ",'parallelism':5,'completions':6,'completionMode':'Indexed'", "'succeeded':4", "5"}, // they run again
-           {POD ",'parallelism':5,'completions':'2'", NULL, "5"}, {"", NULL, ""});
+    EXPECT(
+        "job", "Job", {POD ",'parallelism':5,'completions':2", NULL, "2"},
+        {POD ",'parallelism':2,'completions':5", NULL, "2"}, {POD ",'parallelism':5", NULL, "5"}, // a work queue
+        {POD ",'completions':5", NULL, "1"}, {POD ",'parallelism':0,'completions':5", NULL, "0"},
+        {POD ",'parallelism':5,'completions':0", NULL, "0"},
+        {POD ",'parallelism':5,'completions':6", "'succeeded':4", "2"},
+        {POD ",'parallelism':5,'completions':6", "'succeeded':7", "0"},
+        {POD ",'parallelism':5,'completions':6,'completionMode':'Indexed'", "'succeeded':4", "5"}, // of which indexes?
+        {POD ",'parallelism':5,'completions':6,'completionMode':'Indexed'", "'completedIndexes':'0-2'", "3"},
+        {POD ",'parallelism':5,'completions':6,'completionMode':'Indexed'",
+         "'completedIndexes':'0-2','failedIndexes':'4,9'", "2"},
+        {POD ",'parallelism':5,'completions':'2'", NULL, "5"}, {"", NULL, ""});
 }
 
 static void a_jobset_asks_for_the_pods_of_each_replica_of_its_jobs(void **state) {
