@@ -56,7 +56,8 @@ void job_note_earlier(const wharf_call *call, const wharf_value *workload, wharf
     lower(call, workload, mirror, DEADLINE, job_earlier(mirror, EARLIER_SECONDS), 1);
     if (goes_on(mirror))
         return;
-    set_count(call, mirror, EARLIER_FAILED, job_count(workload, FAILED));
+    if (!host->find(workload, RETRIED))
+        set_count(call, mirror, EARLIER_FAILED, job_count(workload, FAILED));
     lower(call, workload, mirror, BACKOFF_LIMIT, job_earlier(mirror, EARLIER_FAILED), 0);
     if (!host->is(workload, COMPLETION_MODE, "Indexed"))
         lower(call, workload, mirror, COMPLETIONS, job_count(workload, SUCCEEDED), 0);

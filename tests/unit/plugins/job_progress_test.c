@@ -10,6 +10,7 @@
 #define ELASTIC(n) "'completionMode':'Indexed','completions':" n ",'parallelism':" n ",'backoffLimit':6"
 #define TRUE(type) "'conditions':[{'type':'" type "','status':'True','lastTransitionTime':'" HARNESS_NOW "'}]"
 #define GANG "'scheduling':{'schedulingPolicy':{'gang':{'minCount':3}}}"
+#define RETRIED "},'metadata':{'annotations':{'wharf.dev/retried':'w1'}" // after a spec
 #define MARKED(mark) "'metadata':{'annotations':{'wharf.dev/progress':'" mark "'}}"
 
 struct progress_case {
@@ -67,6 +68,8 @@ static const struct progress_case cases[] = {
      "'failed':9", NULL, "'failed':9"},
     {"none to a mirror whose limit is less by them", PLAIN, "'failed':2,'succeeded':1",
      "{'metadata':{'annotations':{'job.wharf.dev/earlier-failed':'2'}},'spec':{" PLAIN "}}", "'succeeded':1"},
+    {"no failures of a worker that failed", PER_INDEX RETRIED,
+     "'completedIndexes':'0','failedIndexes':'3,4','failed':4", NULL, "'completedIndexes':'0','succeeded':1"},
     // The mirror has it, in part or whole.
     {"nothing twice", INDEXED, "'completedIndexes':'0-4,7','succeeded':6,'failed':1",
      "{'spec':{" INDEXED "},'status':{'completedIndexes':'0-4,7','succeeded':6,'failed':1}}", ""},
