@@ -195,8 +195,11 @@ static char *pods_path(const struct pod_causes *causes) {
     const struct pod_question *question = current(causes);
     const wharf_kind *kind = &causes->base.scope->settings.kinds[question->kind]->abi;
     bool job = strcmp(kind->group, "batch") == 0 && strcmp(kind->kind, "Job") == 0;
+    AUTO_BUFFER(uid, CAUSE_BYTES);
+    text_percent_encode(&uid, question->uid);
     return text_format("/api/v1/namespaces/%s/pods?fieldSelector=%s&limit=%d%s%s", question->namespace_, ENDED, PODS,
-                       job ? "&labelSelector=batch.kubernetes.io%2Fcontroller-uid%3D" : "", job ? question->uid : "");
+                       job ? "&labelSelector=batch.kubernetes.io%2Fcontroller-uid%3D" : "",
+                       job && uid.len > 0 ? uid.data : "");
 }
 
 static bool send_list(struct pod_causes *causes, struct moment now) {
