@@ -220,8 +220,8 @@ struct dependency_wish { // the texts first, see struct_copy_with_texts; owned b
 };
 #define DEPENDENCY_WISH_TEXTS 4
 
-// A question for the reasons that the pods of a mirror have, answered at most once with EVENT_CAUSES: of failed pods, or
-// also those that keep pods from starting (`stuck`).
+// A question for the reasons that the pods of a mirror have, answered at most once with EVENT_CAUSES: of failed pods,
+// or also those that keep pods from starting (`stuck`).
 struct pod_question { // the texts first, see struct_copy_with_texts; owned block
     const char *namespace_, *name, *uid;
     size_t cluster, kind;

@@ -9,9 +9,9 @@
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
 
-#define AGAIN_MIN_NS (2 * CLOCK_SECOND)  // between two questions about a mirror that does not start, doubling
+#define AGAIN_MIN_NS (2 * CLOCK_SECOND) // between two questions about a mirror that does not start, doubling
 #define AGAIN_MAX_NS (10 * CLOCK_MINUTE)
-#define ANSWER_NS (30 * CLOCK_SECOND)    // so long an answer holds
+#define ANSWER_NS (30 * CLOCK_SECOND) // so long an answer holds
 #define CAUSE_MAX 400
 
 // About one attempt.
@@ -33,28 +33,33 @@ static const char *reasons_of(const struct retry_elsewhere *retry) {
     return retry->reasons ? retry->reasons : RETRY_REASONS;
 }
 
+// Ends the text at the separator; the rest after it, or NULL.
+static char *cut(char *text, char separator) {
+    char *end = strchr(text, separator);
+    if (end)
+        *end++ = '\0';
+    return end;
+}
+
 // One line of the causes: a reason, an exit code and a text, separated by tabs.
-static bool take_cause(const struct retry_elsewhere *retry, char *line, struct elsewhere *out) {
-    char *rest = line;
-    const char *reason = strsep(&rest, "\t"), *code = rest ? strsep(&rest, "\t") : NULL;
-    if (!code || !rest)
+static bool take_cause(const struct retry_elsewhere *retry, char *reason, struct elsewhere *out) {
+    char *code = cut(reason, '\t'), *text = code ? cut(code, '\t') : NULL;
+    if (!text)
         return false;
     bool listed = pattern_list_matches(reasons_of(retry), reason);
     bool exits = *code && retry->exit_codes && pattern_list_matches(retry->exit_codes, code);
-    if (!listed && !exits)
-        return false;
     if (listed)
         text_copy(out->reason, sizeof out->reason, reason);
     else
         snprintf(out->reason, sizeof out->reason, "exit code %.20s", code);
-    text_shorten(out->cause, sizeof out->cause, rest);
-    return true;
+    text_shorten(out->cause, sizeof out->cause, text);
+    return listed || exits;
 }
 
 static bool find_cause(const struct retry_elsewhere *retry, const char *causes, struct elsewhere *out) {
     AUTO_TEXT copy = strdup(causes ? causes : "");
-    for (char *rest = copy, *line; rest && *rest;) {
-        line = strsep(&rest, "\n");
+    for (char *line = copy, *next; line && *line; line = next) {
+        next = cut(line, '\n');
         if (take_cause(retry, line, out))
             return true;
     }
@@ -77,8 +82,7 @@ static void decide_cause(struct engine *engine, struct entry *entry, const struc
 }
 
 static void on_causes(struct engine *engine, struct engine_event *event) {
-    struct entry *entry =
-        store_get(&engine->store, event->kind, event->causes.namespace_, event->causes.name);
+    struct entry *entry = store_get(&engine->store, event->kind, event->causes.namespace_, event->causes.name);
     struct elsewhere *e = entry ? entry->workload->elsewhere.state : NULL;
     const struct mirror *mirror = e ? facts_placed_mirror(entry) : NULL;
     bool known = false;
@@ -221,7 +225,8 @@ static void check(struct engine *engine, struct entry *entry) {
     }
     bool known = false, failing = is_failing(engine, mirror), usable = is_usable(engine, entry, mirror);
     const struct retry_elsewhere *retry = retry_of(engine, entry, &known);
-    bool stuck = !failing && known && usable && mirror->facts.unstarted_since_ns && !mirror->facts.queued && retry->stuck_for_ns;
+    bool stuck =
+        !failing && known && usable && mirror->facts.unstarted_since_ns && !mirror->facts.queued && retry->stuck_for_ns;
     bool exhausted = known && entry->workload->elsewhere.retried >= retry->max;
     if (failing && exhausted && entry->workload->elsewhere.retried)
         suspects_forget(engine, entry);
@@ -282,8 +287,7 @@ void elsewhere_avoid(struct engine *engine, const struct entry *entry, struct pl
 bool elsewhere_leaves(const struct entry *entry, uint32_t attempt) {
     const struct elsewhere *e = entry->workload->elsewhere.state;
     uint32_t present = entry->workload->facts.attempt;
-    return e && present && e->attempt == present && attempt == present + 1 &&
-           (e->state == ELSEWHERE_MOVES || e->left);
+    return e && present && e->attempt == present && attempt == present + 1 && (e->state == ELSEWHERE_MOVES || e->left);
 }
 
 void elsewhere_put_mark(struct engine *engine, struct entry *entry, uint32_t attempt, struct buffer *out) {
@@ -335,7 +339,8 @@ void elsewhere_withdrawn(struct engine *engine, struct entry *entry, const struc
     engine->stats.clusters[mirror->facts.cluster].retried_elsewhere++;
 }
 
-// The part -------------------------------------------------------------------------------------------------------------
+// The part
+// -------------------------------------------------------------------------------------------------------------
 
 static void forget(struct engine *engine, struct entry *entry) {
     (void)engine;

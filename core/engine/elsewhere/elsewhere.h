@@ -36,7 +36,5 @@ void elsewhere_withdrawn(struct engine *engine, struct entry *entry, const struc
 void suspects_note(struct engine *engine, struct entry *entry, size_t cluster, const char *reason);
 // The workload failed in another worker too: the failure says nothing about the workers before.
 void suspects_forget(struct engine *engine, const struct entry *entry);
-// The worker gets no new work; *until_ns: monotonic. `reason` (may be NULL): of the failures.
-bool suspects_has(const struct engine *engine, size_t cluster, int64_t *until_ns, const char **reason);
 // An operator trusts the worker again.
 void suspects_trust(struct engine *engine, size_t cluster);

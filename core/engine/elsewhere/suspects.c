@@ -10,14 +10,6 @@ static uint64_t reason_hash(const char *reason) {
     return text_hash(TEXT_HASH, reason);
 }
 
-bool suspects_has(const struct engine *engine, size_t cluster, int64_t *until_ns, const char **reason) {
-    const struct suspect *suspect = &engine->clusters[cluster].elsewhere;
-    *until_ns = suspect->until_ns;
-    if (reason)
-        *reason = suspect->reason;
-    return suspect->until_ns > 0;
-}
-
 static size_t count_notes(const struct suspect *suspect, uint64_t reason, int64_t now_ns) {
     size_t count = 0;
     for (size_t i = 0; i < SUSPECT_NOTES; i++)
@@ -67,10 +59,11 @@ void suspects_note(struct engine *engine, struct entry *entry, size_t cluster, c
     text_copy(suspect->reason, sizeof suspect->reason, reason);
     text_copy(engine->stats.clusters[cluster].failing_for, sizeof engine->stats.clusters[cluster].failing_for, reason);
     changed(engine, cluster, true);
-    report_event(engine, entry, true, "WorkerSuspect", "Observe",
-                 "%zu workloads failed in cluster %s for the same reason, %s, within 5 minutes: the cluster gets no new "
-                 "workloads for 10 minutes, or until wharf uncordon %s",
-                 count, name, reason, name);
+    report_event(
+        engine, entry, true, "WorkerSuspect", "Observe",
+        "%zu workloads failed in cluster %s for the same reason, %s, within 5 minutes: the cluster gets no new "
+        "workloads for 10 minutes, or until wharf uncordon %s",
+        count, name, reason, name);
     report_log(engine, LOG_WARN, cluster, LOG_NO_KIND,
                "%zu workloads failed in the worker for the same reason, %s, within 5 minutes: the worker gets no new "
                "workloads for 10 minutes, or until wharf uncordon %s",

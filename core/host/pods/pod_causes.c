@@ -11,10 +11,10 @@
 #include "core/kube/client/client.h"
 
 #define QUESTIONS_MAX 256
-#define PODS 100       // of a list
-#define EVENTS 500     // of a list
+#define PODS 100        // of a list
+#define EVENTS 500      // of a list
 #define SEARCHES_MAX 32 // of owners, for one question
-#define CAUSES_MAX 24  // in an answer
+#define CAUSES_MAX 24   // in an answer
 #define CAUSE_BYTES 300
 #define TRIES_MAX 3
 #define REQUESTS_BURST 100
@@ -40,7 +40,7 @@ struct pod_causes {
     struct owner_ref *from; // of the search of an owner, owned
     bool lost;              // the last search found nothing: the item belongs to another object
     unsigned searches, tries;
-    int64_t due_ns; // of the next try
+    int64_t due_ns;    // of the next try
     struct json *pods; // uids of the mirror's pods, an object; owned
     struct buffer causes;
     size_t n_causes;
@@ -84,10 +84,10 @@ static void read_container(struct pod_causes *causes, const char *pod, const str
     if (waiting && strcmp(reason, "ContainerCreating") != 0 && strcmp(reason, "PodInitializing") != 0)
         add_cause(causes, reason, 0, "pod", pod, member(waiting, "message"));
     int64_t code = json_int64(json_get(ended, "exitCode"), 0);
-    AUTO_TEXT text = code ? text_format("container %s ended with exit code %lld%s%s", member(status, "name"),
-                                        (long long)code, *member(ended, "message") ? ": " : "",
-                                        member(ended, "message"))
-                          : NULL;
+    AUTO_TEXT text = code
+                         ? text_format("container %s ended with exit code %lld%s%s", member(status, "name"),
+                                       (long long)code, *member(ended, "message") ? ": " : "", member(ended, "message"))
+                         : NULL;
     if (text)
         add_cause(causes, *member(ended, "reason") ? member(ended, "reason") : "Error", code, "pod", pod, text);
 }
@@ -156,7 +156,9 @@ static void answer(struct pod_causes *causes, const char *problem) {
                                                    .name = question->name,
                                                    .uid = question->uid,
                                                    .causes = whole && causes->causes.len > 0 ? causes->causes.data : "",
-                                                   .problem = whole ? NULL : problem ? problem : "out of memory"}});
+                                                   .problem = whole     ? NULL
+                                                              : problem ? problem
+                                                                        : "out of memory"}});
     end_question(causes);
 }
 
@@ -213,8 +215,8 @@ static bool send_list(struct pod_causes *causes, struct moment now) {
                                                   current(causes)->namespace_, EVENTS)
                                     : pods_path(causes);
     struct request request = {.verb = VERB_RAW_GET, .name = path};
-    struct error *error = path ? client_submit(causes->client, &request, on_list, causes, &causes->request)
-                               : error_no_memory();
+    struct error *error =
+        path ? client_submit(causes->client, &request, on_list, causes, &causes->request) : error_no_memory();
     if (error)
         answer(causes, error_text(error));
     error_free(error);

@@ -118,8 +118,8 @@ void outbox_put(struct outbox *outbox, struct engine_event *event, bool can_wait
 // At the end of the thread's turn: posts the due events. Returns the time of the next call needed, or CLOCK_NEVER.
 int64_t outbox_tick(struct outbox *outbox, int64_t now_ns);
 
-// Passes the engine's updates on to the cluster threads: collects commands, Events, relists, wishes and questions into one batch
-// per cluster, delivered as a whole, and logs the log messages.
+// Passes the engine's updates on to the cluster threads: collects commands, Events, relists, wishes and questions into
+// one batch per cluster, delivered as a whole, and logs the log messages.
 
 // One dispatch's content for one cluster's thread.
 struct command_batch {

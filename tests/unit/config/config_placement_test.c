@@ -105,12 +105,13 @@ static void a_rule_has_its_own_retries_elsewhere_or_those_from_above(void **stat
     assert_int_equal(config->engine.placement.otherwise.retry.max, 0);
     assert_false(config_retries_elsewhere(config));
     config_free(config);
-    config = load_good(GOOD "placement:\n"
-                            "  rules:\n"
-                            "  - {kinds: [Job], retryElsewhere: {max: 0}}\n"
-                            "  - {kinds: [JobSet], retryElsewhere: {exitCodes: [], stuckFor: 0}}\n"
-                            "  - {kinds: [RayJob]}\n"
-                            "  retryElsewhere: {max: 3, reasons: [Evicted, OutOf*], exitCodes: [137, 9], stuckFor: 30s}\n");
+    config =
+        load_good(GOOD "placement:\n"
+                       "  rules:\n"
+                       "  - {kinds: [Job], retryElsewhere: {max: 0}}\n"
+                       "  - {kinds: [JobSet], retryElsewhere: {exitCodes: [], stuckFor: 0}}\n"
+                       "  - {kinds: [RayJob]}\n"
+                       "  retryElsewhere: {max: 3, reasons: [Evicted, OutOf*], exitCodes: [137, 9], stuckFor: 30s}\n");
     const struct placement_rule *rules = config->engine.placement.rules;
     assert_true(config_retries_elsewhere(config));
     assert_int_equal(rules[0].retry.max, 0);

@@ -38,7 +38,8 @@ static int meddle(struct stage *stage, const struct command *command) {
 static void fails_for(struct stage *stage, size_t cluster, const char *name, const char *reason) {
     AUTO_TEXT patch = text_format(
         "{'status':{'active':0,'ready':0,'failed':1,'startTime':'2026-03-01T12:00:01Z','conditions':["
-        "{'type':'FailureTarget','status':'True','reason':'%s','message':'m','lastTransitionTime':'2026-03-01T12:00:02Z'},"
+        "{'type':'FailureTarget','status':'True','reason':'%s','message':'m','lastTransitionTime':'2026-03-01T12:00:"
+        "02Z'},"
         "{'type':'Failed','status':'True','reason':'%s','message':'m','lastTransitionTime':'2026-03-01T12:00:02Z'}]}}",
         reason, reason);
     assert_int_equal(stage_patch(stage, cluster, name, "status", patch), 200);
@@ -52,13 +53,10 @@ static void fails(struct stage *stage, size_t cluster, const char *name) {
 static void answer_with(struct stage *stage, size_t cluster, const char *name, const char *causes,
                         const char *problem) {
     AUTO_TEXT uid = strdup(object_uid(stage_job(stage, cluster, name)));
-    struct engine_event event = {.type = EVENT_CAUSES,
-                                 .cluster = cluster,
-                                 .causes = {.namespace_ = "default",
-                                            .name = name,
-                                            .uid = uid,
-                                            .causes = causes,
-                                            .problem = problem}};
+    struct engine_event event = {
+        .type = EVENT_CAUSES,
+        .cluster = cluster,
+        .causes = {.namespace_ = "default", .name = name, .uid = uid, .causes = causes, .problem = problem}};
     stage_step(stage, &event);
     stage_run(stage, 500 * CLOCK_MS);
 }
