@@ -10,6 +10,7 @@
 #include "core/engine/mirror/mirror_parts.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
+#include "core/engine/status/status.h"
 
 #define ACCEPTED_MAX 2    // patches that the worker accepted and did not keep
 #define KUEUE_WAITS_MAX 5 // seconds, until the worker's Kueue has certainly seen a mirror
@@ -172,7 +173,14 @@ bool continuity_step(struct engine *engine, struct entry *entry, struct mirror *
 
 void continuity_read(const struct engine *engine, struct mirror *mirror, const struct json *object) {
     bool was = mirror->facts.owed;
-    mirror->facts.owed = !mirror->facts.finished && mirror_progress(object) == PROGRESS_OWED;
+    enum progress_mark mark = mirror_progress(object);
+    uint32_t status = was || mark == PROGRESS_OWED || mirror->progress.status
+                          ? repeat_fold(json_hash(json_get(object, "status")))
+                          : 0;
+    mirror->facts.owed = !mirror->facts.finished && mark == PROGRESS_OWED;
+    mirror->facts.untouched =
+        mark == PROGRESS_GIVEN && !mirror->facts.suspended && status && status == mirror->progress.status;
+    mirror->progress.status = mirror->facts.owed || mirror->facts.untouched ? status : 0;
     if (mirror->facts.owed)
         mirror->facts.update_due = true;
     if ((was || mirror->facts.owed) && mirror->facts.unstarted_since_ns) // the wait for a start begins with the resume

@@ -101,6 +101,7 @@ struct mirror {
     uint16_t failures, refusals, denials;
     struct mirror_progress { // of a mirror that is or was owed progress, see continuity/
         char *problem;       // why the attempt starts from nothing, until told, owned; or NULL
+        uint32_t status;     // hash of the status, until another writer than the host has changed it; 0: no such
         uint8_t settled;     // enum progress_mark that this process has decided on; NONE: none
         uint8_t accepted;    // patches of the status that the worker accepted
         uint8_t failures;    // in a row, of such patches
