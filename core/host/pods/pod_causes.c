@@ -11,10 +11,10 @@
 #include "core/kube/client/client.h"
 
 #define QUESTIONS_MAX 256
-#define PODS 100        // of a list
-#define EVENTS 500      // of a list
-#define SEARCHES_MAX 32 // of owners, for one question
-#define CAUSES_MAX 24   // in an answer
+#define PODS 100                // of a list
+#define EVENTS 500              // of a list
+#define SEARCHES_MAX 32         // of owners, for one question
+#define CAUSES_MAX ((size_t)24) // in an answer
 #define CAUSE_BYTES 300
 #define TRIES_MAX 3
 #define REQUESTS_BURST 100
