@@ -37,7 +37,8 @@ enum event_type {
     EVENT_FENCE,      // of a worker: state of the guard
     EVENT_DENIED,     // of a kind in a worker: a missing permission
     EVENT_DEPENDENCY, // of objects that workloads refer to, in any cluster
-    EVENT_TENANT      // of a namespace in any cluster: its uid, or its consent
+    EVENT_TENANT,     // of a namespace in any cluster: its uid, or its consent
+    EVENT_WORDS       // of a failed workload: the last words were read, or will not be
 };
 
 enum namespace_news {
@@ -153,6 +154,11 @@ struct engine_event {
             const char *uid;     // SEEN: of the namespace; of a worker: the annotation MARK_TENANT, or NULL
             const char *problem; // LOST, or NULL
         } tenant;                // TENANT
+        struct {
+            const char *namespace_, *name, *uid; // of the workload
+            const char *text;                    // in short; NULL: there are none, or they are not new
+            uint32_t attempt;
+        } words; // WORDS
     };
 };
 
@@ -214,6 +220,19 @@ struct dependency_wish { // the texts first, see struct_copy_with_texts; owned b
 };
 #define DEPENDENCY_WISH_TEXTS 4
 
+// Last words of a failed mirror, to be read and kept, or those of a workload to be forgotten; see core/host/words/.
+struct words_wish {                      // the texts first, see struct_copy_with_texts; owned block
+    const char *namespace_, *name, *uid; // of the workload
+    const char *worker;                  // the name,
+    const char *space, *mirror;          // and there the namespace and the uid of the mirror
+    size_t kind, cluster;
+    uint32_t attempt;
+    bool forget;
+    bool fresh; // this process saw the mirror before the end: nothing is kept yet
+    bool as_tenant;
+};
+#define WORDS_WISH_TEXTS 6
+
 // The owner reuses one update for all steps.
 struct update {
     struct command *commands;
@@ -226,6 +245,8 @@ struct update {
     size_t n_relists, cap_relists;
     struct dependency_wish **wishes;
     size_t n_wishes, cap_wishes;
+    struct words_wish **words;
+    size_t n_words, cap_words;
     int64_t wake_ns; // due time of EVENT_TIME (monotonic), CLOCK_NEVER: at the next event
 };
 

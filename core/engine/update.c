@@ -53,6 +53,9 @@ void update_clear(struct update *update) {
         log_message_free(&update->log[i]);
     for (size_t i = 0; i < update->n_wishes; i++)
         free(update->wishes[i]);
+    for (size_t i = 0; i < update->n_words; i++)
+        free(update->words[i]);
+    update->n_words = 0;
     update->n_commands = update->n_events = update->n_log = update->n_relists = update->n_wishes = 0;
 }
 
@@ -63,5 +66,6 @@ void update_free(struct update *update) {
     free(update->log);
     free(update->relists);
     free(update->wishes);
+    free(update->words);
     *update = (struct update){0};
 }
