@@ -194,7 +194,7 @@ static void no_more_is_kept_of_large_objects_than_of_many_small_ones(void **stat
     (void)state;
     struct endless endless = {.bytes = 1 << 20};
     struct pods pods;
-    assert_null(pods_find(&(struct pods_source){get_endless, &endless}, "a", "mirror", PODS_MAX, &pods));
+    assert_null(pods_find(&(struct pods_source){.get = get_endless, .ctx = &endless}, "a", "mirror", PODS_MAX, &pods));
     assert_int_equal(endless.asked, 16);
     assert_true(pods.truncated);
     assert_int_equal(pods.count, 0);
