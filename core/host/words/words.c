@@ -15,6 +15,7 @@
 #define TOLD_NS CLOCK_MINUTE               // between two log lines about the same trouble
 #define SWEEP_FIRST_NS (30 * CLOCK_SECOND) // after the first use,
 #define SWEEP_NS (60 * CLOCK_MINUTE)       // and between two
+#define KEPT_NS CLOCK_MINUTE               // how long what was read of a ConfigMap holds
 #define REFUSALS ((size_t)64)
 #define KEY_MAX ((size_t)160)
 
@@ -30,7 +31,10 @@ struct reader {
     struct word_keeper *words;
     pthread_t thread;
     struct words_link worker, management;
-    char of[64]; // the worker that is being read; "": none. Under the mutex
+    struct json *kept; // the ConfigMap of the namespace `kept_of`, or NULL,
+    char kept_of[64];
+    int64_t kept_ns; // as read then; 0: not
+    char of[64];     // the worker that is being read; "": none. Under the mutex
 };
 
 struct word_keeper {
@@ -174,14 +178,26 @@ static struct words_task *take_wish(struct word_keeper *words, struct reader *re
     return NULL;
 }
 
-// An earlier process has kept them.
-static struct error *find_kept(struct reader *reader, struct words_task *task, bool *kept) {
+// What earlier processes have kept in the namespace: after a restart, many are asked about.
+static struct error *read_kept(struct reader *reader, const char *namespace_) {
     struct word_keeper *words = reader->words;
-    AUTO_JSON map = NULL;
+    int64_t now_ns = clock_now().mono_ns;
+    if (reader->kept_ns > 0 && now_ns - reader->kept_ns < KEPT_NS && strcmp(reader->kept_of, namespace_) == 0)
+        return NULL;
+    json_free(TAKE(reader->kept));
+    reader->kept_ns = 0;
     TRY(words_link_use(&words->source, &reader->management, "management", &words->stop));
-    TRY(words_get(&reader->management, task->wish->namespace_, &map));
+    TRY(words_get(&reader->management, namespace_, &reader->kept));
+    text_copy(reader->kept_of, sizeof reader->kept_of, namespace_);
+    reader->kept_ns = now_ns;
+    return NULL;
+}
+
+// An earlier process has kept them.
+static struct error *find_kept(struct reader *reader, const struct words_task *task, bool *kept) {
+    TRY(read_kept(reader, task->wish->namespace_));
     AUTO_TEXT key = text_format("%s.%u", task->wish->uid, task->wish->attempt);
-    *kept = key && json_get(json_get(map, "data"), key);
+    *kept = key && json_get(json_get(reader->kept, "data"), key);
     return NULL;
 }
 
@@ -279,6 +295,7 @@ static void *run_reader(void *arg) {
     pthread_mutex_unlock(&words->mutex);
     words_link_close(&reader->worker);
     words_link_close(&reader->management);
+    json_free(reader->kept);
     return NULL;
 }
 

@@ -7,9 +7,9 @@
 #include "core/engine/engine.h"
 #include "core/kube/kubeconfig/kubeconfig.h"
 
-#define WORDS_QUEUE ((size_t)1000) // failed workloads that wait for the read
-#define WORDS_READERS 3            // threads, and
-#define WORDS_READERS_OF_WORKER 2  // of these, at most for one worker
+#define WORDS_QUEUE ((size_t)10000) // failed workloads that wait for the read
+#define WORDS_READERS 3             // threads, and
+#define WORDS_READERS_OF_WORKER 2   // of these, at most for one worker
 
 // From any thread, but `post` must not wait.
 struct words_source {
