@@ -110,9 +110,14 @@ def a_restarted_host_keeps_what_it_has_not_read_and_reads_nothing_twice(env, nod
     again = [entry for name, mark in marks.items() for entry in env.audits[name].host(env.namespace, mark, verb="get", resource="pods",
                                                                                         subresource="log")]
     assert not again and len(_kept(env)) == 2, again
-    # With the Job of the first entry goes that alone. One is deleted while no host is there to see it.
+    # With the Job of the first entry goes that alone.
     env.management.delete("jobs", env.namespace, "before")
     _until_kept(env, 1)
+    # The last one is deleted while no host is there to see it.
+    env.host.kill()
+    env.management.delete("jobs", env.namespace, "meanwhile")
+    env.host.start()
+    _until_none_kept(env)
 
 
 @_with_nodes

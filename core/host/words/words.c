@@ -13,7 +13,7 @@
 #define GATHER_NS (CLOCK_SECOND / 5)       // for more changes of the same namespace
 #define FULL ((size_t)256)                 // changes that wait for the keeper: readers wait, too
 #define TOLD_NS CLOCK_MINUTE               // between two log lines about the same trouble
-#define SWEEP_FIRST_NS (30 * CLOCK_SECOND) // after the first use,
+#define SWEEP_FIRST_NS (10 * CLOCK_SECOND) // after the first use,
 #define SWEEP_NS (60 * CLOCK_MINUTE)       // and between two
 #define KEPT_NS CLOCK_MINUTE               // how long what was read of a ConfigMap holds
 #define REFUSALS ((size_t)64)
