@@ -142,7 +142,7 @@ void host_adapters_look(struct host *host);
 // host_words.c
 struct error *host_words_begin(struct host *host);
 void host_words_configure(struct host *host);
-void host_words_take(void *host, struct words_wish *wish); // see struct dispatch
+void host_words_take(void *ctx, struct words_wish *wish); // ctx: the host, see struct dispatch
 
 // host_marks.c
 bool host_marks_begin(struct host *host); // false: out of memory

@@ -165,7 +165,7 @@ static struct error *sweep_namespace(const struct sweep *sweep, const char *name
     AUTO_JSON map = NULL;
     TRY(words_get(sweep->link, namespace_, &map));
     char uids[WORDS_BATCH][64];
-    struct words_change changes[WORDS_BATCH];
+    struct words_change changes[WORDS_BATCH] = {{NULL}};
     size_t count = 0;
     for (const struct json *item = json_first(json_get(map, "data")); item && count < WORDS_BATCH;
          item = json_next(item)) {
@@ -190,7 +190,9 @@ struct error *words_sweep(const struct words_source *source, struct words_link *
         AUTO_JSON page = NULL;
         AUTO_TEXT path = text_format("/api/v1/configmaps?limit=100&fieldSelector=metadata.name%%3D" WORDS_MAP "%s%s",
                                      more.len > 0 ? "&continue=" : "", more.len > 0 ? more.data : "");
-        TRY(path ? blocking_client_get(&link->client, path, true, &page) : error_no_memory());
+        if (!path)
+            return error_no_memory();
+        TRY(blocking_client_get(&link->client, path, true, &page));
         for (const struct json *item = json_first(json_get(page, "items")); item; item = json_next(item))
             TRY(add_namespace(&sweep, item));
         buffer_reset(&more);
