@@ -2,6 +2,7 @@
 """Last words: the end of a failed workload is kept until the workload is deleted, after its mirror and over restarts of the host. The
 API servers are real (server-side apply with a right that is limited to a name, pods/log); kubelet.py plays the nodes."""
 import json
+import threading
 
 import pods
 from jobs import condition, job
@@ -138,6 +139,36 @@ def many_failures_at_a_time_delay_no_status_and_become_few_writes(env, nodes):
     for name in names:
         env.management.delete("jobs", env.namespace, name)
     _until_none_kept(env)
+
+
+@_with_nodes
+def other_writers_of_the_configmap_lose_nothing(env, nodes):
+    """As two hosts do that share a namespace: the other one here writes all the time."""
+    env.use_all(mirrorRetention="1h")
+    names, stop, written = [f"shared-{number}" for number in range(_MANY // 3)], threading.Event(), []
+    env.management.create("configmaps", env.namespace, {"metadata": {"name": _MAP}, "data": {}})
+
+    def write():
+        while not stop.is_set():
+            env.management.patch("configmaps", env.namespace, _MAP, {"data": {f"other-{len(written) % 20}": str(len(written))}})
+            written.append(True)
+    thread = threading.Thread(target=write, daemon=True)
+    thread.start()
+    try:
+        for name in names:
+            env.submit(_failing(name))
+        env.release()
+        for name in names:
+            _until_failed(env, name)
+        until(lambda: all(env.job(name)["metadata"]["uid"] + ".1" in _kept(env) for name in names), "all last words to be kept")
+    finally:
+        stop.set()
+        thread.join()
+    assert len(written) > 20 and sum(key.startswith("other-") for key in _kept(env)) == 20, sorted(_kept(env))
+    for name in names:
+        env.management.delete("jobs", env.namespace, name)
+    _until_kept(env, 20)
+    env.management.delete("configmaps", env.namespace, _MAP)
 
 
 @may_be_refused(("management", "*", 403))
