@@ -61,15 +61,15 @@ static bool keep_values(struct engine *engine, struct entry *entry, const struct
 static bool send_placement(struct engine *engine, struct entry *entry, const struct action *action) {
     const char *name = engine->clusters[action->cluster].name;
     const struct mirror *mirror = entry_mirror(entry, action->cluster);
-    AUTO_TEXT used = accounts_annotation(engine, entry, action->attempt);
-    AUTO_BUFFER(previous, SIZE_MAX / 4);
-    bool ok = used && keep_values(engine, entry, action, &previous);
+    AUTO_BUFFER(marks, SIZE_MAX / 4); // further annotations
+    accounts_put_mark(engine, entry, action->attempt, &marks);
+    bool ok = keep_values(engine, entry, action, &marks) && !marks.failed;
     AUTO_TEXT body = !ok ? NULL
                          : text_format("{\"metadata\":{\"uid\":\"%s\",\"resourceVersion\":\"%s\",\"annotations\":"
-                                       "{\"" MARK_CLUSTER "\":\"%s\",\"" MARK_ATTEMPT "\":\"%u\"%s%s},"
+                                       "{\"" MARK_CLUSTER "\":\"%s\",\"" MARK_ATTEMPT "\":\"%u\"%s},"
                                        "\"labels\":{\"" MARK_CLUSTER "\":\"%s\"}}}",
                                        entry->workload->uid, doc_version(&engine->store, &entry->workload->doc), name,
-                                       action->attempt, used, previous.data ? previous.data : "", name);
+                                       action->attempt, marks.len > 0 ? marks.data : "", name);
     struct request_in_flight request = {.type = REQUEST_PLACE,
                                         .body = body,
                                         .body_len = body ? strlen(body) : 0,
