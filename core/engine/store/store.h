@@ -177,6 +177,10 @@ struct workload {
         struct missing_worker *missing; // see missing_worker.h; NULL: none
         bool missing_unfinished;        // counts as unfinished there
     } membership;
+    struct {
+        struct elsewhere *state; // about the present attempt, free(); NULL: none
+        uint8_t retried;         // attempts that failed because of a worker, by the annotation
+    } elsewhere;
     struct workload_placement {
         char *scores;                   // of adapters for the last placement, as text, owned; or NULL
         int64_t runs_since_ns;          // in runs_in, see completions.c
