@@ -106,6 +106,7 @@ struct config {
     struct config_seal seal;               // see seal_source.h
     struct config_election election;       // see election.h
     char *fencing_namespace;               // of the Leases in each worker; default wharf-system
+    bool fencing_reports;                  // reads what guards report
     enum pod_events_level pod_events;      // default warnings
     size_t memory_per_cluster;             // memory: {perCluster, maxObjectSize, maxObjectNodes}: default 64 MiB,
     size_t max_object_size;                // 2 MiB

@@ -220,6 +220,9 @@ static const struct config_field fencing[] = {
      .help = "Default wait. Workloads in a lost worker without a known guard wait for the worker, or are redispatched "
              "after workerLostTimeout, as without fencing.",
      CONFIG_WORDS({"wait", true}, {"redispatch", false})},
+    {"reports", config_read_bool, AT(fencing_reports),
+     .help = "Default false. Whether the last status of the mirrors that a guard stopped is read from the ConfigMap to "
+             "which the guard reports (`wharf guard --report-to`), before their workloads are placed again."},
     {.key = NULL},
 };
 

@@ -39,7 +39,8 @@ enum event_type {
     EVENT_DEPENDENCY, // of objects that workloads refer to, in any cluster
     EVENT_TENANT,     // of a namespace in any cluster: its uid, or its consent
     EVENT_CAUSES,     // of the failure of a mirror: the answer to a pod_question
-    EVENT_WORDS       // of a failed workload: the last words were read, or will not be
+    EVENT_WORDS,      // of a failed workload: the last words were read, or will not be
+    EVENT_REPORT      // of a mirror: the status that the guard of a worker reported
 };
 
 enum namespace_news {
@@ -165,6 +166,14 @@ struct engine_event {
             const char *text;                    // in short; NULL: there are none, or they are not new
             uint32_t attempt;
         } words; // WORDS
+        struct {
+            const char *worker;                  // the name; cluster is the management cluster
+            const char *namespace_, *name, *uid; // of the mirror, in the workload's namespace
+            const char *version;                 // its resourceVersion with this status
+            const char *status;                  // JSON: the members that the report has, or all (`whole`)
+            uint32_t attempt;
+            bool whole;
+        } report; // REPORT
     };
 };
 

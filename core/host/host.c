@@ -36,7 +36,12 @@ void host_add_adapters(struct host *host, struct adapters *adapters) {
 // Without the kinds, and the number of the fencing.
 static struct thread_settings thread_settings_of(const struct config *config) {
     struct fencing_settings fencing = {.enabled = config->engine.fencing.enabled,
-                                       .after_ns = config->engine.fencing.after_ns};
+                                       .after_ns = config->engine.fencing.after_ns,
+                                       .reports = config->fencing_reports};
+    const char *reports_in = config->namespace_                     ? config->namespace_
+                             : config->management.kubeconfig_path ? RIGHTS_NAMESPACE
+                                                                  : ""; // the pod's
+    text_copy(fencing.reports_in, sizeof fencing.reports_in, reports_in);
     text_copy(fencing.namespace_, sizeof fencing.namespace_, config->fencing_namespace);
     return (struct thread_settings){.io = {.pod_events = config->pod_events,
                                            .capacity = config->engine.placement.capacity,

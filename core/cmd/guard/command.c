@@ -2,6 +2,7 @@
 // `wharf guard`: in a worker cluster, stops the mirrors of a host that has lost it (docs/fencing.md).
 #include "core/base/log.h"
 #include "core/base/thread.h"
+#include "core/cmd/guard/reporter.h"
 #include "core/cmd/run/run.h"
 #include "core/cmd/setup.h"
 #include "core/host/check/rights.h"
@@ -37,6 +38,13 @@ static const struct flag flags[] = {
     FLAG("adapters-enabled", 0, "A,B", "these adapters only"),
     FLAG("kubeconfig", 0, "FILE", "the worker's kubeconfig (default: the service account of the pod)"),
     FLAG("context", 0, "CONTEXT", "context of --kubeconfig (default: the current one)"),
+    FLAG("report-to", 0, "FILE",
+         "kubeconfig of the management cluster, to which the guard reports what the mirrors that it\n"
+         "stopped have achieved (default: no report); the host needs fencing.reports"),
+    FLAG("report-namespace", 0, "NAMESPACE", "the host's namespace there, for the report",
+         .fallback = RIGHTS_NAMESPACE, CHECK_NAMESPACE),
+    FLAG("worker", 0, "NAME", "the worker's name in the host's configuration, for the report",
+         .check = text_is_dns_label, .expected = "the name of a worker"),
     FLAG("serve", 0, "ADDRESS", "IP address with a port for /livez, /readyz and /metrics (default: none)"),
     FLAG("log-format", 0, "FORMAT", "format of log lines", .fallback = "text", .words = WORDS("text", "json")),
 };
@@ -51,6 +59,7 @@ struct guard_program {
     struct guard_run *run; // on the loop's thread
     char identity[64];
     struct http_server *server;
+    struct reporter *reporter;  // or NULL
     pthread_mutex_t mutex;
     struct guard_status status; // under the mutex
     sem_t stopped;
@@ -78,6 +87,20 @@ static struct error *connect_worker(struct guard_program *program) {
     TRY(curl_transport_setup());
     TRY(connection_load(&program->connection, &cluster, policy, clock_now().wall_ns));
     return connection_open(&program->connection, &program->budget);
+}
+
+static struct error *start_reporter(struct guard_program *program) {
+    const struct call *call = program->call;
+    const struct reporter_options options = {.kubeconfig = flags_value(call, "report-to"),
+                                             .namespace_ = flags_value(call, "report-namespace"),
+                                             .origin = flags_value(call, "origin"),
+                                             .worker = flags_value(call, "worker"),
+                                             .policy = &program->setup.config->credential_plugins};
+    if (!options.kubeconfig)
+        return NULL;
+    if (!options.worker)
+        return error_new(ERROR_USAGE, "--report-to: found without --worker, expected both");
+    return reporter_start(&options, &program->reporter);
 }
 
 static int64_t tick_guard(struct guard_program *program, struct moment now) {
@@ -126,7 +149,9 @@ static int64_t tick(void *ctx, struct moment now) {
         .kinds = program->setup.adapters->kinds,
         .n_kinds = program->setup.adapters->n_kinds,
         .watch_list = true,
-        .seed = random_system()};
+        .seed = random_system(),
+        .report = program->reporter ? reporter_put : NULL,
+        .report_ctx = program->reporter};
     AUTO_ERROR error = guard_run_new(&options, now, &program->run);
     if (!error)
         return tick_guard(program, now);
@@ -160,6 +185,7 @@ static struct error *run_until_stopped(struct guard_program *program) {
     TRY(load_setup(program));
     TRY(start_serving(program));
     TRY(connect_worker(program));
+    TRY(start_reporter(program));
     TRY(loop_start("guard", program->connection.transport, tick, program, &program->loop));
     log_fields(LOG_INFO, "wharf guard starting", {"version", WHARF_VERSION}, {"origin", flags_value(call, "origin")},
                {"namespace", flags_value(call, "namespace")}, {"action", flags_value(call, "action")},
@@ -176,6 +202,7 @@ static void free_program(struct guard_program *program) {
     if (program->loop)
         loop_stop(program->loop);
     guard_run_free(program->run);
+    reporter_stop(program->reporter);
     connection_close(&program->connection);
     setup_free(&program->setup);
     signals_end(program->signals);
@@ -202,5 +229,6 @@ SUBCOMMAND(
     "the host does not renew the Lease for its fenceAfter, by the guard's own clock, the guard suspends or "
     "deletes\n"
     "the host's mirrors, so that they do not run twice when the host reschedules their workloads. The guard acts\n"
-    "only after it has seen the Lease, and never on mirrors of another origin. docs/fencing.md has the details.\n",
+    "only after it has seen the Lease, and never on mirrors of another origin. docs/fencing.md has the details.\n"
+    "With --report-to the guard also tells the host what these mirrors have achieved, so that it does not run again.\n",
     FLAGS(flags));

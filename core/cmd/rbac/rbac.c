@@ -4,6 +4,7 @@
 
 #include "core/adapter/references.h"
 #include "core/config/dependencies.h"
+#include "core/engine/fence/guard_report.h"
 #include "core/host/startup/seal_source.h"
 #include "core/json/yaml.h"
 #include "core/kube/transport/tenant.h"
@@ -79,6 +80,9 @@ struct error *rbac_rights(const struct rbac_options *options, const struct setup
     wanted.logs = options->with_logs;
     wanted.exec = options->with_exec;
     wanted.objects = options->objects;
+    wanted.report_name = options->report;
+    if (options->report)
+        return rights_make(RIGHTS_OF_REPORTER, &wanted, out);
     if (options->guard)
         return rights_make(RIGHTS_OF_GUARD, &wanted, out);
     unsigned role =
@@ -208,11 +212,15 @@ static struct error *print_viewer(const struct rbac_options *options, const stru
 }
 
 static void print_introduction(struct buffer *out, const struct rbac_options *options, bool with_more_namespaces) {
-    const char *where = options->management ? "management" : options->guard ? "guard" : "worker";
+    bool guards = options->guard || options->report;
+    const char *where = options->management ? "management"
+                        : options->report   ? "guard-report"
+                        : options->guard    ? "guard"
+                                            : "worker";
     buffer_printf(out,
                   "# Rights of wharf%s in %s cluster, made with `wharf rbac --for %s`; namespace %s%s must exist.\n"
                   "# kubectl apply -f FILE gives the rights to ServiceAccount %s",
-                  options->guard ? " guard" : "", options->management ? "the management" : "a worker", where,
+                  guards ? " guard" : "", options->management || options->report ? "the management" : "a worker", where,
                   options->namespace_, with_more_namespaces ? " and the others below" : "", options->account);
     if (options->user)
         buffer_printf(out, " and to user %s (a client certificate with CN=%s)", options->user, options->user);
@@ -238,8 +246,14 @@ struct error *rbac_print(const struct rbac_options *options, const struct setup 
 }
 
 static const struct flag flags[] = {
-    FLAG("for", 0, "CLUSTER", "the cluster of the output, or wharf guard in a worker", .required = true,
-         .words = WORDS("management", "worker", "guard")),
+    FLAG("for", 0, "CLUSTER",
+         "the cluster of the output, or wharf guard in a worker, or its report in the management\n"
+         "cluster (with --origin and --worker)",
+         .required = true, .words = WORDS("management", "worker", "guard", "guard-report")),
+    FLAG("origin", 0, "NAME", "guard-report: the origin of the host (wharf.dev/origin)", .check = text_is_dns_label,
+         .expected = "the origin of a host"),
+    FLAG("worker", 0, "NAME", "guard-report: the worker's name in the host's configuration",
+         .check = text_is_dns_label, .expected = "the name of a worker"),
     FLAG_ENABLED_CONFIG,
     FLAG_ADAPTERS,
     FLAG_ENABLED_NAMES,
@@ -265,17 +279,25 @@ static struct error *print_json(const struct buffer *text) {
 }
 
 static struct error *run_rbac(struct call *call) {
-    enum { MANAGEMENT, WORKER, GUARD };
+    enum { MANAGEMENT, WORKER, GUARD, REPORT };
     int cluster = flags_word(call, "for");
-    AUTO_TEXT guards_account = text_format("%s-guard", flags_value(call, "account"));
+    const char *origin = flags_value(call, "origin"), *worker = flags_value(call, "worker");
+    bool reports = cluster == REPORT;
+    char report[GUARD_REPORT_NAME_MAX];
+    if (reports != (origin && worker) || (!reports && (origin || worker)))
+        return error_new(ERROR_USAGE, "--origin and --worker: expected both with --for guard-report, and none without");
+    guard_report_name(origin ? origin : "", worker ? worker : "", report);
+    AUTO_TEXT guards_account = text_format("%s-guard%s%s", flags_value(call, "account"), reports ? "-" : "",
+                                           reports ? worker : "");
     AUTO_BUFFER(text, RBAC_TEXT_MAX);
     __attribute__((cleanup(setup_free))) struct setup setup = {.config = NULL};
     __attribute__((cleanup(rbac_options_clear))) struct rbac_options options = {
         .management = cluster == MANAGEMENT,
         .guard = cluster == GUARD,
+        .report = reports ? report : NULL,
         .with_logs = !flags_value(call, "without-logs"),
         .with_exec = flags_value(call, "exec"),
-        .account = cluster == GUARD ? guards_account : flags_value(call, "account"),
+        .account = cluster == GUARD || reports ? guards_account : flags_value(call, "account"),
         .user = flags_value(call, "user")};
     TRY(guards_account ? NULL : error_no_memory());
     if (flags_value(call, "namespaced"))

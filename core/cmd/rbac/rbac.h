@@ -17,6 +17,7 @@
 struct rbac_options {
     bool management;        // else a worker
     bool guard;             // of `wharf guard`, in a worker
+    const char *report;     // of its report, in the management cluster: the name of the ConfigMap; or NULL
     bool with_logs;         // worker
     bool with_exec;         // worker
     const char *namespace_; // the host's own

@@ -257,21 +257,26 @@ void guard_answer(struct guard *guard, const struct response *response, struct m
 
 // Mirrors -------------------------------------------------------------------------------------------------------------
 
+void guard_call_begin(const struct kind *kind, const struct json *object, struct moment now, struct call_clock *clock,
+                      struct adapter_call *call) {
+    const char *version = strchr(json_string_or(json_get(object, "apiVersion"), ""), '/');
+    adapter_call_begin(call, &(struct call_context){.kind = &kind->abi,
+                                                    .given = kind->given,
+                                                    .adapter = kind->adapter ? kind->adapter->name : NULL,
+                                                    .now = now,
+                                                    .attempt = mirror_attempt(object),
+                                                    .version = version ? version + 1 : kind->abi.versions[0],
+                                                    .object = object_name(object),
+                                                    .mirror_state = WHARF_MIRROR_NONE,
+                                                    .clock = clock});
+}
+
 // False also if the adapter does not know.
 static bool has_finished(const struct kind *kind, const struct json *object, struct moment now) {
-    const char *version = strchr(json_string_or(json_get(object, "apiVersion"), ""), '/');
     struct adapter_call call;
     struct call_clock clock = {0};
     wharf_phase phase;
-    adapter_call_begin(&call, &(struct call_context){.kind = &kind->abi,
-                                                     .given = kind->given,
-                                                     .adapter = kind->adapter ? kind->adapter->name : NULL,
-                                                     .now = now,
-                                                     .attempt = mirror_attempt(object),
-                                                     .version = version ? version + 1 : kind->abi.versions[0],
-                                                     .object = object_name(object),
-                                                     .mirror_state = WHARF_MIRROR_NONE,
-                                                     .clock = &clock});
+    guard_call_begin(kind, object, now, &clock, &call);
     bool final = adapter_phase(&call, object, &phase) == WHARF_OK && phase_is_final(phase.phase);
     adapter_call_end(&call);
     return final;
@@ -282,10 +287,14 @@ uint64_t guard_hash(const struct kind *kind, const struct json *object) {
     return shard_hash_of(kind->plural_group, workloads ? workloads : object_namespace(object), object_name(object));
 }
 
+bool guard_is_lost(const struct guard *guard, const struct kind *kind, const struct json *object, struct moment now) {
+    return mirror_is_ours(kind, guard->origin, object) &&
+           guard_is_fencing_of(&guard->leases, guard_hash(kind, object), now);
+}
+
 enum guard_verdict guard_judge(const struct guard *guard, const struct kind *kind, const struct json *object,
                                struct moment now, bool refused) {
-    if (!mirror_is_ours(kind, guard->origin, object) || object_is_being_deleted(object) ||
-        !guard_is_fencing_of(&guard->leases, guard_hash(kind, object), now) || has_finished(kind, object, now))
+    if (!guard_is_lost(guard, kind, object, now) || object_is_being_deleted(object) || has_finished(kind, object, now))
         return GUARD_LEAVES_IT;
     // Kueue would resume an admitted mirror.
     if (guard->action == GUARD_DELETES || !kind->abi.suspend || object_label(object, KUEUE_QUEUE_NAME))

@@ -132,6 +132,9 @@ void guard_answer(struct guard *guard, const struct response *response, struct m
 // Of the mirror's workload, see shard_hash.
 uint64_t guard_hash(const struct kind *kind, const struct json *object);
 
+// A mirror whose host is lost.
+bool guard_is_lost(const struct guard *guard, const struct kind *kind, const struct json *object, struct moment now);
+
 enum guard_verdict {
     GUARD_LEAVES_IT,   // no mirror of this origin, or nothing runs
     GUARD_SUSPENDS_IT, // with guard_patch
@@ -142,5 +145,8 @@ enum guard_verdict {
 // refused the suspension.
 enum guard_verdict guard_judge(const struct guard *guard, const struct kind *kind, const struct json *object,
                                struct moment now, bool refused);
+// A call of the adapter about a mirror; to be ended with adapter_call_end.
+void guard_call_begin(const struct kind *kind, const struct json *object, struct moment now, struct call_clock *clock,
+                      struct adapter_call *call);
 // The merge patch that suspends and marks the mirror, with the uid; NULL: out of memory.
 struct json *guard_patch(const struct kind *kind, const struct json *object, struct moment now);

@@ -172,6 +172,36 @@ void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m
     queue_entry(engine, entry);
 }
 
+// The mirror with the reported status. The resourceVersion stays, so that the next state from the worker counts.
+static struct object *with_status(const struct json *mirror, const struct json *status, bool whole) {
+    AUTO_JSON copy = json_copy(mirror);
+    AUTO_JSON merged = whole ? json_new_object() : json_copy(json_get(mirror, "status"));
+    struct object *object = NULL;
+    if (copy && !whole && !merged)
+        merged = json_new_object();
+    bool made = copy && merged;
+    for (const struct json *member = json_first(status); member && made; member = json_next(member))
+        made = json_set(merged, json_key(member), json_copy(member));
+    if (!made || json_equal(merged, json_get(mirror, "status")) || !json_set(copy, "status", TAKE(merged)))
+        return NULL;
+    error_free(object_new(TAKE(copy), NULL, NULL, &object));
+    return object;
+}
+
+void observe_reported(struct engine *engine, struct entry *entry, struct mirror *m, const struct json *status,
+                      bool whole) {
+    struct object *object = with_status(doc_tree(&engine->store, &m->doc), status, whole);
+    if (!object)
+        return;
+    mirror_set_object(&engine->store, entry, m, object);
+    const struct json *value = doc_tree(&engine->store, &m->doc);
+    observe_mirror_phase(engine, entry, m, value);
+    continuity_read(engine, m, value);
+    m->seen_ns = engine->received_ns;
+    status_mirror_changed(entry->workload);
+    queue_entry(engine, entry);
+}
+
 static void drop_mirror_doc(struct engine *engine, struct entry *entry, struct mirror *m, bool wanted) {
     if (!m->facts.present)
         return;

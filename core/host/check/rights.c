@@ -34,7 +34,8 @@ enum {
     TENANTS = 1 << 19,
     LAST_WORDS = 1 << 20,
     LAST_LOGS = 1 << 21, // lastWords: logs, without tenants
-    CAUSES = 1 << 22     // retryElsewhere, without pod Events
+    CAUSES = 1 << 22,    // retryElsewhere, without pod Events
+    REPORTS = 1 << 23    // fencing.reports
 };
 
 enum subject {
@@ -49,7 +50,7 @@ enum subject {
     REFERRED, // dependencies.copy and dependencies.check
     COPIED    // dependencies.copy
 };            // of a rule: its own resources, those of the enabled kinds, or those of the configuration
-enum named { ANY, KUBE_SYSTEM, SEAL_SECRET, WORKERS_MAP, LAST_WORDS_MAP, ACCOUNT };
+enum named { ANY, KUBE_SYSTEM, SEAL_SECRET, WORKERS_MAP, LAST_WORDS_MAP, REPORT_MAP, ACCOUNT };
 
 struct rule {
     unsigned roles, when; // when 0: always
@@ -141,6 +142,13 @@ static const struct rule rules[] = {
      "Cordons and drains of operators, and the identity of each worker. RBAC cannot limit create to a name.",
      WORKERS_MAP, FIXED, "get, list, watch, patch", 0},
     {MANAGEMENT, 0, RIGHT_OWN, CORE, "configmaps", "create", NULL, ANY, FIXED, "create", 0},
+    {MANAGEMENT, REPORTS, RIGHT_OWN, CORE, "configmaps", "list, watch",
+     "What guards of lost workers report (fencing.reports). RBAC cannot limit this to a label.", ANY, FIXED,
+     "list, watch", 0},
+    {RIGHTS_OF_REPORTER, 0, RIGHT_OWN, CORE, "configmaps", "create, patch",
+     "What the mirrors in the worker have achieved, for their host. Server-side apply creates, so the name limits "
+     "create, too.",
+     REPORT_MAP, FIXED, UNCHECKED},
     {MANAGEMENT, 0, RIGHT_OWN, LEASES, "list, create, patch, delete",
      "Leases: which replica writes, and whether another host has this origin.", ANY, FIXED, "list, create, patch",
      ELECTION},
@@ -192,6 +200,7 @@ struct rights_features rights_features_of(const struct config *config) {
                                     .capacity = config_wants_any_capacity(config),
                                     .create_namespaces = config->engine.create_namespaces,
                                     .fencing = config->engine.fencing.enabled,
+                                    .reports = config->engine.fencing.enabled && config->fencing_reports,
                                     .tenants = config->engine.tenancy.impersonate,
                                     .last_words = config_last_words(config),
                                     .dependencies = config->engine.dependencies};
@@ -400,6 +409,7 @@ static unsigned conditions_of(const struct rights_wanted *wanted) {
            (features->pod_causes && !features->pod_events ? CAUSES : 0) |
            (dependency_options_any(&features->dependencies) ? DEPENDENCIES : 0) |
            (features->dependencies.by_name ? WATCHES_NAMES : WATCHES_ALL) | (features->fencing ? FENCING : 0) |
+           (features->reports ? REPORTS : 0) |
            (wanted->election ? ELECTION : 0) | (wanted->origin ? ORIGIN : 0);
 }
 
@@ -425,6 +435,7 @@ static void add_rule(struct rights_table *table, const struct rule *rule, const 
                                  [SEAL_SECRET] = table->wanted->seal_name,
                                  [WORKERS_MAP] = RIGHTS_WORKERS,
                                  [LAST_WORDS_MAP] = RIGHTS_LAST_WORDS,
+                                 [REPORT_MAP] = table->wanted->report_name,
                                  [ACCOUNT] = table->wanted->account};
     const struct right right = {.scope = scope_of(table, rule, verbs),
                                 .comment = rule->comment,

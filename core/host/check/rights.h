@@ -42,6 +42,7 @@ struct rights_features {
     bool capacity;                          // tracks free capacity of nodes
     bool create_namespaces;                 // missing ones are made
     bool fencing;                           // the Leases of the guard
+    bool reports;                           // and what guards report
     bool tenants;                           // the host acts as tenants in workers
     enum last_words last_words;             // of failed workloads
     struct dependency_options dependencies; // the texts are those of the configuration
@@ -63,6 +64,7 @@ struct rights_wanted {
     bool origin;                     // management: the origin is the uid of namespace kube-system
     struct rights_features features; // worker
     const char *seal_name;           // of the Secret
+    const char *report_name;         // of the ConfigMap to which a guard reports; or NULL
     const char *account;             // the host's ServiceAccount
     const char *objects;             // "secrets/a,configmaps/b": of the resources in this list of dependencies only
                                      // these objects; NULL: no limit
@@ -80,6 +82,7 @@ enum rights_role {
     RIGHTS_OF_MANAGEMENT = 1 << 0, // the host, in the management cluster
     RIGHTS_OF_WORKER = 1 << 1,     // the host, in a worker
     RIGHTS_OF_GUARD = 1 << 2,      // wharf guard
+    RIGHTS_OF_REPORTER = 1 << 4,   // wharf guard --report-to, in the management cluster
     RIGHTS_OF_VIEWER = 1 << 3      // callers of the API: /wharf, the kinds, and logs of pods
 };
 // `roles`: bits of enum rights_role.

@@ -7,6 +7,7 @@
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/shard/shard_hash.h"
 #include "core/engine/store/throttle.h"
+#include "core/host/lease/guard_reports.h"
 #include "core/host/watchers/watcher.h"
 
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #define SUBMITTED_MAX 48                        // fewer than a client sends: requests for Leases do not wait
 #define FAILURES_LOGGED 5                       // before the throttle
 #define AGAIN_NS (2 * CLOCK_SECOND)             // after a failed request about a mirror
+#define REPORT_MAX ((size_t)4 << 20)            // bytes of a body, with escapes
 #define UNREACHABLE_NS (15 * CLOCK_SECOND)      // until the first log line
 #define UNREACHABLE_AGAIN_NS (5 * CLOCK_MINUTE) // and between later ones
 
@@ -48,6 +50,7 @@ struct guard_run {
     char logged_leases[256]; // the missed Leases
     uint64_t stopped;        // since fencing began
     uint64_t suspended, deleted, failures;
+    struct guard_reports reports;
     struct throttle failing;       // lines about mirrors that the guard cannot stop,
     int64_t fail_line_ns;          // the next one,
     uint64_t unlogged;             // and how many were left out since the last one
@@ -212,13 +215,24 @@ static void judge_mirror(struct guarded_kind *w, const struct object *object) {
         stop_mirror(w, object->value, verdict == GUARD_DELETES_IT);
 }
 
+// The state before the guard stops the mirror, and each later one.
+static void note_mirror(struct guarded_kind *w, const struct object *object) {
+    struct guard_run *run = w->run;
+    const struct kind *kind = run->options.kinds[w->kind];
+    if (run->options.report && run->fencing && !object->too_large &&
+        guard_is_lost(&run->guard, kind, object->value, run->now))
+        guard_reports_note(&run->reports, kind, object->value, run->now);
+}
+
 static void handle_notice(void *ctx, const struct cluster_notice *notice) {
     struct guarded_kind *w = ctx;
     if (notice->type == NOTICE_LISTING)
         text_copy(w->version, sizeof w->version, notice->version);
     else if (notice->type == NOTICE_SEEN)
         judge_mirror(w, notice->object);
-    else if (notice->type == NOTICE_STATE && notice->state == REFLECTOR_LOST)
+    if (notice->type == NOTICE_SEEN || notice->type == NOTICE_GONE)
+        note_mirror(w, notice->object);
+    if (notice->type == NOTICE_STATE && notice->state == REFLECTOR_LOST)
         log_fields(LOG_ERROR, "mirrors of a kind cannot be watched, so new ones are not stopped",
                    {"kind", w->run->options.kinds[w->kind]->plural_group}, {"error", notice->problem});
 }
@@ -256,6 +270,7 @@ struct error *guard_run_new(const struct guard_run_options *options, struct mome
         free(run);
         return error;
     }
+    guard_reports_init(&run->reports, options->seed);
     snprintf(run->selector, sizeof run->selector, "%s=%s", MARK_ORIGIN, options->guard.origin);
     for (size_t k = 0; k < options->n_kinds; k++)
         init_watch(run, k);
@@ -271,6 +286,7 @@ void guard_run_free(struct guard_run *run) {
     client_free(run->client);
     while (run->stops)
         free_stop(run->stops);
+    guard_reports_free(&run->reports);
     free(run);
 }
 
@@ -350,14 +366,25 @@ static int64_t tick_watches(struct guard_run *run, bool more) {
     return next_ns;
 }
 
+static int64_t send_report(struct guard_run *run) {
+    int64_t at_ns = CLOCK_NEVER;
+    AUTO_BUFFER(body, REPORT_MAX);
+    if (run->options.report && guard_reports_take(&run->reports, run->now, &body, &at_ns))
+        run->options.report(run->options.report_ctx, body.data, body.len);
+    return at_ns;
+}
+
 int64_t guard_run_tick(struct guard_run *run, struct moment now) {
     run->now = now;
     bool more = guard_look(&run->guard.leases, now), fencing = guard_is_fencing(&run->guard.leases, now);
     log_changes(run, fencing);
     if (fencing && !run->fencing)
         run->stopped = 0;
+    if (!fencing && run->fencing)
+        guard_reports_end(&run->reports);
     run->fencing = fencing;
     int64_t next_ns = tick_watches(run, more);
+    next_ns = clock_earlier(next_ns, send_report(run));
     next_ns = clock_earlier(next_ns, keep_leases(run));
     submit_waiting(run);
     next_ns = clock_earlier(next_ns, client_tick(run->client, now));

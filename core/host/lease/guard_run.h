@@ -15,6 +15,9 @@ struct guard_run_options { // strings and kinds live as long as the guard
     size_t n_kinds;
     bool watch_list;
     uint64_t seed;
+    // Takes the merge patch of the ConfigMap with the report (guard_reports.h), on the thread of the guard; NULL: none.
+    void (*report)(void *ctx, const char *body, size_t len);
+    void *report_ctx;
 };
 
 struct guard_run;

@@ -15,6 +15,8 @@ struct fencing_settings {
     uint32_t epoch;      // see fence_news
     int64_t after_ns;    // fenceAfter
     char namespace_[64]; // of the Leases, in each worker
+    bool reports;        // read what guards report,
+    char reports_in[64]; // in this namespace of the management cluster; "": that of the host's pod
 };
 
 // Changes possibly while the cluster is connected.
@@ -171,8 +173,8 @@ struct watcher {
 
 extern const struct watcher capacity_watcher, pod_events_watcher, field_check_watcher, kueue_watcher,
     worker_namespaces_watcher, namespaces_watcher, guard_lease_watcher, denied_rights_watcher, tenants_watcher,
-    dependencies_watcher, pod_causes_watcher;
-#define WATCHERS 11
+    dependencies_watcher, pod_causes_watcher, guard_reports_watcher;
+#define WATCHERS 12
 
 // The watchers that run, in the order of the table.
 struct watcher_set {        // zero-initialised
