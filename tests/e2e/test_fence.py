@@ -39,6 +39,24 @@ def _allow(env):
         manifests.apply_text(worker.admin, _rights(env, "--for", "guard", "--adapters-enabled", "job"))
 
 
+def _allow_reports(env, worker):
+    """The host may read what guards report, and the guard of this worker may write it; the arguments of the guard."""
+    path = os.path.join(env.folder, "reports.yaml")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("apiVersion: wharf.dev/v1alpha1\nkind: HostConfiguration\nmanagement: {kubeconfig: m}\n"
+                   "workers: [{name: w, kubeconfig: w}]\nadapters: {enabled: [{name: job}]}\nfencing: {enabled: true, reports: true}\n")
+    management = env.clusters.management
+    for part in _rights(env, "--for", "management", "--config", path, "--user", "wharf").split("\n---\n"):
+        if "kind: Role\n" in part:   # beside the role of all tests, which has all but this
+            manifests.apply_text(management.admin, part.replace("  name: wharf\n  namespace", "  name: wharf-reports\n  namespace")
+                                 .replace("kind: Role\n  name: wharf\n", "kind: Role\n  name: wharf-reports\n"))
+    manifests.apply_text(management.admin, _rights(env, "--for", "guard-report", "--origin", "e2e", "--worker", worker.name,
+                                                   "--adapters-enabled", "job"))
+    account = f"wharf-guard-{worker.name}"
+    token = management.write("report.token", management.admin.token_of("wharf-system", account, 3600) + "\n")
+    return "--worker", worker.name, "--report-to", management.kubeconfig(account, token_file=os.path.basename(token))
+
+
 def _fetch(port, page):
     """(status, text)"""
     try:

@@ -8,7 +8,7 @@ import threading
 import kube
 from jobs import condition, counts, finished, indexed, job
 from skip import may_be_refused
-from test_fence import FENCING, _allow, _guard, _knows_the_guard
+from test_fence import FENCING, _allow, _allow_reports, _guard, _knows_the_guard
 from wait import until
 
 _INDEX = "batch.kubernetes.io/job-completion-index"
@@ -235,6 +235,37 @@ def a_fenced_worker_s_progress_is_given(env):
             watcher.check()
         env.relay.mend()
         until(lambda: not env.mirror(first.name, "cut"), "the stale mirror to be gone")
+
+
+def what_a_worker_counts_after_the_cut_does_not_run_again_with_reports(env):
+    env.host.stop()
+    _allow(env)
+    first, second = env.workers
+    with _guard(env, first, *_allow_reports(env, first)) as guard:
+        since = env.host.log_size()
+        fencing = FENCING["fencing"].replace("}", ", reports: true}")
+        env.use_all(**{**FENCING, "fencing": fencing, "placement": "{policy: ordered}"})
+        _knows_the_guard(env, since)
+        with _Watcher(env, "unseen") as watcher:
+            env.submit(indexed("unseen", 40, parallelism=2, run="1s", backoffLimit=20))
+            assert env.placed("unseen") == first.name
+            _await(env, "unseen", 2)
+            env.relay.cut()
+            seen = _indexes(env.job("unseen")["status"]["completedIndexes"])
+            assert env.placed("unseen", attempt=2) == second.name
+            counted = _indexes(env.mirror(first.name, "unseen")["status"]["completedIndexes"])
+            assert len(counted) >= len(seen) + 4, (seen, counted)
+            given = _indexes(env.job("unseen")["status"]["completedIndexes"])
+            assert counted <= given, (counted, given)
+            env.until_finished("unseen")
+            watcher.check()
+            assert not counted & set(watcher.ran_in(2)), (counted, watcher.ran)
+            name = f"wharf-guard.e2e.{first.name}"
+            assert env.management.get("configmaps", "wharf-system", name)["data"], "no report"
+            env.relay.mend()
+            until(lambda: not env.mirror(first.name, "unseen"), "the stale mirror to be gone")
+            until(lambda: not env.management.get("configmaps", "wharf-system", name).get("data"), "the report to be emptied")
+        guard.check()
 
 
 @may_be_refused(("w2", "*", 422))
