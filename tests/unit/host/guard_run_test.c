@@ -23,6 +23,7 @@ struct play {
     int64_t now_ns, due_ns;
     bool refuses, forbids; // to suspend them: now, or for ever
     bool keeps_leases;     // nobody may change those of the host
+    struct buffer reports; // "2 1 0 ": how many mirrors each report had
 };
 
 static int admit(void *ctx, enum world_verb verb, const char *plural, struct json *object, char message[256]) {
@@ -66,8 +67,15 @@ static void put_mirror(struct play *play, unsigned number) {
     apply(play, "batch", "jobs", text);
 }
 
+static void take_report(void *ctx, const char *body, size_t len) {
+    struct play *play = ctx;
+    AUTO_JSON patch = NULL;
+    assert_null(json_parse(body, len, &patch));
+    buffer_printf(&play->reports, "%zu ", json_size(json_get(patch, "data")));
+}
+
 static void begin(struct play *play) {
-    *play = (struct play){.now_ns = START_NS};
+    *play = (struct play){.now_ns = START_NS, .reports = {.max = 4096}};
     play->net = sim_net_new(7, START_NS);
     play->world = world_new(&(struct world_options){.name = "worker", .no_controllers = true}, START_NS);
     world_set_admission(play->world, admit, play);
@@ -80,7 +88,9 @@ static void begin(struct play *play) {
                                         .transport = play->transport,
                                         .kinds = &play->kind,
                                         .n_kinds = 1,
-                                        .seed = 1};
+                                        .seed = 1,
+                                        .report = take_report,
+                                        .report_ctx = play};
     assert_null(guard_run_new(&options, (struct moment){play->now_ns, play->now_ns}, &play->run));
 }
 
@@ -90,6 +100,7 @@ static void end(struct play *play) {
     sim_net_free(play->net);
     world_free(play->world);
     kind_free(play->kind);
+    buffer_free(&play->reports);
 }
 
 static void pass(struct play *play, int64_t ns) {
@@ -333,11 +344,45 @@ static void what_cannot_be_suspended_is_not_deleted_once_the_host_is_heard_of(vo
     end(&play);
 }
 
+static void count_failure(struct play *play, unsigned number) {
+    AUTO_TEXT name = text_format("a-%u", number);
+    assert_int_equal(world_patch(play->world, "batch", "jobs", "default", name, "status", "{\"status\":{\"failed\":1}}",
+                                 play->now_ns),
+                     200);
+}
+
+// The progress at the time of the stop, and later counts; of the mirrors of a lost shard only, until the host is back.
+static void what_stopped_mirrors_have_achieved_is_reported(void **state) {
+    (void)state;
+    struct play play;
+    unsigned lost = 0, other = 0;
+    begin(&play);
+    while (shard_of(lost) != 0)
+        lost++;
+    while (shard_of(other) != 1)
+        other++;
+    count_failure(&play, lost);
+    count_failure(&play, other);
+    put_lease(&play, 0, true);
+    pass(&play, CLOCK_MINUTE);
+    put_lease(&play, 1, true);
+    assert_null(play.reports.data);
+    pass(&play, 35 * CLOCK_SECOND);
+    assert_true(is_stopped(&play, lost) && !is_stopped(&play, other));
+    assert_string_equal(play.reports.data, "1 1 "); // as it was seen, and once it is suspended
+    renew_lease(&play, 0);
+    pass_until_missed(&play, 0, 20 * CLOCK_SECOND);
+    pass(&play, 2 * CLOCK_SECOND);
+    assert_string_equal(play.reports.data, "1 1 0 ");
+    end(&play);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mirrors_are_stopped_shard_by_shard),
         cmocka_unit_test(a_lease_that_cannot_be_given_back_is_logged_once),
         cmocka_unit_test(mirrors_that_cannot_be_stopped_do_not_fill_the_log),
+        cmocka_unit_test(what_stopped_mirrors_have_achieved_is_reported),
         cmocka_unit_test(nothing_more_is_stopped_once_the_host_is_heard_of),
         cmocka_unit_test(what_cannot_be_suspended_is_not_deleted_once_the_host_is_heard_of),
     };
