@@ -351,7 +351,7 @@ class CommandLine(unittest.TestCase):
 
     def test_wrong_arguments_are_named(self):
         self.fails(2, "flag is required: --for")
-        self.fails(2, '--for: found "workers", expected management, worker or guard', "--for", "workers")
+        self.fails(2, '--for: found "workers", expected management, worker, guard or guard-report', "--for", "workers")
         self.fails(2, '-o: found "xml", expected yaml or json', "--for", "worker", "-o", "xml")
         self.fails(2, '--namespace: found "A"', "--for", "worker", "-n", "A")
         self.fails(2, '--account: found "A"', "--for", "worker", "--account", "A")
@@ -381,6 +381,24 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(rights(rbac("guard"), "wharf-guard"),
                          {("everywhere", verb, "jobs.batch", "") for verb in ("get", "list", "watch", "patch", "delete")} |
                          {("in wharf-system", verb, leases, "") for verb in ("get", "list", "create", "patch")})
+
+    def test_a_guard_may_report_into_one_config_map(self):
+        found = rbac("guard-report", "--origin", "here", "--worker", "w1")
+        self.assertEqual(rights(found, "wharf-guard-w1"),
+                         {("in wharf-system", verb, "configmaps", "wharf-guard.here.w1") for verb in ("create", "patch")})
+        self.fails(2, "expected both with --for guard-report", "--for", "guard-report", "--origin", "here")
+        self.fails(2, "and none without", "--for", "guard", "--origin", "here", "--worker", "w1")
+
+    def test_a_host_may_read_reports_of_guards_only_with_the_setting(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "wharf.yaml")
+            for settings, expected in (("enabled: true", False), ("enabled: true, reports: true", True), ("reports: true", False)):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write("apiVersion: wharf.dev/v1alpha1\nkind: HostConfiguration\nmanagement: {kubeconfig: k}\n"
+                               "workers: [{name: w1, kubeconfig: w}]\nadapters: {enabled: [{name: job}]}\n"
+                               f"fencing: {{{settings}}}\n")
+                found = rights(rbac("management", "--config", path))
+                self.assertEqual(("in wharf-system", "list", "configmaps", "") in found, expected, settings)
 
     def test_a_host_may_keep_leases_in_workers_only_with_fencing(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -39,11 +39,11 @@ static const struct flag flags[] = {
     FLAG("kubeconfig", 0, "FILE", "the worker's kubeconfig (default: the service account of the pod)"),
     FLAG("context", 0, "CONTEXT", "context of --kubeconfig (default: the current one)"),
     FLAG("report-to", 0, "FILE",
-         "kubeconfig of the management cluster, to which the guard reports what the mirrors that it\n"
-         "stopped have achieved (default: no report); the host needs fencing.reports"),
-    FLAG("report-namespace", 0, "NAMESPACE", "the host's namespace there, for the report",
+         "kubeconfig of the management cluster: report there what stopped mirrors\n"
+         "have achieved, with --worker, for a host with fencing.reports (default: none)"),
+    FLAG("report-namespace", 0, "NAMESPACE", "the host's namespace there",
          .fallback = RIGHTS_NAMESPACE, CHECK_NAMESPACE),
-    FLAG("worker", 0, "NAME", "the worker's name in the host's configuration, for the report",
+    FLAG("worker", 0, "NAME", "the worker's name in the host's configuration",
          .check = text_is_dns_label, .expected = "the name of a worker"),
     FLAG("serve", 0, "ADDRESS", "IP address with a port for /livez, /readyz and /metrics (default: none)"),
     FLAG("log-format", 0, "FORMAT", "format of log lines", .fallback = "text", .words = WORDS("text", "json")),

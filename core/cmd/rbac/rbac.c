@@ -247,8 +247,8 @@ struct error *rbac_print(const struct rbac_options *options, const struct setup 
 
 static const struct flag flags[] = {
     FLAG("for", 0, "CLUSTER",
-         "the cluster of the output, or wharf guard in a worker, or its report in the management\n"
-         "cluster (with --origin and --worker)",
+         "the cluster of the output; or wharf guard in a worker, or with --report-to\n"
+         "in the management cluster",
          .required = true, .words = WORDS("management", "worker", "guard", "guard-report")),
     FLAG("origin", 0, "NAME", "guard-report: the origin of the host (wharf.dev/origin)", .check = text_is_dns_label,
          .expected = "the origin of a host"),

@@ -16,7 +16,7 @@
 struct guard_reports {
     struct watcher_base base;
     char selector[128];
-    uint64_t logged, garbage; // hashes of what was logged last; 0: none
+    uint64_t logged, garbage, reported; // hashes of what was logged last; 0: none
 };
 
 static bool find_kind(const struct cluster_scope *scope, const char *name, size_t *kind) {
@@ -56,18 +56,22 @@ static void read_report(struct guard_reports *reports, const struct json *object
     const struct cluster_scope *scope = reports->base.scope;
     const char *name = object_name(object), *worker = guard_report_worker(name, scope->origin);
     const struct json *data = json_get(object, "data");
-    if (!worker || !json_first(data))
-        return;
+    uint64_t hash = text_hash(TEXT_HASH, name);
     size_t garbage = 0;
+    if (!worker || !json_first(data)) {
+        reports->reported = reports->reported == hash ? 0 : reports->reported;
+        return;
+    }
     for (const struct json *entry = json_first(data); entry; entry = json_next(entry))
         garbage += !post_entry(reports, worker, json_string(entry));
-    uint64_t hash = garbage ? text_hash(TEXT_HASH, name) : 0;
-    log_fields(LOG_INFO, "the guard of a lost worker reports what its mirrors have achieved", {"worker", worker},
+    if (hash != reports->reported)
+        log_fields(LOG_INFO, "the guard of a lost worker reports what its mirrors have achieved", {"worker", worker},
                LOG_INT("mirrors", json_size(data) - garbage));
     if (garbage && hash != reports->garbage)
         log_fields(LOG_WARN, "a guard's report has entries that are no status of a mirror, which are ignored",
                    {"worker", worker}, {"configMap", name}, LOG_INT("entries", garbage));
     reports->garbage = garbage ? hash : reports->garbage;
+    reports->reported = hash;
 }
 
 static void handle(void *state, const struct cluster_notice *notice) {
