@@ -38,7 +38,7 @@ static struct thread_settings thread_settings_of(const struct config *config) {
     struct fencing_settings fencing = {.enabled = config->engine.fencing.enabled,
                                        .after_ns = config->engine.fencing.after_ns,
                                        .reports = config->fencing_reports};
-    const char *reports_in = config->namespace_                     ? config->namespace_
+    const char *reports_in = config->namespace_                   ? config->namespace_
                              : config->management.kubeconfig_path ? RIGHTS_NAMESPACE
                                                                   : ""; // the pod's
     text_copy(fencing.reports_in, sizeof fencing.reports_in, reports_in);

@@ -41,10 +41,10 @@ static const struct flag flags[] = {
     FLAG("report-to", 0, "FILE",
          "kubeconfig of the management cluster: report there what stopped mirrors\n"
          "have achieved, with --worker, for a host with fencing.reports (default: none)"),
-    FLAG("report-namespace", 0, "NAMESPACE", "the host's namespace there",
-         .fallback = RIGHTS_NAMESPACE, CHECK_NAMESPACE),
-    FLAG("worker", 0, "NAME", "the worker's name in the host's configuration",
-         .check = text_is_dns_label, .expected = "the name of a worker"),
+    FLAG("report-namespace", 0, "NAMESPACE", "the host's namespace there", .fallback = RIGHTS_NAMESPACE,
+         CHECK_NAMESPACE),
+    FLAG("worker", 0, "NAME", "the worker's name in the host's configuration", .check = text_is_dns_label,
+         .expected = "the name of a worker"),
     FLAG("serve", 0, "ADDRESS", "IP address with a port for /livez, /readyz and /metrics (default: none)"),
     FLAG("log-format", 0, "FORMAT", "format of log lines", .fallback = "text", .words = WORDS("text", "json")),
 };
@@ -59,7 +59,7 @@ struct guard_program {
     struct guard_run *run; // on the loop's thread
     char identity[64];
     struct http_server *server;
-    struct reporter *reporter;  // or NULL
+    struct reporter *reporter; // or NULL
     pthread_mutex_t mutex;
     struct guard_status status; // under the mutex
     sem_t stopped;

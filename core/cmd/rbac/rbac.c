@@ -252,8 +252,8 @@ static const struct flag flags[] = {
          .required = true, .words = WORDS("management", "worker", "guard", "guard-report")),
     FLAG("origin", 0, "NAME", "guard-report: the origin of the host (wharf.dev/origin)", .check = text_is_dns_label,
          .expected = "the origin of a host"),
-    FLAG("worker", 0, "NAME", "guard-report: the worker's name in the host's configuration",
-         .check = text_is_dns_label, .expected = "the name of a worker"),
+    FLAG("worker", 0, "NAME", "guard-report: the worker's name in the host's configuration", .check = text_is_dns_label,
+         .expected = "the name of a worker"),
     FLAG_ENABLED_CONFIG,
     FLAG_ADAPTERS,
     FLAG_ENABLED_NAMES,
@@ -287,8 +287,8 @@ static struct error *run_rbac(struct call *call) {
     if (reports != (origin && worker) || (!reports && (origin || worker)))
         return error_new(ERROR_USAGE, "--origin and --worker: expected both with --for guard-report, and none without");
     guard_report_name(origin ? origin : "", worker ? worker : "", report);
-    AUTO_TEXT guards_account = text_format("%s-guard%s%s", flags_value(call, "account"), reports ? "-" : "",
-                                           reports ? worker : "");
+    AUTO_TEXT guards_account =
+        text_format("%s-guard%s%s", flags_value(call, "account"), reports ? "-" : "", reports ? worker : "");
     AUTO_BUFFER(text, RBAC_TEXT_MAX);
     __attribute__((cleanup(setup_free))) struct setup setup = {.config = NULL};
     __attribute__((cleanup(rbac_options_clear))) struct rbac_options options = {

@@ -23,8 +23,8 @@ const char *guard_report_worker(const char *name, const char *origin) {
     return strncmp(name, origin, len) == 0 && name[len] == '.' && name[len + 1] ? name + len + 1 : NULL;
 }
 
-// The part of the status to report; NULL: none. A failure after the guard's stop, or while the mirror is deleted, may be
-// its doing.
+// The part of the status to report; NULL: none. A failure after the guard's stop, or while the mirror is deleted, may
+// be its doing.
 static struct json *make_status(const struct kind *kind, const struct json *mirror, struct moment now, bool *whole) {
     struct adapter_call call;
     struct call_clock clock = {0};

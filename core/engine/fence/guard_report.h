@@ -12,7 +12,7 @@
 
 struct kind;
 
-#define GUARD_REPORT_PREFIX "wharf-guard."         // of the name: "wharf-guard.ORIGIN.WORKER"
+#define GUARD_REPORT_PREFIX "wharf-guard."          // of the name: "wharf-guard.ORIGIN.WORKER"
 #define GUARD_REPORT_LABEL "wharf.dev/guard-report" // has the origin
 #define GUARD_REPORT_NAME_MAX 160
 #define GUARD_REPORT_MAX ((size_t)512 * 1024) // bytes of all entries

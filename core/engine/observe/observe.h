@@ -24,7 +24,8 @@ void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m
 // `mirror`: the known object of that name, or NULL.
 enum ownership observe_ownership(const struct engine *engine, size_t cluster, size_t kind, const struct mirror *mirror,
                                  const struct json *object);
-// The status of the known mirror in a later version, which the worker's guard reported: `whole`, or these members of it.
+// The status of the known mirror in a later version, which the worker's guard reported: `whole`, or these members of
+// it.
 void observe_reported(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct json *status,
                       bool whole);
 void observe_mirror_gone(struct engine *engine, struct entry *entry, struct mirror *mirror, bool certain);

@@ -409,8 +409,7 @@ static unsigned conditions_of(const struct rights_wanted *wanted) {
            (features->pod_causes && !features->pod_events ? CAUSES : 0) |
            (dependency_options_any(&features->dependencies) ? DEPENDENCIES : 0) |
            (features->dependencies.by_name ? WATCHES_NAMES : WATCHES_ALL) | (features->fencing ? FENCING : 0) |
-           (features->reports ? REPORTS : 0) |
-           (wanted->election ? ELECTION : 0) | (wanted->origin ? ORIGIN : 0);
+           (features->reports ? REPORTS : 0) | (wanted->election ? ELECTION : 0) | (wanted->origin ? ORIGIN : 0);
 }
 
 // With tenancy, the tenants write, and read logs; the host lists pods.

@@ -10,7 +10,7 @@
 struct kind;
 struct json;
 
-struct guard_reports { // zero-initialised, then guard_reports_init
+struct guard_reports {  // zero-initialised, then guard_reports_init
     struct map entries; // by uid
     size_t bytes, left_out;
     bool changed, reported; // since the last body; there was a body

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the reports of guards, ConfigMaps in the host's namespace of the management cluster, and posts the status of
-// each mirror in them. Who may write the ConfigMap of a worker counts as that worker: entries are checked for their form
-// here, and by the engine against the mirror that it knows (fence_report.c).
+// each mirror in them. Who may write the ConfigMap of a worker counts as that worker: entries are checked for their
+// form here, and by the engine against the mirror that it knows (fence_report.c).
 #include "core/base/log.h"
 #include "core/base/text.h"
 #include "core/engine/fence/guard_report.h"
@@ -13,7 +13,7 @@
 #define DEFAULT_NAMESPACE "wharf-system"
 #define TEXT_MAX ((size_t)256 * 1024) // of one entry
 
-struct guard_reports {
+struct report_watch {
     struct watcher_base base;
     char selector[128];
     uint64_t logged, garbage, reported; // hashes of what was logged last; 0: none
@@ -27,7 +27,7 @@ static bool find_kind(const struct cluster_scope *scope, const char *name, size_
 }
 
 // False: garbage. A kind that is not enabled here is none.
-static bool post_entry(const struct guard_reports *reports, const char *worker, const char *text) {
+static bool post_entry(const struct report_watch *reports, const char *worker, const char *text) {
     AUTO_JSON value = NULL;
     struct guard_report report;
     size_t kind, len = text ? strlen(text) : 0;
@@ -52,7 +52,7 @@ static bool post_entry(const struct guard_reports *reports, const char *worker, 
     return true;
 }
 
-static void read_report(struct guard_reports *reports, const struct json *object) {
+static void read_report(struct report_watch *reports, const struct json *object) {
     const struct cluster_scope *scope = reports->base.scope;
     const char *name = object_name(object), *worker = guard_report_worker(name, scope->origin);
     const struct json *data = json_get(object, "data");
@@ -66,7 +66,7 @@ static void read_report(struct guard_reports *reports, const struct json *object
         garbage += !post_entry(reports, worker, json_string(entry));
     if (hash != reports->reported)
         log_fields(LOG_INFO, "the guard of a lost worker reports what its mirrors have achieved", {"worker", worker},
-               LOG_INT("mirrors", json_size(data) - garbage));
+                   LOG_INT("mirrors", json_size(data) - garbage));
     if (garbage && hash != reports->garbage)
         log_fields(LOG_WARN, "a guard's report has entries that are no status of a mirror, which are ignored",
                    {"worker", worker}, {"configMap", name}, LOG_INT("entries", garbage));
@@ -75,7 +75,7 @@ static void read_report(struct guard_reports *reports, const struct json *object
 }
 
 static void handle(void *state, const struct cluster_notice *notice) {
-    struct guard_reports *reports = state;
+    struct report_watch *reports = state;
     if (notice->type == NOTICE_SEEN && notice->own)
         read_report(reports, notice->object->value);
     else if (notice->type == NOTICE_REWOUND)
@@ -93,7 +93,7 @@ static const char *namespace_of(const struct cluster_scope *scope) {
 }
 
 static struct error *start(const struct cluster_scope *scope, void *state) {
-    struct guard_reports *reports = state;
+    struct report_watch *reports = state;
     struct reflector_options options = cluster_watch_options(scope, "configmaps");
     snprintf(reports->selector, sizeof reports->selector, GUARD_REPORT_LABEL "=%s", scope->origin);
     options.label_selector = reports->selector;
@@ -108,8 +108,5 @@ static bool is_wanted(const struct cluster_io_settings *settings) {
     return settings->fencing.enabled && settings->fencing.reports;
 }
 
-const struct watcher guard_reports_watcher = {.of_management = true,
-                                              .wanted = is_wanted,
-                                              .size = sizeof(struct guard_reports),
-                                              .start = start,
-                                              .handle = handle};
+const struct watcher guard_reports_watcher = {
+    .of_management = true, .wanted = is_wanted, .size = sizeof(struct report_watch), .start = start, .handle = handle};

@@ -7,7 +7,7 @@
 #define COMPLETE                                                                                                       \
     "{\"succeeded\":6,\"completedIndexes\":\"0-5\",\"startTime\":\"" HARNESS_NOW "\",\"completionTime\":"              \
     "\"2026-03-01T12:04:00Z\",\"conditions\":[{\"type\":\"SuccessCriteriaMet\",\"status\":\"True\",\"reason\":"        \
-    "\"CompletionsReached\",\"lastTransitionTime\":\"2026-03-01T12:04:00Z\"},{\"type\":\"Complete\",\"status\":"        \
+    "\"CompletionsReached\",\"lastTransitionTime\":\"2026-03-01T12:04:00Z\"},{\"type\":\"Complete\",\"status\":"       \
     "\"True\",\"reason\":\"CompletionsReached\",\"lastTransitionTime\":\"2026-03-01T12:04:00Z\"}]}"
 #define FURTHER "{\"succeeded\":5,\"completedIndexes\":\"0-4\"}"
 #define LATER "99999"

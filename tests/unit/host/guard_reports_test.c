@@ -7,20 +7,22 @@
 #include "tests/unit/plugins/job_harness.h"
 
 #define DISCOVERY                                                                                                      \
-    "{\"kind\":\"APIResourceList\",\"resources\":[{\"name\":\"configmaps\",\"kind\":\"ConfigMap\",\"namespaced\":true," \
+    "{\"kind\":\"APIResourceList\",\"resources\":[{\"name\":\"configmaps\",\"kind\":\"ConfigMap\",\"namespaced\":"     \
+    "true,"                                                                                                            \
     "\"verbs\":[\"list\",\"watch\"]}]}"
 #define ENTRY                                                                                                          \
-    "{\\\"kind\\\":\\\"jobs.batch\\\",\\\"namespace\\\":\\\"n\\\",\\\"name\\\":\\\"a\\\",\\\"uid\\\":\\\"u\\\","        \
+    "{\\\"kind\\\":\\\"jobs.batch\\\",\\\"namespace\\\":\\\"n\\\",\\\"name\\\":\\\"a\\\",\\\"uid\\\":\\\"u\\\","       \
     "\\\"attempt\\\":3,\\\"resourceVersion\\\":\\\"7\\\",\\\"whole\\\":true,\\\"status\\\":{\\\"failed\\\":1}}"
 #define OTHER_KIND                                                                                                     \
-    "{\\\"kind\\\":\\\"crons.x\\\",\\\"name\\\":\\\"a\\\",\\\"uid\\\":\\\"u\\\",\\\"attempt\\\":3,"                      \
+    "{\\\"kind\\\":\\\"crons.x\\\",\\\"name\\\":\\\"a\\\",\\\"uid\\\":\\\"u\\\",\\\"attempt\\\":3,"                    \
     "\\\"resourceVersion\\\":\\\"7\\\",\\\"status\\\":{\\\"failed\\\":1}}"
 #define MAP(name, version, data)                                                                                       \
     "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"" name                                     \
     "\",\"namespace\":\"home\",\"uid\":\"u-" name "\",\"resourceVersion\":\"" version "\"},\"data\":{" data "}}"
 #define LIST                                                                                                           \
-    "{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":["           \
-    MAP("wharf-guard.here.w1", "4", "\"u\":\"" ENTRY "\"") "," MAP("wharf-guard.there.w1", "4", "\"u\":\"" ENTRY "\"") "]}"
+    "{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[" MAP(      \
+        "wharf-guard.here.w1", "4", "\"u\":\"" ENTRY "\"") "," MAP("wharf-guard.there.w1", "4",                        \
+                                                                   "\"u\":\"" ENTRY "\"") "]}"
 #define FIRST "/api/v1/namespaces/home/configmaps?"
 #define WATCH FIRST "labelSelector=wharf.dev%2Fguard-report%3Dhere&watch"
 
@@ -49,9 +51,9 @@ static void entries_are_told_and_garbage_is_not(void **state) {
     open_stream(&stand, WATCH);
     expect(&stand, "w1 0 n/a u 3 7 {\"failed\":1} whole;");
     change(&stand, WATCH,
-           "{\"type\":\"MODIFIED\",\"object\":" MAP("wharf-guard.here.w2", "6",
-                                                    "\"u\":\"" ENTRY "\",\"v\":\"no JSON\",\"w\":\"[]\",\"x\":\"" OTHER_KIND
-                                                    "\"") "}\n");
+           "{\"type\":\"MODIFIED\",\"object\":" MAP(
+               "wharf-guard.here.w2", "6",
+               "\"u\":\"" ENTRY "\",\"v\":\"no JSON\",\"w\":\"[]\",\"x\":\"" OTHER_KIND "\"") "}\n");
     expect(&stand, "w2 0 n/a u 3 7 {\"failed\":1} whole;");
     change(&stand, WATCH, "{\"type\":\"MODIFIED\",\"object\":" MAP("wharf-guard.here.w2", "7", "") "}\n");
     expect(&stand, "");
@@ -78,7 +80,8 @@ static void note(struct guard_reports *reports, const struct kind *kind, unsigne
     for (size_t i = 0; i < size; i++)
         buffer_char(&long_text, 'x');
     AUTO_TEXT text = text_format(
-        "{'apiVersion':'batch/v1','kind':'Job','metadata':{'name':'a-%u','namespace':'n','uid':'u-%u','resourceVersion':'7',"
+        "{'apiVersion':'batch/"
+        "v1','kind':'Job','metadata':{'name':'a-%u','namespace':'n','uid':'u-%u','resourceVersion':'7',"
         "'annotations':{'wharf.dev/attempt':'1'}},'spec':{},'status':{'succeeded':1,'conditions':[{'type':'Complete',"
         "'status':'True','message':'%s'}]}}",
         number, number, size > 0 ? long_text.data : "");
