@@ -3,6 +3,7 @@
 #include "core/adapter/phase.h"
 #include "core/base/error.h"
 #include "core/engine/fence/fence.h"
+#include "core/engine/fence/guard_report.h"
 #include "core/host/lease/guard_run.h"
 #include "tests/simulation/cuts.h"
 #include "tests/simulation/forgery.h"
@@ -30,6 +31,7 @@ struct trouble {
 };
 
 struct one {
+    struct trial *trial;
     struct sim_net *net; // NULL: there is no such guard
     struct guard_run *run;
     struct transport *transport;
@@ -79,7 +81,7 @@ static void add_namespace(struct trial *trial, size_t cluster) {
 }
 
 void guards_wiped(struct trial *trial, size_t cluster) {
-    if (trial->plan.guards && cluster != ENGINE_MANAGEMENT)
+    if (trial->plan.guards && (cluster != ENGINE_MANAGEMENT || guards_report(trial)))
         add_namespace(trial, cluster);
 }
 
@@ -126,6 +128,8 @@ struct guards *guards_new(struct trial *trial) {
     if (!guards || !trial->plan.guards)
         return guards;
     guards->used = true;
+    if (guards_report(trial))
+        add_namespace(trial, ENGINE_MANAGEMENT);
     for (size_t c = 1; c < trial->plan.n_clusters; c++) {
         add_namespace(trial, c);
         for (size_t i = 0, count = 1 + random_below(&random, GUARDS); i < count; i++)
@@ -163,12 +167,38 @@ static int64_t virtual_time(const struct one *one, int64_t mono_ns) {
     return mono_ns == CLOCK_NEVER ? CLOCK_NEVER : one->clock_ns + mono_ns / (1000 + one->per_mille) * 1000 + CLOCK_MS;
 }
 
+bool guards_report(const struct trial *trial) {
+    return trial->plan.guards && trial->seed / 2 % 2;
+}
+
+// What the thread of `wharf guard` does, over a network without faults.
+static void take_report(void *ctx, const char *body, size_t len) {
+    const struct one *one = ctx;
+    struct trial *trial = one->trial;
+    struct world_cluster *management = trial->worlds[ENGINE_MANAGEMENT];
+    char name[GUARD_REPORT_NAME_MAX], text[512];
+    guard_report_name(TRIAL_ORIGIN, world_name(trial->worlds[one->cluster]), name);
+    snprintf(text, sizeof text,
+             "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
+             "\"wharf-system\",\"labels\":{\"" GUARD_REPORT_LABEL "\":\"%s\"}}}",
+             name, TRIAL_ORIGIN);
+    AUTO_JSON map = NULL;
+    error_free(json_parse(text, strlen(text), &map));
+    trial->user_acts = true;
+    if (!world_object(management, "", "configmaps", "wharf-system", name))
+        world_apply(management, "", "configmaps", map, trial->now_ns);
+    int status = world_patch(management, "", "configmaps", "wharf-system", name, NULL, body, trial->now_ns);
+    trial->user_acts = false;
+    trial_trace(trial, "guard %zu of w%zu reports %zu bytes: %d", one->number, one->cluster, len, status);
+}
+
 static void start(struct trial *trial, struct one *one) {
     static const int64_t ahead_ns[] = {0, 0, 20 * CLOCK_SECOND, -20 * CLOCK_SECOND, CLOCK_MINUTE * 60};
     one->transport = sim_transport_new(one->net, trial->worlds[one->cluster]);
     one->clock_ns = trial->now_ns - 1000 * CLOCK_SECOND * (int64_t)++one->processes;
     one->wall_ns = ahead_ns[(trial->seed + one->processes) % 5];
     one->due_ns = trial->now_ns;
+    one->trial = trial;
     snprintf(one->identity, sizeof one->identity, "guard-%zu-%zu_%u", one->cluster, one->number, one->processes);
     struct guard_run_options options = {.guard = {.origin = TRIAL_ORIGIN,
                                                   .namespace_ = "wharf-system",
@@ -177,6 +207,8 @@ static void start(struct trial *trial, struct one *one) {
                                         .transport = one->transport,
                                         .kinds = trial->engine_kinds,
                                         .n_kinds = trial->n_kinds,
+                                        .report = guards_report(trial) ? take_report : NULL,
+                                        .report_ctx = one,
                                         .watch_list = trial->seed % 3 == 0,
                                         .seed = trial->seed + one->cluster + one->number * TRIAL_CLUSTERS};
     if (!one->transport || guard_run_new(&options, moment_of(trial, one), &one->run))

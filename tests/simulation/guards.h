@@ -11,6 +11,8 @@ struct world_write;
 // fenceAfter; 0: without guards.
 int64_t guards_after_ns(const struct trial *trial);
 
+bool guards_report(const struct trial *trial); // to the management cluster
+
 struct guards *guards_new(struct trial *trial); // NULL when out of memory; does nothing without plan.guards
 void guards_free(struct guards *guards);
 int64_t guards_due(const struct trial *trial);

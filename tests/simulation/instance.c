@@ -282,13 +282,16 @@ static void must(struct error *error) {
 }
 
 static struct cluster_io_settings settings_of(const struct trial *trial) {
-    return (struct cluster_io_settings){
-        .kinds = trial->engine_kinds,
-        .n_kinds = trial->host->n_configured,
-        .fencing = {.enabled = trial->plan.guards, .after_ns = guards_after_ns(trial), .namespace_ = "wharf-system"},
-        .dependencies = trial->plan.needs,
-        .tenants = trial->plan.tenants,
-        .capacity = trial->plan.capacity};
+    return (struct cluster_io_settings){.kinds = trial->engine_kinds,
+                                        .n_kinds = trial->host->n_configured,
+                                        .fencing = {.enabled = trial->plan.guards,
+                                                    .after_ns = guards_after_ns(trial),
+                                                    .namespace_ = "wharf-system",
+                                                    .reports = guards_report(trial),
+                                                    .reports_in = "wharf-system"},
+                                        .dependencies = trial->plan.needs,
+                                        .tenants = trial->plan.tenants,
+                                        .capacity = trial->plan.capacity};
 }
 
 void instance_open(struct trial *trial, size_t c) {
