@@ -7,6 +7,7 @@
 #include "tests/simulation/guards.h"
 #include "tests/simulation/need_rules.h"
 #include "tests/simulation/pests.h"
+#include "tests/simulation/progress.h"
 #include "tests/simulation/promise_rules.h"
 #include "tests/simulation/queues.h"
 #include "tests/simulation/rivals.h"
@@ -36,11 +37,17 @@ static void track_workload(struct trial *trial, size_t kind, const struct json *
 // The parts of an object that the host may not change.
 static struct json *without_ours(const struct json *object) {
     struct json *copy = json_copy(object);
-    pointer_remove(copy, "/metadata/annotations/wharf.dev~1cluster");
-    pointer_remove(copy, "/metadata/annotations/wharf.dev~1attempt");
-    pointer_remove(copy, "/metadata/labels/wharf.dev~1cluster");
-    pointer_remove(copy, "/metadata/resourceVersion");
-    pointer_remove(copy, "/metadata/managedFields");
+    static const char *const ours[] = {"/metadata/annotations/wharf.dev~1cluster",
+                                       "/metadata/annotations/wharf.dev~1attempt",
+                                       "/metadata/annotations/wharf.dev~1previous",
+                                       "/metadata/annotations/wharf.dev~1progress",
+                                       "/metadata/annotations/wharf.dev~1retried",
+                                       "/metadata/annotations/wharf.dev~1used",
+                                       "/metadata/labels/wharf.dev~1cluster",
+                                       "/metadata/resourceVersion",
+                                       "/metadata/managedFields"};
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        pointer_remove(copy, ours[i]);
     if (json_size(json_path(copy, "metadata", "annotations", NULL)) == 0)
         pointer_remove(copy, "/metadata/annotations");
     if (json_size(json_path(copy, "metadata", "labels", NULL)) == 0)
@@ -274,7 +281,8 @@ static void in_worker(struct trial *trial, size_t cluster, size_t kind, const st
         trial_fail(trial, "rule 3: a write to %s in a worker", write->plural);
         return;
     }
-    if ((write->status == 422 || write->status == 400) && !may_be_refused(trial, cluster, kind, write))
+    bool refused = write->verb == WORLD_UPDATE_STATUS && progress_is_refused(trial, cluster);
+    if ((write->status == 422 || write->status == 400) && !refused && !may_be_refused(trial, cluster, kind, write))
         trial_fail(trial, "a write to %s %s in %s was refused: %s", write->plural, write->name,
                    world_name(trial->worlds[cluster]), write->message);
     if (write->status >= 300) {
@@ -368,6 +376,8 @@ void rules_hook(void *ctx, const struct world_write *write) {
     } else {
         in_worker(trial, side->cluster, kind, write);
     }
+    if (known && kind == 0)
+        progress_written(trial, side->cluster, write);
     if (known && side->cluster != ENGINE_MANAGEMENT && write->status < 300) {
         struct tracked_mirror *mirror =
             trial->rules->late && write->now ? rules_mirror(trial, uid_of(write->now)) : NULL;

@@ -10,6 +10,7 @@
 #include "core/engine/mirror/mirror_parts.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
+#include "core/engine/status/status.h"
 
 #define ACCEPTED_MAX 2    // patches that the worker accepted and did not keep
 #define KUEUE_WAITS_MAX 5 // seconds, until the worker's Kueue has certainly seen a mirror
@@ -42,7 +43,9 @@ static const char *refusal_of(struct adapter_call *call) {
 }
 
 wharf_result continuity_needs(struct engine *engine, struct entry *entry, struct mirror_context *context) {
-    if (context->attempt <= 1 || !context->workload || !continuity_is_on(engine, entry, context->workload))
+    // A first attempt is made again where its mirror went unseen.
+    bool begun = json_size(json_get(context->workload, "status")) > 0;
+    if (!begun || !continuity_is_on(engine, entry, context->workload))
         return WHARF_OK;
     AUTO_JSON lacks = NULL;
     wharf_result result = find_lack(context, &lacks);
@@ -109,7 +112,8 @@ static bool settle_with_children(struct engine *engine, struct entry *entry, str
 bool continuity_step(struct engine *engine, struct entry *entry, struct mirror *mirror,
                      struct mirror_context *context) {
     struct mirror_progress *progress = &mirror->progress;
-    if (!context->workload || !context->mirror || mirror_progress(context->mirror) != PROGRESS_OWED)
+    bool owed = mirror->facts.owed || mirror_progress(context->mirror) == PROGRESS_OWED;
+    if (!context->workload || !context->mirror || !owed)
         return true;
     bool runs = !phase_suspend_asked(&context->kind->abi, context->mirror);
     if (runs && progress->settled != PROGRESS_NONE) // another writer took back the mark
@@ -125,6 +129,8 @@ bool continuity_step(struct engine *engine, struct entry *entry, struct mirror *
         mirror->facts.update_due = true;
         return false;
     }
+    if (!lacks)
+        progress->accepted = 0;
     if (result == WHARF_OK && !lacks)
         return settle_with_children(engine, entry, mirror, context);
     if (result != WHARF_OK)
@@ -142,7 +148,15 @@ bool continuity_step(struct engine *engine, struct entry *entry, struct mirror *
 
 void continuity_read(const struct engine *engine, struct mirror *mirror, const struct json *object) {
     bool was = mirror->facts.owed;
-    mirror->facts.owed = !mirror->facts.finished && mirror_progress(object) == PROGRESS_OWED;
+    enum progress_mark mark = mirror_progress(object);
+    uint32_t status = was || mark == PROGRESS_OWED || mirror->progress.status
+                          ? repeat_fold(json_hash(json_get(object, "status")))
+                          : 0;
+    // Another writer may remove the mark.
+    mirror->facts.owed = !mirror->facts.finished && (mark == PROGRESS_OWED || (was && mark == PROGRESS_NONE));
+    mirror->facts.untouched =
+        mark == PROGRESS_GIVEN && !mirror->facts.suspended && status && status == mirror->progress.status;
+    mirror->progress.status = mirror->facts.owed || mirror->facts.untouched ? status : 0;
     if (mirror->facts.owed)
         mirror->facts.update_due = true;
     if ((was || mirror->facts.owed) && mirror->facts.unstarted_since_ns) // the wait for a start begins with the resume

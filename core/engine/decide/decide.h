@@ -140,6 +140,7 @@ struct mirror_facts {
     bool marks_stripped : 1; // must be deleted: a webhook strips the marks, or the worker drops fields
     bool tried : 1;          // withdrawn, since the mirror did not start
     bool changed : 1;        // was tried, and the namespace or a quota there changed since
+    bool untouched : 1;      // the status is the progress that the host gave, and says nothing new
     bool queued : 1;         // not admitted by the worker's Kueue
     bool fenced : 1;         // suspended by the worker's guard
     bool owed : 1;           // suspended until the mirror has the progress of earlier attempts, see continuity/

@@ -119,7 +119,8 @@ static bool runs_on(const struct decide_facts *f, const struct mirror_facts *m) 
 bool decide_status_is_due(const struct decide_facts *f) {
     const struct workload_facts *w = f->workload;
     const struct mirror_facts *followed = decide_followed(f);
-    if (followed && (followed->name_only || followed->owed)) // read the status first, or give it first
+    // Reads the status first; or the mirror's says nothing that the workload's does not.
+    if (followed && (followed->name_only || followed->owed || followed->untouched))
         return false;
     if (w->yield_unsure || (w->yields && !runs_on(f, followed)))
         return false;

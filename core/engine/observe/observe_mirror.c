@@ -134,6 +134,7 @@ static void forget_object(struct mirror *m) {
     children_free(m->progress.children);
     m->progress = (struct mirror_progress){0};
     m->facts.last_statuses = 0;
+    m->facts.owed = m->facts.untouched = false;
     m->created_ns = m->started_ns = 0;
 }
 

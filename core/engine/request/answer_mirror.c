@@ -342,6 +342,13 @@ static void on_read(struct engine *engine, struct entry *entry, struct mirror *m
     poll_deletion(engine, mirror, GONE_LATER_NS);
 }
 
+// The watch shows newer versions, but may lag.
+static bool must_read(struct engine *engine, struct mirror *mirror, const struct request_in_flight *request,
+                      const struct response *response) {
+    return response->reason == REASON_NOT_FOUND ||
+           (response->reason == REASON_CONFLICT && answer_is_newest(engine, &mirror->doc, request->known));
+}
+
 static void on_update(struct engine *engine, struct entry *entry, struct mirror *mirror,
                       const struct request_in_flight *request, struct response *response) {
     if (response->reason == REASON_OK && response->object) {
@@ -361,10 +368,7 @@ static void on_update(struct engine *engine, struct entry *entry, struct mirror 
     bool permanent = reason_is_permanent(response->reason);
     bool piece = request->piece != PIECE_WHOLE && mirror->refused && permanent;
     int64_t next_ns = piece ? mirror->refused->until_ns : answer_next_try_ns(engine, response, &mirror->failures);
-    // The watch shows newer versions, but may lag.
-    mirror->facts.unsure |=
-        response->reason == REASON_NOT_FOUND ||
-        (response->reason == REASON_CONFLICT && answer_is_newest(engine, &mirror->doc, request->known));
+    mirror->facts.unsure |= must_read(engine, mirror, request, response);
     if (!permanent)
         mirror->facts.not_before_ns = next_ns;
     else // a rejection does not delay the deletion, the other pieces, or another change
@@ -386,9 +390,7 @@ static void on_progress(struct engine *engine, struct entry *entry, struct mirro
     if (continuity_rejected(engine, entry, mirror, response))
         return;
     mirror->facts.not_before_ns = answer_next_try_ns(engine, response, &mirror->failures);
-    mirror->facts.unsure |=
-        response->reason == REASON_NOT_FOUND || !answer_is_heard(response->reason) ||
-        (response->reason == REASON_CONFLICT && answer_is_newest(engine, &mirror->doc, request->known));
+    mirror->facts.unsure |= !answer_is_heard(response->reason) || must_read(engine, mirror, request, response);
 }
 
 static void report_rejected(struct engine *engine, struct entry *entry, const struct mirror *mirror,

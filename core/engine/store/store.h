@@ -101,6 +101,7 @@ struct mirror {
     uint16_t failures, refusals, denials;
     struct mirror_progress {       // of a mirror that is or was owed progress, see continuity/
         char *problem;             // why the attempt starts from nothing, until told, owned; or NULL
+        uint32_t status;           // hash of the status, until another writer than the host has changed it; 0: no such
         struct children *children; // owned; NULL: none
         uint8_t settled;           // enum progress_mark that this process has decided on; NONE: none
         uint8_t accepted;          // patches of the status that the worker accepted
@@ -159,6 +160,7 @@ struct workload {
     bool unsealed_reported : 1;      // an unsealed object with the host's marks was reported
     bool phase_read : 1;             // of some version; `phase` is the last one
     struct aside *aside;             // NULL: all calls had results, see aside/; owned
+    struct account_run *accounts;    // NULL: has not run; owned
     struct capacity_claim *capacity; // NULL: none
     struct {
         struct attempt_history attempts;

@@ -38,6 +38,7 @@ enum subject {
     FIXED,
     KINDS,
     KINDS_AND_STATUS,
+    STATUS_WITH_PROGRESS, // of the kinds whose mirrors go on where a former one was
     OWNERS,
     OWNED,
     CHILDREN, // of mirrors, with progress of their own
@@ -78,9 +79,13 @@ static const struct rule rules[] = {
      "Objects that a controller here makes for delegated workloads (ownedObjects).", ANY, OWNED, "list", 0},
     {WORKER, 0, RIGHT_WORK, OF_KINDS, "create, patch, delete", "The mirrors.", ANY, KINDS, "create, patch, delete", 0},
     {WORKER, 0, RIGHT_WORK, OF_KINDS, "patch",
-     "Objects that a controller makes for mirrors: the progress that they get in a further attempt.", ANY,
-     CHILDREN_STATUS, "patch", 0},
-    {WORKER, 0, RIGHT_CLUSTER, OF_KINDS, "list", NULL, ANY, CHILDREN, "list", 0},
+     "The progress of former attempts, which a new mirror gets before it runs. Without: each attempt starts from "
+     "nothing.",
+     ANY, STATUS_WITH_PROGRESS, "patch", 0},
+    {WORKER, 0, RIGHT_CLUSTER, OF_KINDS, "list",
+     "Objects that a controller makes for mirrors: the progress that they get in a further attempt.", ANY, CHILDREN,
+     "list", 0},
+    {WORKER, 0, RIGHT_WORK, OF_KINDS, "patch", NULL, ANY, CHILDREN_STATUS, "patch", 0},
     {MANAGEMENT | WORKER, DEPENDENCIES, RIGHT_CLUSTER, OF_KINDS, "get, list, watch",
      "Objects that workloads refer to (dependencies).", ANY, REFERRED, "get, list, watch", WATCHES_ALL},
     {WORKER, DEPENDENCIES, RIGHT_WORK, OF_KINDS, "create, patch, delete", "Copies of such objects.", ANY, COPIED,
@@ -221,33 +226,41 @@ static void append_name(struct buffer *names, const char *plural, const char *su
     buffer_printf(names, "%s%s%s", names->len > 0 ? ", " : "", plural, subresource);
 }
 
-// The kinds of one API group: "rayjobs, rayclusters"; with `status` also their status subresources, if any.
-static void add_group(struct rights_table *table, const char *group, struct right right, bool status) {
+static bool gets_progress(const struct kind *kind) {
+    return kind->abi.progress && !kind->starts_anew;
+}
+
+// The kinds of one API group: "rayjobs, rayclusters"; with their status subresources, if any, or only these.
+static void add_group(struct rights_table *table, const char *group, struct right right, enum subject subject) {
     const struct rights_wanted *wanted = table->wanted;
     AUTO_BUFFER(names, RESOURCE_LIST_MAX);
     for (size_t i = 0; i < wanted->n_kinds; i++) {
-        const struct kind *kind = wanted->kinds[i];
-        if (strcmp(kind->abi.group, group) != 0)
+        const wharf_kind *kind = &wanted->kinds[i]->abi;
+        if (strcmp(kind->group, group) != 0)
             continue;
-        append_name(&names, kind->abi.plural, "");
-        if (status && (kind->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) == 0)
-            append_name(&names, kind->abi.plural, "/status");
+        if (subject != STATUS_WITH_PROGRESS)
+            append_name(&names, kind->plural, "");
+        bool has_status = (kind->flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) == 0;
+        if (subject == STATUS_WITH_PROGRESS ? gets_progress(wanted->kinds[i])
+                                            : has_status && subject == KINDS_AND_STATUS)
+            append_name(&names, kind->plural, "/status");
     }
     right.group = group;
     if (names.failed)
         table->no_memory = true;
-    else
+    else if (names.len > 0)
         rights_add(table, &right, names.data);
 }
 
 // A right for each API group of the kinds.
-static void add_kinds(struct rights_table *table, struct right right, bool status) {
+static void add_kinds(struct rights_table *table, struct right right, enum subject subject) {
     const struct rights_wanted *wanted = table->wanted;
     for (size_t i = 0; i < wanted->n_kinds; i++) {
-        if (!is_first_of_group(wanted, i))
-            continue;
-        add_group(table, wanted->kinds[i]->abi.group, right, status);
-        right.comment = NULL;
+        size_t before = table->rights->count;
+        if (is_first_of_group(wanted, i))
+            add_group(table, wanted->kinds[i]->abi.group, right, subject);
+        if (table->rights->count > before)
+            right.comment = NULL;
     }
 }
 
@@ -322,13 +335,13 @@ static bool has_child(const struct kind *kind, const wharf_child *wanted, const 
     return false;
 }
 
-// Not again where an earlier kind has the child, nor to read a kind that is itself enabled.
+// Not again where an earlier kind has the child, or a rule for kinds gives the right.
 static bool is_known_child(const struct rights_wanted *wanted, size_t of, const wharf_child *child, bool reads) {
     if (has_child(wanted->kinds[of], child, child))
         return true;
     for (size_t k = 0; k < wanted->n_kinds; k++)
         if ((k < of && !wanted->kinds[k]->starts_anew && has_child(wanted->kinds[k], child, NULL)) ||
-            (reads && is_kind(wanted->kinds[k], child)))
+            (is_kind(wanted->kinds[k], child) && (reads || gets_progress(wanted->kinds[k]))))
             return true;
     return false;
 }
@@ -402,7 +415,7 @@ static void add_rule(struct rights_table *table, const struct rule *rule, const 
     else if (rule->subject == FIXED)
         rights_add(table, &right, rule->resources);
     else
-        add_kinds(table, right, rule->subject == KINDS_AND_STATUS);
+        add_kinds(table, right, rule->subject);
 }
 
 static struct error *finish_table(struct rights_table *table) {

@@ -231,12 +231,109 @@ static void a_namespace_in_a_worker_has_to_consent(void **state) {
     check_rows(rows, COUNT(rows));
 }
 
+static void a_mirror_that_is_owed_progress_runs_later_and_says_nothing_new(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {"its status is not copied",
+         {PLACED(1, 2), .status_due = true},
+         {{MIRROR(1, 2), .owed = true, .suspended = true}},
+         .type = ACTION_NONE},
+        {"nor once it has the progress and nothing else",
+         {PLACED(1, 2), .status_due = true},
+         {{MIRROR(1, 2), .untouched = true}},
+         .type = ACTION_NONE},
+        {"it gets the progress",
+         {PLACED(1, 2), .status_due = true},
+         {{MIRROR(1, 2), .owed = true, .suspended = true, .update_due = true}},
+         .type = ACTION_UPDATE},
+        {"also for a suspended workload",
+         {PLACED(1, 2), .suspended = true},
+         {{MIRROR(1, 2), .owed = true, .suspended = true, .update_due = true}},
+         .type = ACTION_UPDATE},
+        {"with backoff",
+         {PLACED(1, 2), .status_due = true},
+         {{MIRROR(1, 2), .owed = true, .suspended = true, .update_due = true, .update_at_ns = LATER}},
+         .type = ACTION_WAIT,
+         .at_ns = LATER},
+        {"in a worker that is lost it is given up as any other",
+         {PLACED(1, 2)},
+         {{MIRROR(1, 2), .owed = true, .suspended = true}},
+         .workers = "Lcc",
+         .type = ACTION_PLACE,
+         .cluster = 2,
+         .attempt = 3},
+        {"and leaves at once",
+         {PLACED(1, 2), .status_due = true},
+         {{MIRROR(1, 2), .owed = true}},
+         .leaves = true,
+         .type = ACTION_DELETE},
+    };
+    check_rows(rows, COUNT(rows));
+}
+
+static void the_last_status_comes_before_the_move(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {"of a mirror that is to leave",
+         {PLACED(1, 1), .status_due = true},
+         {{MIRROR(1, 1)}},
+         .leaves = true,
+         .type = ACTION_STATUS},
+        {"later, if it cannot be written now",
+         {PLACED(1, 1), .status_due = true, .not_before_ns = LATER},
+         {{MIRROR(1, 1)}},
+         .leaves = true,
+         .type = ACTION_WAIT,
+         .at_ns = LATER},
+        {"with the delay of one that was rejected once",
+         {PLACED(1, 1), .status_due = true, .status_refusals = 1, .not_before_ns = LATER},
+         {{MIRROR(1, 1)}},
+         .leaves = true,
+         .type = ACTION_WAIT,
+         .at_ns = LATER},
+        {"not if it is rejected again and again",
+         {PLACED(1, 1), .status_due = true, .status_refusals = DECIDE_STATUS_REFUSALS, .not_before_ns = LATER},
+         {{MIRROR(1, 1)}},
+         .leaves = true,
+         .type = ACTION_DELETE},
+        {"not if another writer takes it back",
+         {PLACED(1, 1), .status_held = true, .statuses = {.at_ns = LATER}},
+         {{MIRROR(1, 1)}},
+         .leaves = true,
+         .type = ACTION_DELETE},
+        {"not if it changes all the time",
+         {PLACED(1, 1), .status_due = true},
+         {{MIRROR(1, 1), .last_statuses = DECIDE_LAST_STATUSES}},
+         .leaves = true,
+         .type = ACTION_DELETE},
+        {"of a mirror that is gone",
+         {PLACED(1, 1), .gone_attempt = 1, .has_last_status = true, .final_attempt = 1, .status_due = true},
+         .type = ACTION_STATUS},
+        {"which is written",
+         {PLACED(1, 1), .gone_attempt = 1, .has_last_status = true, .final_attempt = 1},
+         .type = ACTION_PLACE,
+         .attempt = 2},
+        {"or rejected again and again",
+         {PLACED(1, 1), .gone_attempt = 1, .has_last_status = true, .final_attempt = 1, .status_due = true,
+          .status_refusals = DECIDE_STATUS_REFUSALS},
+         .type = ACTION_PLACE,
+         .attempt = 2},
+        {"or was of an earlier attempt",
+         {PLACED(1, 2), .gone_attempt = 2, .has_last_status = true, .final_attempt = 1, .status_due = true},
+         .type = ACTION_PLACE,
+         .attempt = 3},
+    };
+    check_rows(rows, COUNT(rows));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_namespace_in_a_worker_has_to_consent),
         cmocka_unit_test(annotations_are_put_right_by_what_is_there),
         cmocka_unit_test(a_mirror_that_nothing_proves_does_not_count_but_holds_up_others),
         cmocka_unit_test(what_is_held_back_waits),
+        cmocka_unit_test(a_mirror_that_is_owed_progress_runs_later_and_says_nothing_new),
+        cmocka_unit_test(the_last_status_comes_before_the_move),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
