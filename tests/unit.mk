@@ -32,7 +32,7 @@ $(call unit_bin,engine/aside engine/aside_wait): $(B)/tests/support/kind_gate.o
 $(call unit_bin,adapter/hello cmd/adapter_new): $(SHIPPED)
 $(call unit_bin,engine/waiting fault/engine): $(B)/tests/support/engine_views.o
 $(call unit_bin,host/election host/guard_run): $(WORLD)
-$(call unit_bin,engine/carry engine/carry_steps engine/mirror): $(B)/tests/support/trains.o
+$(call unit_bin,engine/carry engine/carry_steps engine/mirror engine/values): $(B)/tests/support/trains.o
 $(call unit_bin,world/%): $(WORLD_HTTP)
 $(call unit_bin,world/player): $(FIXTURE)
 $(call unit_bin,world/recordings): $(FIXTURE) $(RECORDING)

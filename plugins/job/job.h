@@ -36,6 +36,8 @@ const char *job_indexes(const wharf_call *call, const char *a, enum index_operat
 #define MIN_COUNT GANG "/minCount"
 // The host's annotation of a mirror: "owed" before the mirror gets progress and runs, then "given" or "refused".
 #define PROGRESS "/metadata/annotations/wharf.dev~1progress"
+// The host's annotation of a workload: workers that failed it (retryElsewhere), whose failures do not count.
+#define RETRIED "/metadata/annotations/wharf.dev~1retried"
 // Annotation of a mirror that starts from nothing: failures of earlier attempts.
 #define EARLIER_FAILED "/metadata/annotations/job.wharf.dev~1earlier-failed"
 // Seconds from /status/startTime to the create of the mirror, for a Job with activeDeadlineSeconds.

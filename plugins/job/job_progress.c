@@ -66,7 +66,7 @@ static void give_indexes(const struct giving *g) {
     int64_t completed = 0, failed = 0;
     const char *done = give_list(g, COMPLETED_INDEXES, NULL, &completed);
     give_count(g, SUCCEEDED, completed, INT32_MAX);
-    if (host->integer(host->find(g->spec, LIMIT_PER_INDEX), -1) >= 0)
+    if (host->integer(host->find(g->spec, LIMIT_PER_INDEX), -1) >= 0 && !host->find(g->former, RETRIED))
         give_list(g, FAILED_INDEXES, done, &failed);
 }
 
@@ -86,7 +86,7 @@ static void give_all(const struct giving *g) {
     else
         give_succeeded(g);
     int64_t unset = host->find(g->spec, LIMIT_PER_INDEX) ? INT32_MAX : 6;
-    if (!host->find(g->new, EARLIER_FAILED))
+    if (!host->find(g->new, EARLIER_FAILED) && !host->find(g->former, RETRIED))
         give_count(g, FAILED, job_count(g->former, FAILED), limit_of(g, BACKOFF_LIMIT, unset));
 }
 

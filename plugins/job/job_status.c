@@ -143,10 +143,10 @@ static int64_t put_indexes(const struct view *v, const char *pointer, const char
 static void write_indexes(const struct view *v) {
     const char *there = host->string(host->find(v->mirror, COMPLETED_INDEXES));
     const char *failed = host->string(host->find(v->mirror, FAILED_INDEXES));
-    // Such a Job may scale down, and then counts only the remaining indexes.
+    // Such a Job may scale down, and then counts only the remaining indexes. A first attempt may have been made again.
     bool may_fall = host->equal(host->find(v->workload, COMPLETIONS), host->find(v->workload, "/spec/parallelism"));
-    const char *kept =
-        may_fall && v->call->attempt <= 1 ? NULL : host->string(host->find(v->workload, COMPLETED_INDEXES));
+    bool first = v->call->attempt <= 1 && !host->find(v->mirror, PROGRESS);
+    const char *kept = may_fall && first ? NULL : host->string(host->find(v->workload, COMPLETED_INDEXES));
     int64_t completed = put_indexes(v, COMPLETED_INDEXES, there, INDEXES_OR, kept);
     if (failed && host->integer(host->find(v->workload, LIMIT_PER_INDEX), -1) >= 0)
         put_indexes(v, FAILED_INDEXES, failed, INDEXES_WITHOUT, host->string(host->find(v->object, COMPLETED_INDEXES)));

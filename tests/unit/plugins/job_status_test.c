@@ -200,6 +200,10 @@ static const struct status_case status_cases[] = {
     {"indexes are kept by a scalable Job too", ELASTIC, "{'startTime':'" T1 "','completedIndexes':'0,3','succeeded':2}",
      "{'status':{'completedIndexes':'1','succeeded':1}}", 2,
      "{'startTime':'" T1 "','completedIndexes':'0,1,3','succeeded':3}"},
+    {"also if its first mirror was lost unseen and made again", ELASTIC,
+     "{'startTime':'" T1 "','completedIndexes':'0,3','succeeded':2}",
+     "{'metadata':{'annotations':{'wharf.dev/progress':'refused'}},'status':{'completedIndexes':'1','succeeded':1}}", 1,
+     "{'startTime':'" T1 "','completedIndexes':'0,1,3','succeeded':3}"},
     // Outcomes that an earlier attempt has decided.
     {"a promised success is kept while a new mirror runs", PLAIN, "{'startTime':'" T1 "','conditions':[" MET(T2) "]}",
      "{'status':{'active':2}}", 2, "{'startTime':'" T1 "','conditions':[" MET(T2) "],'active':2}"},

@@ -108,6 +108,9 @@ static const struct mirror_case mirror_cases[] = {
      "'status':{'failed':2,'succeeded':3,'startTime':'2026-03-01T11:00:00Z'}}",
      "{'metadata':{'annotations':{'job.wharf.dev/earlier-failed':'2','job.wharf.dev/earlier-seconds':'3600'}},"
      "'spec':{'backoffLimit':4,'activeDeadlineSeconds':3600,'completions':1,'parallelism':2}}"},
+    {"the failures of a worker that failed do not count",
+     "{'metadata':{'annotations':{'wharf.dev/retried':'w1'}},'spec':{'backoffLimit':6},'status':{'failed':2}}",
+     "{'metadata':{'annotations':{'wharf.dev/retried':'w1'}},'spec':{'backoffLimit':6}}"},
     {"one that goes on has the limits of the workload, but for the deadline",
      "{" OWED ",'spec':{'backoffLimit':6,'activeDeadlineSeconds':7200,'completions':4,'parallelism':2},"
      "'status':{'failed':2,'succeeded':3,'startTime':'2026-03-01T11:00:00Z'}}",
