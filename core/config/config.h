@@ -123,6 +123,8 @@ struct error *config_load_with(const char *path, const char *adapter_directory, 
 struct error *config_without_file(const char *name, const char *adapter_directory, struct config **out);
 // A rule selects by the labels of namespaces.
 bool config_needs_namespaces(const struct config *config);
+// Some workloads run elsewhere after a failure of their worker.
+bool config_retries_elsewhere(const struct config *config);
 // Enables the adapter of this name, from adapter_directory.
 struct error *config_enable(struct config *config, const char *name);
 // The enabled adapters, for adapters_load; `patient`, as commands are. `controller_name`: the one in use.

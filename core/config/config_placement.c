@@ -9,6 +9,37 @@
 #define LOWER "abcdefghijklmnopqrstuvwxyz0123456789-*"
 #define RULE(member) offsetof(struct placement_rule, member)
 
+#define RETRY(member) offsetof(struct retry_elsewhere, member)
+
+// An empty list matches nothing; without the key, the default list applies.
+static bool check_reasons(const struct config_value *value) {
+    return json_size(value->json) > 0 || config_take(value, strdup(""));
+}
+
+static const struct config_field retry_fields[] = {
+    {"max", config_read_whole, RETRY(max),
+     .help = "Default 1. How often one workload moves in its whole life; 0: never.", .max = 10},
+    {"reasons", config_read_words, RETRY(reasons),
+     .help = "Default: those of image pulls, mounts, nodes, devices and quotas (docs/placement.md). Reasons of pods, "
+             "containers, conditions and Events; patterns with '*'.",
+     .check = check_reasons, .item = "a list of reasons, such as [ImagePullBackOff, OutOf*]", .may_be_empty = true,
+     .characters = LOWER "_.ABCDEFGHIJKLMNOPQRSTUVWXYZ", .expected = "a reason such as ImagePullBackOff, or a pattern"},
+    {"exitCodes", config_read_words, RETRY(exit_codes), .help = "Default: none. Exit codes of containers.",
+     .item = "a list of exit codes, such as [137, 139]", .may_be_empty = true, .min = 1, .max = 255,
+     .characters = "0123456789", .expected = "an exit code from 1 to 255"},
+    {"stuckFor", config_read_duration, RETRY(stuck_for_ns),
+     .help = "Default 5m. How long a mirror that does not start for such a reason stays in its worker; 0: always."},
+    {.key = NULL},
+};
+
+// All keys are those of one place: a rule takes none from above.
+static bool read_retry(const struct config_value *value) {
+    struct retry_elsewhere *retry = value->target;
+    config_clear(retry_fields, retry);
+    *retry = (struct retry_elsewhere){.max = 1, .stuck_for_ns = 5 * CLOCK_MINUTE};
+    return config_mapping(value, retry_fields, retry);
+}
+
 static const struct config_field rule_fields[] = {
     {"kinds", config_read_words, RULE(kinds), .help = "Default: all. Kind or plural.group; patterns with '*'.",
      .item = "a list of kinds, such as [jobs.batch]", .characters = LOWER ".ABCDEFGHIJKLMNOPQRSTUVWXYZ",
@@ -23,6 +54,8 @@ static const struct config_field rule_fields[] = {
     {"requireFields", config_read_word, RULE(require_fields), .help = "Instead of placement.requireFields.", REQUIRED},
     {"pendingTimeout", config_read_duration, RULE(pending_timeout_ns), .help = "Instead of placement.pendingTimeout."},
     {"giveUpAfter", config_read_duration, RULE(give_up_after_ns), .help = "Instead of placement.giveUpAfter."},
+    {"retryElsewhere", read_retry, RULE(retry), .help = "Instead of placement.retryElsewhere, as a whole.",
+     .fields = retry_fields},
     {"onWorkerLost", config_read_switch, RULE(wait_when_lost), .help = "Instead of onWorkerLost.",
      CONFIG_WORDS({"redispatch", false}, {"wait", true})},
     {.key = NULL},
@@ -32,8 +65,10 @@ static bool read_rule(const struct config_value *value) {
     const struct placement_rule *otherwise = &value->reader->config->engine.placement.otherwise;
     struct placement_rule *rule = value->target;
     *rule = *otherwise;
-    rule->worker_selector = NULL;
-    value->reader->no_memory |= !text_set((char **)&rule->worker_selector, otherwise->worker_selector);
+    rule->worker_selector = rule->retry.reasons = rule->retry.exit_codes = NULL;
+    value->reader->no_memory |= !text_set((char **)&rule->worker_selector, otherwise->worker_selector) ||
+                                !text_set((char **)&rule->retry.reasons, otherwise->retry.reasons) ||
+                                !text_set((char **)&rule->retry.exit_codes, otherwise->retry.exit_codes);
     config_mapping(value, rule_fields, rule);
     return true;
 }
@@ -57,6 +92,9 @@ const struct config_field config_placement[] = {
      .help = "Default 0: never. When a mirror that has not started is withdrawn and placed elsewhere."},
     {"giveUpAfter", config_read_duration, OVERALL(give_up_after_ns),
      .help = "Default 0: never. When a workload that no worker accepts or starts is given up."},
+    {"retryElsewhere", read_retry, OVERALL(retry),
+     .help = "Default: off. Runs a workload in another worker after a failure that is the worker's.",
+     .fields = retry_fields},
     {"capacity", config_read_bool, offsetof(struct placement_options, capacity),
      .help = "Default false. Whether to place a workload only in workers with enough capacity (docs/capacity.md)."},
     {"rules", describe_rules, offsetof(struct placement_options, rules),
@@ -97,5 +135,12 @@ bool config_wants_any_capacity(const struct config *config) {
     bool any = config->engine.placement.capacity;
     for (size_t w = 0; w < config->n_workers; w++)
         any |= config_wants_capacity(config, config->workers[w].capacity);
+    return any;
+}
+
+bool config_retries_elsewhere(const struct config *config) {
+    bool any = config->engine.placement.otherwise.retry.max > 0;
+    for (size_t i = 0; i < config->engine.placement.n_rules; i++)
+        any |= config->engine.placement.rules[i].retry.max > 0;
     return any;
 }

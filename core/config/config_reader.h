@@ -56,7 +56,7 @@ struct config_field {
     // These depend on the reader:
     const char *expected;               // in messages
     const struct config_word *words;    // config_read_word, config_read_switch
-    int64_t min, max;                   // numbers, sizes, durations in ns; max 0: no maximum
+    int64_t min, max;                   // numbers, sizes, durations in ns; max 0: no maximum. Words: numbers instead
     int64_t unit;                       // a duration is a multiple of it; 0: any
     bool may_be_empty;                  // a size: may be 0; a list: may have no item
     bool (*is_valid)(const char *text); // config_read_text; NULL: any

@@ -77,6 +77,15 @@ bool config_read_paths(const struct config_value *value) {
     return text && config_take(value, buffer_take(&paths, NULL));
 }
 
+// "": not permitted.
+static const char *word_of(const struct config_field *field, const struct json *item) {
+    const char *word = field->max ? json_number_text(item) : json_string(item);
+    int64_t number = json_int64(item, field->min - 1);
+    if (!word || strspn(word, field->characters) != strlen(word))
+        return "";
+    return !field->max || (number >= field->min && number <= field->max) ? word : "";
+}
+
 bool config_read_words(const struct config_value *value) {
     AUTO_BUFFER(text, SELECTOR_MAX);
     bool is_list = json_is(value->json, JSON_ARRAY), empty = json_size(value->json) == 0;
@@ -86,9 +95,9 @@ bool config_read_words(const struct config_value *value) {
         return true;
     size_t i = 0;
     for (const struct json *item = json_first(value->json); item; item = json_next(item)) {
-        const char *word = json_string_or(item, "");
+        const char *word = word_of(value->field, item);
         struct config_value at = config_child(value, item, i++);
-        if (!*word || strspn(word, value->field->characters) != strlen(word))
+        if (!*word)
             config_wrong(&at, value->field->expected);
         buffer_printf(&text, "%s%s", text.len > 0 ? "," : "", word);
     }

@@ -21,6 +21,20 @@ enum require_fields {
     REQUIRE_ALL
 };
 
+// retryElsewhere: failures of a worker, after which the workload runs in another one, see core/engine/elsewhere/.
+struct retry_elsewhere {
+    int64_t max;            // moves of one workload in its whole life; 0: none
+    const char *reasons;    // patterns, "ImagePullBackOff,OutOf*"; NULL: RETRY_REASONS
+    const char *exit_codes; // "137,139"; NULL: none
+    int64_t stuck_for_ns;   // 0: a mirror that does not start is no failure
+};
+#define RETRY_REASONS                                                                                                  \
+    "ImagePullBackOff,ErrImagePull,ErrImageNeverPull,RegistryUnavailable,CreateContainerConfigError,"                  \
+    "CreateContainerError,CreatePodSandboxError,FailedCreatePodSandBox,FailedMount,FailedAttachVolume,"                \
+    "FailedMapVolume,QuotaExceeded,NodeLost,NodeShutdown,Shutdown,Terminated,Evicted,Preempted,Preempting,"            \
+    "NodeAffinity,UnexpectedAdmissionError,OutOf*,DeletionByTaintManager,DeletionByPodGC,TerminationByKubelet,"        \
+    "EvictionByEvictionAPI,PreemptionByScheduler"
+
 // One complete rule: the overall settings fill in omitted keys.
 struct placement_rule {
     const char *kinds;              // "jobs.batch,Job"; NULL: all
@@ -32,6 +46,7 @@ struct placement_rule {
     bool wait_when_lost;        // onWorkerLost: wait
     int64_t pending_timeout_ns; // 0: no limit
     int64_t give_up_after_ns;   // 0: never
+    struct retry_elsewhere retry;
 };
 
 struct placement_options {

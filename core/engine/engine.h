@@ -112,6 +112,9 @@ struct stats_cluster {
     uint64_t status_bytes;                    // of objects written for statuses of the mirrors
     uint64_t statuses_wait;                   // 1: over the limit, see status.h
     uint64_t suspect;                         // 1: finishes workloads far faster than other workers (completions.c)
+    uint64_t failing;                         // 1: gets no new work, since workloads fail there (elsewhere/)
+    char failing_for[64];                     // the reason of these failures
+    uint64_t retried_elsewhere;               // attempts there that failed because of the worker
     uint64_t quarantined;                     // mirrors: neither adopted nor deleted until proven
     uint64_t dependencies[DEPENDENCY_STATES]; // objects that workloads here refer to; management: sources
     uint64_t copies[COPY_RESULTS];            // requests

@@ -47,6 +47,17 @@ struct tenants {    // of one cluster, see tenancy/
     char problem[160];
 };
 
+#define SUSPECT_NOTES 16
+
+struct suspect { // see elsewhere/
+    struct suspect_note {
+        uint64_t workload, reason; // hashes; workload 0: none
+        int64_t at_ns;
+    } notes[SUSPECT_NOTES];
+    int64_t until_ns; // end of the suspension; 0: none
+    char reason[64];
+};
+
 struct engine_cluster {              // one number
     char *name;                      // [0] "management"; NULL: vacant
     struct worker_settings settings; // owned
@@ -81,6 +92,7 @@ struct engine_cluster {              // one number
         struct durations *durations; // of compared workloads; NULL: none
         uint16_t fast;               // a bit for each of the last 16 compared workloads: far faster than elsewhere
     } placement;
+    struct suspect elsewhere;
     struct kept_fields { // see dropped_must_try
         uint64_t fingerprints[KEPT_FIELDS];
         unsigned next;

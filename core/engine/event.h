@@ -37,7 +37,8 @@ enum event_type {
     EVENT_FENCE,      // of a worker: state of the guard
     EVENT_DENIED,     // of a kind in a worker: a missing permission
     EVENT_DEPENDENCY, // of objects that workloads refer to, in any cluster
-    EVENT_TENANT      // of a namespace in any cluster: its uid, or its consent
+    EVENT_TENANT,     // of a namespace in any cluster: its uid, or its consent
+    EVENT_CAUSES      // of the failure of a mirror: the answer to a pod_question
 };
 
 enum namespace_news {
@@ -153,6 +154,11 @@ struct engine_event {
             const char *uid;     // SEEN: of the namespace; of a worker: the annotation MARK_TENANT, or NULL
             const char *problem; // LOST, or NULL
         } tenant;                // TENANT
+        struct {
+            const char *namespace_, *name, *uid; // of the mirror
+            const char *causes;  // lines "<reason>\t<exit code, or nothing>\t<text>\n", the best one first
+            const char *problem; // why the pods could not be read; or NULL
+        } causes;                // CAUSES
     };
 };
 
@@ -214,6 +220,15 @@ struct dependency_wish { // the texts first, see struct_copy_with_texts; owned b
 };
 #define DEPENDENCY_WISH_TEXTS 4
 
+// A question for the reasons that the pods of a mirror have, answered at most once with EVENT_CAUSES: of failed pods,
+// or also those that keep pods from starting (`stuck`).
+struct pod_question { // the texts first, see struct_copy_with_texts; owned block
+    const char *namespace_, *name, *uid;
+    size_t cluster, kind;
+    bool stuck;
+};
+#define POD_QUESTION_TEXTS 3
+
 // The owner reuses one update for all steps.
 struct update {
     struct command *commands;
@@ -226,6 +241,8 @@ struct update {
     size_t n_relists, cap_relists;
     struct dependency_wish **wishes;
     size_t n_wishes, cap_wishes;
+    struct pod_question **questions;
+    size_t n_questions, cap_questions;
     int64_t wake_ns; // due time of EVENT_TIME (monotonic), CLOCK_NEVER: at the next event
 };
 

@@ -53,7 +53,10 @@ void update_clear(struct update *update) {
         log_message_free(&update->log[i]);
     for (size_t i = 0; i < update->n_wishes; i++)
         free(update->wishes[i]);
+    for (size_t i = 0; i < update->n_questions; i++)
+        free(update->questions[i]);
     update->n_commands = update->n_events = update->n_log = update->n_relists = update->n_wishes = 0;
+    update->n_questions = 0;
 }
 
 void update_free(struct update *update) {
@@ -63,5 +66,6 @@ void update_free(struct update *update) {
     free(update->log);
     free(update->relists);
     free(update->wishes);
+    free(update->questions);
     *update = (struct update){0};
 }

@@ -42,6 +42,7 @@ static struct thread_settings thread_settings_of(const struct config *config) {
                                            .capacity = config->engine.placement.capacity,
                                            .namespaces = config_needs_namespaces(config),
                                            .dependencies = dependency_options_any(&config->engine.dependencies),
+                                           .pod_causes = config_retries_elsewhere(config),
                                            .tenants = config->engine.tenancy.impersonate,
                                            .fencing = fencing},
                                     .memory_per_cluster = config->memory_per_cluster,

@@ -28,6 +28,7 @@ ROWS = (
     (110, "test_hostile"),
     (100, "test_join"),
     (90, "test_pending"),
+    (60, "test_elsewhere"),
     (80, "test_load", "test_contract"),
     (130, "test_helm", "test_install"),   # build the image in the same folder
     (60, "test_manifests"),

@@ -59,6 +59,8 @@ class Kubelet(threading.Thread):
         self.first_of_job = {}        # job uid -> uid of its first pod
         self.error = None
         self.full = False             # no pod finds a node
+        self.pulls = True             # images can be pulled
+        self.evicts = False           # pods are evicted once they run
         self.lacked = {}              # (namespace, pod) -> what was missing when it was to start
         self.ended = threading.Event()
 
@@ -147,6 +149,8 @@ class Kubelet(threading.Thread):
             return None if pod["spec"].get("schedulingGates") or self.full else self._bind
         if phase == "Pending":
             return self._start(pod)
+        if self.evicts:
+            return self._evict
         return self._end if self._is_due(pod) else None
 
     def _bind(self, pod):
@@ -163,6 +167,8 @@ class Kubelet(threading.Thread):
     def _start(self, pod):
         """The change with which it starts, once everything is there that it mounts; until then its containers wait."""
         meta = pod["metadata"]
+        if not self.pulls:
+            return None if pod["status"].get("containerStatuses") else self._set_unpulled
         missing = sorted(f"{plural}/{name}" for plural, name in mounts.needed(pod) if not self.client.find(plural, meta["namespace"], name))
         if not missing:
             return self._set_running
@@ -172,6 +178,10 @@ class Kubelet(threading.Thread):
     def _set_waiting(self, pod):
         missing = ", ".join(self.lacked[pod["metadata"]["namespace"], pod["metadata"]["name"]])
         waiting = {"reason": "CreateContainerConfigError", "message": missing + " not found"}
+        self._patch(pod, {"containerStatuses": _containers(pod, {"waiting": waiting}, False)})
+
+    def _set_unpulled(self, pod):
+        waiting = {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "example.invalid/none"'}
         self._patch(pod, {"containerStatuses": _containers(pod, {"waiting": waiting}, False)})
 
     def _set_running(self, pod):
@@ -206,6 +216,15 @@ class Kubelet(threading.Thread):
         self._patch(pod, {"phase": "Failed" if failed else "Succeeded",
                           "conditions": _conditions(False, "PodFailed" if failed else "PodCompleted"),
                           "containerStatuses": _containers(pod, {"terminated": ended}, False)})
+
+    def _evict(self, pod):
+        """As a kubelet does whose node runs out of a resource."""
+        disrupted = {"type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet",
+                     "message": "The node was low on resource: memory.", "lastTransitionTime": _now()}
+        self._patch(pod, {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory.",
+                          "conditions": _conditions(False, "PodFailed") + [disrupted],
+                          "containerStatuses": _containers(pod, {"terminated": {
+                              "exitCode": 137, "reason": "Error", "startedAt": _now(), "finishedAt": _now()}}, False)})
 
     def _end_deleted(self, pod):
         """What a kubelet does at the end of a graceful deletion: its containers are killed, then the object goes."""

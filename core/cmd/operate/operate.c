@@ -103,6 +103,8 @@ static const struct flag drain_flags[] = {
     SWITCH("no-wait", 0, "do not wait until the worker is drained"),
 };
 
+#define CORDON "{\"cordoned\":true}"
+
 struct operation {
     const char *worker;
     const char *entry;       // JSON, in ConfigMap wharf-workers; NULL: none, the worker is not cordoned
@@ -206,10 +208,26 @@ static struct error *operate(struct call *call, struct operation *operation) {
 }
 
 static struct error *run_cordon(struct call *call) {
-    return operate(call, &(struct operation){.entry = "{\"cordoned\":true}", .done = "cordoned", .does = "cordons"});
+    return operate(call, &(struct operation){.entry = CORDON, .done = "cordoned", .does = "cordons"});
+}
+
+// A worker that gets no new work because workloads fail there is released by the end of a cordon.
+static struct error *cordon_first(struct call *call) {
+    const struct operation cordon = {
+        .worker = call->operand[0], .entry = CORDON, .done = "cordoned", .does = "cordons"};
+    struct client *management = NULL;
+    AUTO_JSON worker = NULL;
+    bool warned = true, reached = false;
+    TRY(find_worker(call->remote, cordon.worker, &warned, &worker));
+    if (!json_string(json_get(worker, "failing")) || json_bool(json_get(worker, "cordoned"), false))
+        return NULL;
+    TRY(remote_management(call->remote, &management));
+    TRY(write_order(management, call->remote->options.host_namespace, cordon.worker, cordon.entry));
+    return await_applied(&cordon, call->remote, &reached);
 }
 
 static struct error *run_uncordon(struct call *call) {
+    TRY(cordon_first(call));
     return operate(call, &(struct operation){.done = "uncordoned", .does = "uncordons"});
 }
 
@@ -232,7 +250,8 @@ SUBCOMMAND(cordon, run_cordon, "place nothing new in a worker",
            .operand = OPERAND_WORKER, ASKS_HOST);
 
 SUBCOMMAND(uncordon, run_uncordon, "use a worker again that was cordoned or drained",
-           "Removes the worker's entry from ConfigMap wharf-workers. If the worker's configuration or Secret cordons\n"
+           "Removes the worker's entry from ConfigMap wharf-workers. A worker that gets nothing new because workloads\n"
+           "fail there (WorkerSuspect) gets new workloads again, too. If the worker's configuration or Secret cordons\n"
            "it too, the worker stays cordoned and the command exits with 1 after 15 seconds.\n",
            .operand = OPERAND_WORKER, ASKS_HOST);
 

@@ -2,6 +2,7 @@
 #include "core/engine/clusters/cluster_state.h"
 
 #include "core/base/memory.h"
+#include "core/engine/elsewhere/suspicion.h"
 #include "core/engine/fence/fence.h"
 #include "core/engine/placement/placing.h"
 #include "core/engine/shard/shard.h"
@@ -72,7 +73,7 @@ void cluster_refresh(struct engine *engine, size_t cluster, size_t kind) {
     facts->moves_at_ns = clock_after(slot->membership.moves_since_ns, engine->settings.placement.drain_timeout_ns);
     fence_refresh(engine, cluster, facts);
     facts->eligible = facts->serves && !facts->frozen && !facts->closed && (watch->paused & PAUSE_FULL) == 0 &&
-                      contact != CONTACT_SUSPECT && contact != CONTACT_REJECTED;
+                      !suspicion_of(engine, cluster) && contact != CONTACT_SUSPECT && contact != CONTACT_REJECTED;
     facts->lost_since_ns = watch->lost_since_ns;
     facts->namespaces = slot->settings.namespaces;
     facts->renames = slot->settings.namespace_map;

@@ -7,6 +7,7 @@
 #include "core/engine/clusters/clusters.h"
 #include "core/engine/clusters/missing_worker.h"
 #include "core/engine/dependencies/dependencies.h"
+#include "core/engine/elsewhere/elsewhere.h"
 #include "core/engine/engine.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/fence/fence.h"
@@ -249,6 +250,8 @@ static void change_policy(struct engine *engine, size_t cluster, const struct wo
     if (settings->policy == WORKER_DRAIN_MOVE)
         engine->clusters[cluster].membership.moves_since_ns = engine->now.mono_ns;
     engine->stats.clusters[cluster].policy = settings->policy;
+    if (settings->policy == WORKER_ACTIVE)
+        suspects_trust(engine, cluster);
     if (!settings->quiet)
         log_policy(engine, cluster, settings->policy);
 }

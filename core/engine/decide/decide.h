@@ -173,6 +173,14 @@ enum needs_state {
     NEEDS_LACKED   // the worker cannot have them
 };
 
+// What becomes of the placed mirror by retryElsewhere, see core/engine/elsewhere/.
+enum elsewhere_verdict {
+    ELSEWHERE_NO,    // a failure is final, and a mirror that does not start stays
+    ELSEWHERE_ASKED, // the mirror has failed, and the host does not know why yet
+    ELSEWHERE_MOVES, // the mirror has failed because of the worker
+    ELSEWHERE_STUCK  // the mirror does not start because of the worker
+};
+
 struct decide_facts {
     const struct workload_facts *workload;
     bool busy;                          // a write or a read of the workload is in flight
@@ -207,6 +215,8 @@ struct decide_facts {
     enum needs_state needs;               // of a workload without a mirror, in the management cluster
     enum needs_state needs_there;         // in the worker of the placement
     int64_t needs_at_ns;                  // NEEDS_COMING at the latest until then; 0: unknown
+    enum elsewhere_verdict elsewhere;
+    int64_t elsewhere_until_ns;              // ASKED, and MOVES while the worker is unreachable: the host waits so long
     const struct unstarted_facts *unstarted; // NULL: no unstarted mirror, no rejection by a worker
 };
 
@@ -275,6 +285,7 @@ enum waiting {
     WAITING_ADAPTER,
     WAITING_DEPENDENCY,
     WAITING_PROGRESS,
+    WAITING_CAUSE,
     WAITINGS
 };
 

@@ -39,6 +39,11 @@ struct action decide_final_status(const struct decide_facts *f);
 struct action decide_for_disputed(const struct decide_facts *f, const struct mirror_facts *current);
 struct action decide_for_placed(const struct decide_facts *f, size_t stale_pending);
 
+// retryElsewhere: what follows from the failure of the placed mirror. False: the failure is final.
+bool decide_retries(const struct decide_facts *f, const struct mirror_facts *m, struct action *action);
+// The placed mirror does not start because of the worker, and there is another worker.
+bool decide_is_stuck(const struct decide_facts *f);
+
 // Unstarted mirrors, workers already tried, and workloads that no worker accepts.
 
 // The mirror did not start in the worker in this round, or the worker rejected the mirror before the host gave up.

@@ -6,8 +6,8 @@
 // Unstarted mirrors, workers already tried, and workloads that no worker accepts ----------------------------------
 
 static bool is_waiting(const struct decide_facts *f, const struct mirror_facts *m) {
-    return f->unstarted && f->unstarted->timeout_ns > 0 && m->unstarted_since_ns && !m->finished && !m->being_deleted &&
-           !m->owed && !f->workload->suspended;
+    return f->unstarted && (f->unstarted->timeout_ns > 0 || f->elsewhere == ELSEWHERE_STUCK) && m->unstarted_since_ns &&
+           !m->finished && !m->being_deleted && !m->owed && !f->workload->suspended;
 }
 
 // Rule P6: before the host deletes a mirror to place the workload elsewhere, the status of the mirror is written.
@@ -25,7 +25,12 @@ static struct action wait_for_start(const struct decide_facts *f, const struct m
                                     struct action otherwise) {
     if (!is_waiting(f, m) || (otherwise.type != ACTION_NONE && otherwise.type != ACTION_WAIT))
         return otherwise;
-    int64_t at_ns = clock_after(m->unstarted_since_ns, f->unstarted->timeout_ns);
+    int64_t timeout_ns = f->unstarted->timeout_ns;
+    bool stuck = decide_is_stuck(f);
+    otherwise.blocked |= f->elsewhere == ELSEWHERE_STUCK && !stuck; // until another worker is eligible
+    if (!stuck && timeout_ns <= 0)
+        return otherwise;
+    int64_t at_ns = stuck ? f->now_ns : clock_after(m->unstarted_since_ns, timeout_ns);
     at_ns = clock_later(at_ns, decide_request_at_ns(m));
     if (at_ns <= f->now_ns) {
         // A write in flight could start the mirror, or there is a sign of a start.
@@ -33,7 +38,8 @@ static struct action wait_for_start(const struct decide_facts *f, const struct m
             otherwise.blocked = true; // the decision follows once the management cluster is reachable
             return otherwise;
         }
-        struct action withdraw = action_on_mirror(ACTION_DELETE, m, "the mirror did not start in time");
+        struct action withdraw = action_on_mirror(
+            ACTION_DELETE, m, stuck ? "the mirror does not start in this worker" : "the mirror did not start in time");
         withdraw.withdraws = true;
         return withdraw;
     }
@@ -389,6 +395,9 @@ struct action decide_for_placed(const struct decide_facts *f, size_t stale_pendi
     const struct mirror_facts *current = decide_placed(f);
     if (decide_has_final_status(w) && !current)
         return decide_final_status(f);
+    struct action retry;
+    if (current && decide_retries(f, current, &retry))
+        return retry;
     if (!worker->connected)
         return decide_for_unreachable(f, current, worker, worker->lost_since_ns,
                                       worker->refused ? WAITING_IDENTITY : WAITING_WORKER);

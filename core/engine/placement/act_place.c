@@ -6,6 +6,7 @@
 #include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/clusters/missing_worker.h"
+#include "core/engine/elsewhere/elsewhere.h"
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/kueue/kueue.h"
 #include "core/engine/mirror/mirror.h"
@@ -25,6 +26,8 @@ static bool is_there(const struct entry *entry, const struct action *action) {
 static enum outcome outcome_of(const struct engine *engine, const struct entry *entry) {
     const struct workload_facts *w = &entry->workload->facts;
     const struct unstarted_facts *unstarted = entry->workload->unstarted;
+    if (elsewhere_leaves(entry, w->attempt + 1) && !(unstarted && unstarted->withdrawn_attempt == w->attempt))
+        return OUTCOME_FAILED;
     if (unstarted && unstarted->withdrawn_attempt && unstarted->withdrawn_attempt == w->attempt)
         return OUTCOME_WITHDRAWN;
     if (w->attempt == 0 || w->gone_attempt == w->attempt)
@@ -61,15 +64,16 @@ static bool keep_values(struct engine *engine, struct entry *entry, const struct
 static bool send_placement(struct engine *engine, struct entry *entry, const struct action *action) {
     const char *name = engine->clusters[action->cluster].name;
     const struct mirror *mirror = entry_mirror(entry, action->cluster);
-    AUTO_TEXT used = accounts_annotation(engine, entry, action->attempt);
-    AUTO_BUFFER(previous, SIZE_MAX / 4);
-    bool ok = used && keep_values(engine, entry, action, &previous);
+    AUTO_BUFFER(marks, SIZE_MAX / 4); // further annotations
+    accounts_put_mark(engine, entry, action->attempt, &marks);
+    elsewhere_put_mark(engine, entry, action->attempt, &marks);
+    bool ok = keep_values(engine, entry, action, &marks) && !marks.failed;
     AUTO_TEXT body = !ok ? NULL
                          : text_format("{\"metadata\":{\"uid\":\"%s\",\"resourceVersion\":\"%s\",\"annotations\":"
-                                       "{\"" MARK_CLUSTER "\":\"%s\",\"" MARK_ATTEMPT "\":\"%u\"%s%s},"
+                                       "{\"" MARK_CLUSTER "\":\"%s\",\"" MARK_ATTEMPT "\":\"%u\"%s},"
                                        "\"labels\":{\"" MARK_CLUSTER "\":\"%s\"}}}",
                                        entry->workload->uid, doc_version(&engine->store, &entry->workload->doc), name,
-                                       action->attempt, used, previous.data ? previous.data : "", name);
+                                       action->attempt, marks.len > 0 ? marks.data : "", name);
     struct request_in_flight request = {.type = REQUEST_PLACE,
                                         .body = body,
                                         .body_len = body ? strlen(body) : 0,
@@ -89,6 +93,8 @@ static void report_placement(struct engine *engine, struct entry *entry, const s
         return;
     }
     engine->stats.replacements += !again;
+    if (elsewhere_report_placed(engine, entry, action))
+        return;
     if (!again && repeat_placed(engine, entry)) // too frequent
         return;
     if (w->cluster == DECIDE_UNKNOWN_CLUSTER)

@@ -99,8 +99,14 @@ static bool is_second_choice(const struct decide_facts *f, size_t cluster) {
     return m && m->changed;
 }
 
+bool placement_is_avoided(const struct decide_facts *f, size_t cluster) {
+    return f->view && f->view->workers[cluster].avoided;
+}
+
 static bool is_better(const struct decide_facts *f, size_t a, size_t b) {
     const struct placement_view *view = f->view;
+    if (placement_is_avoided(f, a) != placement_is_avoided(f, b))
+        return placement_is_avoided(f, b);
     if (is_second_choice(f, a) != is_second_choice(f, b))
         return is_second_choice(f, b);
     if (view && view->pinned)

@@ -29,11 +29,13 @@ enum worker_obstacle {
     OBSTACLE_FENCED,      // the guard would stop new mirrors
     OBSTACLE_CREDENTIALS, // the worker rejects the credentials
     OBSTACLE_TENANT,      // no consent of the namespace there, or no impersonation
-    OBSTACLE_DEPENDENCY   // the worker cannot have an object that the workload refers to
+    OBSTACLE_DEPENDENCY,  // the worker cannot have an object that the workload refers to
+    OBSTACLE_FAILING      // several workloads failed there for the same reason
 };
 
 struct placement_option { // one worker
     uint8_t obstacle;     // enum worker_obstacle: the first one
+    bool avoided;         // an attempt failed because of this worker: after all others
     uint32_t rank;        // of a pinned workload: the lowest wins
     uint32_t fullness;    // of the requested resources, in thousandths; see capacity_fullness
     uint32_t score;       // of adapters, the sum: the highest wins, before the policy; see placing.h
@@ -63,6 +65,8 @@ static inline void placement_exclude(struct placement_view *view, size_t cluster
 // The worker to place a workload in: eligible, not excluded, best by the policy, or first of the annotation.
 // DECIDE_UNPLACED: none. Lowers *next_ns to the end of the earliest exclusion. *candidates: the number of such workers.
 size_t placement_choose(const struct decide_facts *f, int64_t *next_ns, size_t *candidates);
+// An attempt of the workload failed because of the worker.
+bool placement_is_avoided(const struct decide_facts *f, size_t cluster);
 // The numbers of these workers, in `list` with room for n_clusters. Returns how many.
 size_t placement_candidates(const struct decide_facts *f, size_t *list);
 // Whether the worker may get the workload now. If not, lowers *next_ns to the time of a possible change.

@@ -3,6 +3,7 @@
 #include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/dependencies/dependencies.h"
+#include "core/engine/elsewhere/elsewhere.h"
 #include "core/engine/placement/placing.h"
 #include "core/engine/shard/shard.h"
 #include "core/engine/tenancy/tenancy.h"
@@ -12,6 +13,7 @@
 struct placement_rules {
     size_t n;
     bool limited; // not every worker may get every workload, or the policy is not the default
+    bool retries; // retryElsewhere, in some rule
     struct parsed_rule {
         struct placement_rule rule; // owns kinds and namespaces; the selectors are NULL
         struct selector namespaces, workers;
@@ -22,6 +24,8 @@ static void free_rules(struct placement_rules *rules) {
     for (size_t i = 0; rules && i <= rules->n; i++) {
         free((char *)rules->list[i].rule.kinds);
         free((char *)rules->list[i].rule.namespaces);
+        free((char *)rules->list[i].rule.retry.reasons);
+        free((char *)rules->list[i].rule.retry.exit_codes);
         selector_clear(&rules->list[i].namespaces);
         selector_clear(&rules->list[i].workers);
     }
@@ -36,9 +40,15 @@ static struct error *parse_selector(const char *text, const char *key, struct se
 static struct error *parse_rule(const struct placement_rule *from, struct parsed_rule *to) {
     to->rule = *from;
     to->rule.namespace_selector = to->rule.worker_selector = NULL;
-    to->rule.kinds = from->kinds ? strdup(from->kinds) : NULL;
-    to->rule.namespaces = from->namespaces ? strdup(from->namespaces) : NULL;
-    if ((from->kinds && !to->rule.kinds) || (from->namespaces && !to->rule.namespaces))
+    const char **const texts[] = {&to->rule.kinds, &to->rule.namespaces, &to->rule.retry.reasons,
+                                  &to->rule.retry.exit_codes};
+    bool missing = false;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *text = *texts[i];
+        *texts[i] = text ? strdup(text) : NULL;
+        missing |= text && !*texts[i];
+    }
+    if (missing)
         return error_no_memory();
     struct error *error = parse_selector(from->worker_selector, "workerSelector", &to->workers);
     return error ? error : parse_selector(from->namespace_selector, "namespaceSelector", &to->namespaces);
@@ -55,6 +65,8 @@ struct error *placement_set_rules(struct engine *engine, const struct placement_
     rules->limited = n > 0 || otherwise->worker_selector || otherwise->policy != PLACEMENT_LEAST_ACTIVE;
     for (size_t i = 0; i <= n && !error; i++)
         error = parse_rule(i < n ? &options->rules[i] : otherwise, &rules->list[i]);
+    for (size_t i = 0; i <= n; i++)
+        rules->retries |= rules->list[i].rule.retry.max > 0;
     free_rules(error ? rules : engine->placement.rules);
     if (!error)
         engine->placement.rules = rules;
@@ -101,6 +113,10 @@ bool placement_waits_when_lost(const struct engine *engine, const struct entry *
     return placement_rule_of(engine, entry, &known, NULL)->wait_when_lost || !known;
 }
 
+bool placement_retries_elsewhere(const struct engine *engine) {
+    return engine->placement.rules->retries;
+}
+
 // Settings of workers ------------------------------------------------------------------------------------------
 
 void placement_workers_changed(struct engine *engine) {
@@ -137,7 +153,8 @@ void placement_worker_refresh(const struct engine *engine, size_t cluster, size_
 bool placement_is_limited(const struct engine *engine, const struct entry *entry) {
     return entry->workload->placement.has_placement_annotations || capacity_is_used(engine) ||
            engine->placement.workers_are_limited || engine->settings.tenancy.impersonate ||
-           engine->placement.rules->limited || scoring_is_used(engine, entry) || dependencies_limit(engine, entry);
+           engine->placement.rules->limited || scoring_is_used(engine, entry) || dependencies_limit(engine, entry) ||
+           elsewhere_has_retried(entry);
 }
 
 static void exclude_all(struct placement_view *view, enum worker_obstacle obstacle) {
@@ -277,6 +294,8 @@ bool placement_view_make(struct engine *engine, struct entry *entry, struct plac
         exclude_all(out, OBSTACLE_UNDECIDED);
     if (entry->workload->placement.has_placement_annotations)
         read_annotations(engine, entry, out);
+    if (elsewhere_has_retried(entry))
+        elsewhere_avoid(engine, entry, out);
     exclude_unmatched(engine, workers, out);
     exclude_without_consent(engine, entry, out);
     exclude_full(engine, entry, out);

@@ -23,6 +23,9 @@ const struct placement_rule *placement_rule_of(const struct engine *engine, cons
 // onWorkerLost: whether the workload waits for a lost worker without a time limit; true too for an unknown rule.
 bool placement_waits_when_lost(const struct engine *engine, const struct entry *entry);
 
+// retryElsewhere: whether some rule has it.
+bool placement_retries_elsewhere(const struct engine *engine);
+
 // True: *labels is "key=value,key=value", or NULL for none. False: unknown labels. A namespace that a complete
 // list lacks has none.
 bool namespace_labels_of(const struct engine *engine, const struct entry *entry, const char **labels);

@@ -3,6 +3,7 @@
 #include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/dependencies/dependencies.h"
+#include "core/engine/elsewhere/suspicion.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/placement/placing.h"
@@ -75,6 +76,7 @@ static const char *brief_of(const char *reason) {
         {"CreateFailed", "creates fail"},
         {"FieldsDropped", "drops fields"},
         {"DidNotStart", "did not start"},
+        {"FailedInWorker", "the workload failed there"},
         {"MissingDependency", "lacks an object of the workload"},
         {"DependencyRejected", "rejects an object of the workload"},
     };
@@ -112,11 +114,18 @@ static void fill_policy(enum worker_policy policy, struct worker_reason *out) {
                                        : "is drained: running workloads finish there, and nothing new is placed there");
 }
 
+static void fill_suspect(const struct suspect *suspect, struct worker_reason *out) {
+    fill(out, OBSTACLE_FAILING, "workloads fail there",
+         "gets no new workloads, since several failed there within minutes for the same reason, %s", suspect->reason);
+    out->until_ns = suspect->until_ns;
+}
+
 // Reasons that hold for all workloads of the kind.
 static void find_of_worker(const struct engine *engine, const struct entry *entry, size_t cluster,
                            struct worker_reason *out) {
     const struct worker_facts *facts = &engine->workers[entry->kind][cluster];
     const struct stats_cluster *stats = &engine->stats.clusters[cluster];
+    const struct suspect *suspect = suspicion_of(engine, cluster);
     if (*stats->refused)
         fill(out, OBSTACLE_REFUSED, "refused", "is refused: %s", stats->refused);
     else if (cluster_contact(engine, cluster) == CONTACT_REJECTED)
@@ -135,6 +144,8 @@ static void find_of_worker(const struct engine *engine, const struct entry *entr
         fill(out, OBSTACLE_SUSPECT, "answers late", "answers late or not at all, so nothing new is placed there");
     else if (facts->closed)
         fill_policy(engine->clusters[cluster].settings.policy, out);
+    else if (suspect)
+        fill_suspect(suspect, out);
     else if (shard_is_in(facts->closed_shards, shard_of(engine, entry)))
         fill(out, OBSTACLE_FENCED, "guard has no heartbeat of the host",
              "has a guard without a heartbeat of this host, which would stop new mirrors");

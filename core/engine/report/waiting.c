@@ -80,6 +80,9 @@ static const struct {
     [WAITING_ADAPTER] = {"adapter", "the adapter has failed for the workload, is paused or is busy; wharf explain has "
                                     "the reason"},
     [WAITING_PROGRESS] = {"progress", "the new mirror gets the progress of the earlier attempts before it runs"},
+    [WAITING_CAUSE] = {"cause",
+                       "the mirror has failed, and the host reads the reasons of the pods: the workload may run "
+                       "in another worker (retryElsewhere)"},
     [WAITING_DEPENDENCY] = {"dependency", "objects that the workload refers to are missing, or on their way to the "
                                           "worker; wharf explain names them"},
     [WAITING_GONE] = {"deletion", "the mirror has a deletionTimestamp but still exists; check the finalizers"},

@@ -82,6 +82,7 @@ struct mirror {
     int64_t orphan_since_ns;
     int64_t created_ns;                // wall clock, by the metadata; 0: unknown
     int64_t started_ns;                // wall clock, by the status; 0: not started
+    int64_t ended_ns;                  // the same, of the last phase read; 0: not finished, or unknown
     int64_t seen_ns;                   // arrival of the event that made the status due
     uint64_t carry_hash;               // of carried fields (labels, annotations, spec generation), to detect changes
     uint64_t noop_patch_hash;          // hash of an accepted patch that changed nothing
@@ -176,6 +177,10 @@ struct workload {
         struct missing_worker *missing; // see missing_worker.h; NULL: none
         bool missing_unfinished;        // counts as unfinished there
     } membership;
+    struct {
+        struct elsewhere *state; // about the present attempt, free(); NULL: none
+        uint8_t retried;         // attempts that failed because of a worker, by the annotation
+    } elsewhere;
     struct workload_placement {
         char *scores;                   // of adapters for the last placement, as text, owned; or NULL
         int64_t runs_since_ns;          // in runs_in, see completions.c

@@ -4,6 +4,7 @@
 #include "core/adapter/owed_status.h"
 #include "core/adapter/phase.h"
 #include "core/base/memory.h"
+#include "core/engine/elsewhere/elsewhere.h"
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/placement/placing.h"
@@ -133,7 +134,7 @@ static void note_tried(struct engine *engine, struct entry *entry) {
 static void check(struct engine *engine, struct entry *entry) {
     const struct placement_rule *rule =
         needs_facts(engine, entry) ? placement_rule_of(engine, entry, NULL, NULL) : NULL;
-    if (!rule || (rule->pending_timeout_ns <= 0 && rule->give_up_after_ns <= 0)) {
+    if (!rule || (rule->pending_timeout_ns <= 0 && rule->give_up_after_ns <= 0 && rule->retry.max == 0)) {
         unstarted_drop(entry);
         return;
     }
@@ -171,10 +172,15 @@ static char *reason_of(struct engine *engine, struct entry *entry, const struct 
 }
 
 void unstarted_withdrawn(struct engine *engine, struct entry *entry, const struct mirror *mirror) {
-    AUTO_TEXT reason = reason_of(engine, entry, mirror);
+    const char *stuck = elsewhere_stuck_reason(entry);
+    AUTO_TEXT reason = stuck ? strdup(stuck) : reason_of(engine, entry, mirror);
     uint32_t attempt = entry->workload->facts.attempt;
     entry->workload->unstarted->withdrawn_attempt = attempt;
     attempt_history_failed(engine, entry, OUTCOME_NONE, "DidNotStart", reason ? reason : "");
+    if (stuck) {
+        elsewhere_withdrawn(engine, entry, mirror);
+        return;
+    }
     report_event(
         engine, entry, true, "Withdrawn", "DeleteMirror",
         "the mirror in cluster %s %s: the host deletes the mirror (attempt %u), and tries another worker once the "

@@ -24,14 +24,15 @@ enum {
     LOGS = 1 << 9,
     EXEC = 1 << 10,
     LOGS_OR_EXEC = 1 << 11,
-    PODS_OF_EVENTS = 1 << 12, // pod Events, and neither logs nor exec
+    PODS_OF_EVENTS = 1 << 12, // pod Events or retryElsewhere, and neither logs nor exec
     FENCING = 1 << 13,
     ELECTION = 1 << 14,
     ORIGIN = 1 << 15,
     DEPENDENCIES = 1 << 16,
     WATCHES_ALL = 1 << 17, // dependencies.watch
     WATCHES_NAMES = 1 << 18,
-    TENANTS = 1 << 19
+    TENANTS = 1 << 19,
+    CAUSES = 1 << 20 // retryElsewhere, without pod Events
 };
 
 enum subject {
@@ -139,6 +140,8 @@ static const struct rule rules[] = {
     {WORKER, CREATES, RIGHT_CLUSTER, CORE, "namespaces", "create", "createNamespaces: true.", ANY, FIXED, "create", 0},
     {WORKER, POD_EVENTS, RIGHT_CLUSTER, CORE, "events", "list, watch",
      "Events of the mirrors' pods, reported on the workload (podEvents).", PLAIN},
+    {WORKER, CAUSES, RIGHT_CLUSTER, CORE, "events", "list", "Why a mirror does not start (placement.retryElsewhere).",
+     PLAIN},
     {WORKER, CAPACITY, RIGHT_CLUSTER, CORE, "nodes, pods", "list, watch",
      "Free capacity of the nodes (placement.capacity).", ANY, FIXED, "list, watch", 0},
     {WORKER, LOGS_OR_EXEC, RIGHT_CLUSTER, OF_KINDS, "get, list", NULL, ANY, OWNERS, UNCHECKED},
@@ -176,6 +179,7 @@ bool right_scope_read(const char *name, enum right_scope *out) {
 
 struct rights_features rights_features_of(const struct config *config) {
     return (struct rights_features){.pod_events = config->pod_events != POD_EVENTS_NONE,
+                                    .pod_causes = config_retries_elsewhere(config),
                                     .capacity = config_wants_any_capacity(config),
                                     .create_namespaces = config->engine.create_namespaces,
                                     .fencing = config->engine.fencing.enabled,
@@ -380,7 +384,8 @@ static unsigned conditions_of(const struct rights_wanted *wanted) {
            (features->create_namespaces ? CREATES : 0) | (features->pod_events ? POD_EVENTS : 0) |
            (features->capacity ? CAPACITY : 0) | (features->tenants ? TENANTS : 0) | (wanted->logs ? LOGS : 0) |
            (wanted->exec ? EXEC : 0) | (called ? LOGS_OR_EXEC : 0) |
-           (features->pod_events && !called ? PODS_OF_EVENTS : 0) |
+           ((features->pod_events || features->pod_causes) && !called ? PODS_OF_EVENTS : 0) |
+           (features->pod_causes && !features->pod_events ? CAUSES : 0) |
            (dependency_options_any(&features->dependencies) ? DEPENDENCIES : 0) |
            (features->dependencies.by_name ? WATCHES_NAMES : WATCHES_ALL) | (features->fencing ? FENCING : 0) |
            (wanted->election ? ELECTION : 0) | (wanted->origin ? ORIGIN : 0);

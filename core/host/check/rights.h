@@ -36,6 +36,7 @@ bool right_scope_read(const char *name, enum right_scope *out);
 // Features of the configuration that need rights beyond those of the kinds.
 struct rights_features {
     bool pod_events;                        // reports Events of pods
+    bool pod_causes;                        // reads failed pods (retryElsewhere)
     bool capacity;                          // tracks free capacity of nodes
     bool create_namespaces;                 // missing ones are made
     bool fencing;                           // the Leases of the guard

@@ -410,6 +410,15 @@ void cluster_io_wish(struct cluster_io *io, const struct dependency_wish *wish) 
         watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_WISH, .wish = &there});
 }
 
+void cluster_io_question(struct cluster_io *io, const struct pod_question *question) {
+    struct pod_question there = *question;
+    char name[NAMESPACE_SIZE];
+    if (!boundary_there(&io->scope, question->namespace_, name))
+        return;
+    there.namespace_ = name;
+    watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_ASK, .question = &there});
+}
+
 void cluster_io_event(struct cluster_io *io, struct moment now, struct workload_event *event) {
     if (event->kind >= io->scope.settings.n_kinds) { // added, and the settings were lost for lack of memory
         workload_event_free(event);

@@ -40,6 +40,8 @@ void cluster_io_relist(struct cluster_io *io, size_t kind);
 
 // Watches an object that workloads refer to, or no longer (dependencies.c). Not from a handler.
 void cluster_io_wish(struct cluster_io *io, const struct dependency_wish *wish);
+// Reads the pods of a mirror.
+void cluster_io_question(struct cluster_io *io, const struct pod_question *question);
 
 // Does the due work; returns the monotonic time of the next call needed.
 int64_t cluster_io_tick(struct cluster_io *io, struct moment now);

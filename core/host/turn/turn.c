@@ -53,9 +53,12 @@ void command_batch_free(struct command_batch *batch) {
         workload_event_free(&batch->events[i]);
     for (size_t i = 0; i < batch->n_wishes; i++)
         free(batch->wishes[i]);
+    for (size_t i = 0; i < batch->n_questions; i++)
+        free(batch->questions[i]);
     free(batch->commands);
     free(batch->events);
     free(batch->wishes);
+    free(batch->questions);
     free(batch->relists);
     free(batch);
 }
@@ -65,6 +68,8 @@ void command_batch_run(struct command_batch *batch, struct cluster_io *io, struc
         cluster_io_relist(io, batch->relists[i]);
     for (size_t i = 0; io && i < batch->n_wishes; i++)
         cluster_io_wish(io, batch->wishes[i]);
+    for (size_t i = 0; io && i < batch->n_questions; i++)
+        cluster_io_question(io, batch->questions[i]);
     for (size_t i = 0; io && i < batch->n_commands; i++)
         cluster_io_command(io, now, &batch->commands[i]); // takes the command
     for (size_t i = 0; io && i < batch->n_events; i++)
@@ -143,6 +148,15 @@ static void add_wishes(struct dispatch *dispatch, struct update *update) {
         memmove(update->wishes, update->wishes + added, update->n_wishes * sizeof *update->wishes);
 }
 
+// A question lost for lack of memory has no answer in time, as one that a broken connection loses.
+static void add_question(struct dispatch *dispatch, struct pod_question *question) {
+    struct command_batch *batch = batch_of(dispatch, question->cluster);
+    if (batch && array_next(&batch->questions, batch->n_questions, sizeof *batch->questions))
+        batch->questions[batch->n_questions++] = question;
+    else
+        free(question);
+}
+
 static void write_log(const struct dispatch *dispatch, struct log_message *message) {
     bool of_kind = message->kind != LOG_NO_KIND;
     log_fields(message->level, message->text, {"cluster", dispatch->names[message->cluster]},
@@ -161,7 +175,9 @@ void dispatch_run(struct dispatch *dispatch, struct update *update) {
     for (size_t i = 0; i < update->n_relists; i++)
         add_relist(dispatch, &update->relists[i]);
     add_wishes(dispatch, update);
-    update->n_commands = update->n_events = update->n_log = update->n_relists = 0;
+    for (size_t i = 0; i < update->n_questions; i++)
+        add_question(dispatch, update->questions[i]);
+    update->n_commands = update->n_events = update->n_log = update->n_relists = update->n_questions = 0;
     for (struct command_batch *batch; (batch = dispatch->first);) {
         dispatch->first = batch->next;
         if (!dispatch->deliver(dispatch->ctx, batch))

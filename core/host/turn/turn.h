@@ -118,8 +118,8 @@ void outbox_put(struct outbox *outbox, struct engine_event *event, bool can_wait
 // At the end of the thread's turn: posts the due events. Returns the time of the next call needed, or CLOCK_NEVER.
 int64_t outbox_tick(struct outbox *outbox, int64_t now_ns);
 
-// Passes the engine's updates on to the cluster threads: collects commands, Events, relists and wishes into one batch
-// per cluster, delivered as a whole, and logs the log messages.
+// Passes the engine's updates on to the cluster threads: collects commands, Events, relists, wishes and questions into
+// one batch per cluster, delivered as a whole, and logs the log messages.
 
 // One dispatch's content for one cluster's thread.
 struct command_batch {
@@ -133,6 +133,8 @@ struct command_batch {
     size_t n_relists;
     struct dependency_wish **wishes;
     size_t n_wishes;
+    struct pod_question **questions;
+    size_t n_questions;
 };
 
 // On the cluster_io's thread: passes the batch's content to the cluster_io and frees the batch. `io` NULL: drops the

@@ -174,6 +174,8 @@ static const char **namespace_of(struct engine_event *event) {
         return &event->queued.namespace_;
     case EVENT_DEPENDENCY:
         return &event->dependency.namespace_;
+    case EVENT_CAUSES:
+        return &event->causes.namespace_;
     case EVENT_TENANT:
         return &event->tenant.name;
     default:

@@ -14,8 +14,9 @@
 
 // In calling order. Capacity comes first: the engine needs to know about capacity before any watch is connected.
 static const struct watcher *const rows[WATCHERS] = {
-    &capacity_watcher,   &pod_events_watcher,  &field_check_watcher,   &kueue_watcher,   &worker_namespaces_watcher,
-    &namespaces_watcher, &guard_lease_watcher, &denied_rights_watcher, &tenants_watcher, &dependencies_watcher};
+    &capacity_watcher,          &pod_events_watcher,   &field_check_watcher, &kueue_watcher,
+    &worker_namespaces_watcher, &namespaces_watcher,   &guard_lease_watcher, &denied_rights_watcher,
+    &tenants_watcher,           &dependencies_watcher, &pod_causes_watcher};
 
 void cluster_post(const struct cluster_scope *scope, struct engine_event *event) {
     char name[NAMESPACE_SIZE];

@@ -25,6 +25,7 @@ struct cluster_io_settings {
     bool capacity;                    // of a worker: track free capacity
     bool namespaces;                  // of the management cluster: watch the namespaces' labels
     bool dependencies;                // watch the objects that the engine wishes
+    bool pod_causes;                  // of a worker: read the pods of failed mirrors, as the engine asks
     bool tenants;                     // watch namespaces for their uids, and in workers for their consent
     struct fencing_settings fencing;
 };
@@ -83,6 +84,7 @@ struct cluster_notice {
         NOTICE_CONFIGURED,      // the settings in the scope have changed
         NOTICE_WANT_NAMESPACES, // the engine waits for a change of some namespace
         NOTICE_WISH,            // of the engine: `wish`
+        NOTICE_ASK,             // of the engine: `question`
         NOTICE_REWOUND,         // resourceVersions went back, as another watch shows: `problem`
         NOTICE_FORBIDDEN,       // a write, `written`, got a 403
         NOTICE_UNWANTED,        // the watcher is about to stop,
@@ -97,6 +99,7 @@ struct cluster_notice {
     const char *problem;
     const struct written_object *written;
     const struct dependency_wish *wish;
+    const struct pod_question *question;
     bool denied; // REFUSED: a 403, of rights; false: of credentials
 };
 
@@ -168,8 +171,8 @@ struct watcher {
 
 extern const struct watcher capacity_watcher, pod_events_watcher, field_check_watcher, kueue_watcher,
     worker_namespaces_watcher, namespaces_watcher, guard_lease_watcher, denied_rights_watcher, tenants_watcher,
-    dependencies_watcher;
-#define WATCHERS 10
+    dependencies_watcher, pod_causes_watcher;
+#define WATCHERS 11
 
 // The watchers that run, in the order of the table.
 struct watcher_set {        // zero-initialised

@@ -86,6 +86,10 @@ static struct worker_state state_of(const struct stats_cluster *cluster, const s
         return (struct worker_state){"Leaving", "it is not configured any longer, and leaves when nothing runs there"};
     if (orders[cluster->policy].state.name)
         return orders[cluster->policy].state;
+    if (cluster->failing)
+        return (struct worker_state){"Suspect",
+                                     "several workloads failed there within minutes for the same reason (failing): "
+                                     "nothing new is placed there for 10 minutes, or until wharf uncordon"};
     if (count->eligible > 0)
         return (struct worker_state){"Ready", ready_reason(cluster, count)};
     if (count->paused > 0)
@@ -182,8 +186,9 @@ static void put_worker(const struct host_snapshot *snapshot, size_t c, struct wr
     api_put(out, "name=%s state=%s reason=%s source=%s from=%s", snapshot->names[c], state.name, state.reason,
             cluster->source, cluster->from);
     put_labels(cluster->labels, out);
-    api_put(out, "cordoned=%d drain=%s leaving=%d contact=%s", cluster->policy != WORKER_ACTIVE,
-            orders[cluster->policy].drain, cluster->leaving, contact_name(stats_contact(&snapshot->stats, c)));
+    api_put(out, "cordoned=%d drain=%s leaving=%d failing=%s contact=%s", cluster->policy != WORKER_ACTIVE,
+            orders[cluster->policy].drain, cluster->leaving, cluster->failing ? cluster->failing_for : NULL,
+            contact_name(stats_contact(&snapshot->stats, c)));
     if (reading->unheard)
         writer_null(out, "lastContactSeconds");
     else

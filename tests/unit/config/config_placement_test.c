@@ -99,12 +99,59 @@ static void a_worker_may_have_another_choice_of_capacity_than_the_rest(void **st
     }
 }
 
+static void a_rule_has_its_own_retries_elsewhere_or_those_from_above(void **state) {
+    (void)state;
+    struct config *config = load_good(GOOD);
+    assert_int_equal(config->engine.placement.otherwise.retry.max, 0);
+    assert_false(config_retries_elsewhere(config));
+    config_free(config);
+    config =
+        load_good(GOOD "placement:\n"
+                       "  rules:\n"
+                       "  - {kinds: [Job], retryElsewhere: {max: 0}}\n"
+                       "  - {kinds: [JobSet], retryElsewhere: {exitCodes: [], stuckFor: 0}}\n"
+                       "  - {kinds: [RayJob]}\n"
+                       "  retryElsewhere: {max: 3, reasons: [Evicted, OutOf*], exitCodes: [137, 9], stuckFor: 30s}\n");
+    const struct placement_rule *rules = config->engine.placement.rules;
+    assert_true(config_retries_elsewhere(config));
+    assert_int_equal(rules[0].retry.max, 0);
+    assert_int_equal(rules[1].retry.max, 1);
+    assert_int_equal(rules[1].retry.stuck_for_ns, 0);
+    assert_null(rules[1].retry.reasons);
+    assert_null(rules[1].retry.exit_codes);
+    assert_int_equal(rules[2].retry.max, 3);
+    assert_int_equal(rules[2].retry.stuck_for_ns, 30 * CLOCK_SECOND);
+    assert_string_equal(rules[2].retry.reasons, "Evicted,OutOf*");
+    assert_string_equal(rules[2].retry.exit_codes, "137,9");
+    config_free(config);
+    config = load_good(GOOD "placement: {retryElsewhere: {reasons: []}}\n");
+    assert_string_equal(config->engine.placement.otherwise.retry.reasons, "");
+    assert_int_equal(config->engine.placement.otherwise.retry.stuck_for_ns, 5 * CLOCK_MINUTE);
+    config_free(config);
+    config = load_good(GOOD "placement: {rules: [{retryElsewhere: {}}]}\n");
+    assert_true(config_retries_elsewhere(config));
+    config_free(config);
+}
+
 static void what_is_wrong_is_told_with_its_place(void **state) {
     (void)state;
     static const struct {
         const char *text;
         const char *says[3];
     } cases[] = {
+        {WORKERS "placement: {retryElsewhere: true}\n", {"placement.retryElsewhere", "a mapping"}},
+        {WORKERS "placement: {retryElsewhere: {max: 11}}\n", {"placement.retryElsewhere.max", "from 0 to 10"}},
+        {WORKERS "placement: {retryElsewhere: {maximum: 1}}\n", {"placement.retryElsewhere.maximum", "max"}},
+        {WORKERS "placement: {retryElsewhere: {reasons: Evicted}}\n",
+         {"placement.retryElsewhere.reasons", "a list of reasons"}},
+        {WORKERS "placement: {retryElsewhere: {reasons: [\"a b\"]}}\n",
+         {"placement.retryElsewhere.reasons[0]", "a reason such as"}},
+        {WORKERS "placement: {retryElsewhere: {exitCodes: [1, 256]}}\n",
+         {"exitCodes[1]: found 256", "an exit code from 1 to 255"}},
+        {WORKERS "placement: {retryElsewhere: {exitCodes: [\"1\"]}}\n",
+         {"placement.retryElsewhere.exitCodes[0]", "an exit code from 1 to 255"}},
+        {WORKERS "placement: {rules: [{retryElsewhere: {stuckFor: soon}}]}\n",
+         {"placement.rules[0].retryElsewhere.stuckFor", "a duration"}},
         {WORKERS "placement: {requireFields: some}\n", {"placement.requireFields", "scheduling, true or false"}},
         {WORKERS "placement: {requireFields: 1}\n", {"placement.requireFields", "scheduling, true or false"}},
         {WORKERS "placement: {policy: true}\n", {"placement.policy", "leastActive, ordered, weighted or binPack"}},
@@ -140,6 +187,7 @@ int main(void) {
         cmocka_unit_test(rules_have_what_they_do_not_say_from_above),
         cmocka_unit_test(workers_have_an_order_a_weight_and_limits),
         cmocka_unit_test(a_worker_may_have_another_choice_of_capacity_than_the_rest),
+        cmocka_unit_test(a_rule_has_its_own_retries_elsewhere_or_those_from_above),
         cmocka_unit_test(what_is_wrong_is_told_with_its_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -182,6 +182,8 @@ static void take_update(struct stage *stage) {
     }
     for (size_t i = 0; i < stage->update.n_wishes && stage->wished; i++)
         stage->wished(stage, stage->update.wishes[i]);
+    for (size_t i = 0; i < stage->update.n_questions && stage->asked; i++)
+        stage->asked(stage, stage->update.questions[i]);
     for (size_t i = 0; i < stage->update.n_log; i++) {
         stage->warnings += stage->update.log[i].level == LOG_WARN;
         if (stage->update.log[i].level == LOG_ERROR) // a defect that the engine found in itself

@@ -38,10 +38,11 @@ struct stage {
     int (*meddle)(struct stage *stage, const struct command *command);
     // Called after each write that a cluster accepted from the engine or its own controllers. May be NULL.
     void (*wrote)(struct stage *stage, size_t cluster, const struct world_write *write);
-    // Of a cluster's other resources: each accepted write, by anybody; the wishes of the engine; and after
-    // stage_connect. May be NULL.
+    // Of a cluster's other resources: each accepted write, by anybody; the wishes and questions of the engine; and
+    // after stage_connect. May be NULL.
     void (*other)(struct stage *stage, size_t cluster, const struct world_write *write);
     void (*wished)(struct stage *stage, const struct dependency_wish *wish);
+    void (*asked)(struct stage *stage, const struct pod_question *question);
     void (*linked)(struct stage *stage, size_t cluster);
     void (*made)(struct stage *stage); // called for each engine, before anything is connected. May be NULL.
     int64_t latency_ns;                // of answers; watches report after a millisecond
