@@ -237,17 +237,15 @@ enum children_step children_step(struct engine *engine, struct entry *entry, str
     return CHILDREN_WAIT;
 }
 
-// The answer shows whether the worker keeps the status. False: not.
-static bool keeps(struct engine *engine, struct entry *entry, const struct wharf_child *row, const struct json *child) {
+// What the child of an answer still lacks: *status.
+static wharf_result find_rest(struct engine *engine, struct entry *entry, const wharf_child *row,
+                              const struct json *child, struct json **status) {
     AUTO_CALL call;
-    AUTO_JSON status = NULL;
     call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
     const struct json *workload = doc_tree(&engine->store, &entry->workload->doc);
     AUTO_JSON kept = kept_of_workload(workload);
     AUTO_JSON former = former_of(workload);
-    return former &&
-           lack_of(&call, former, kept_of(kept, row->plural, object_name(child)), child, &status) == WHARF_OK &&
-           !status;
+    return former ? lack_of(&call, former, kept_of(kept, row->plural, object_name(child)), child, status) : WHARF_RETRY;
 }
 
 static void on_child(struct engine *engine, struct entry *entry, struct mirror *mirror,
@@ -261,13 +259,20 @@ static void on_child(struct engine *engine, struct entry *entry, struct mirror *
         return;
     }
     mirror->failures = 0;
-    if (response->object && !keeps(engine, entry, row_of(engine, entry, request->source), response->object->value)) {
+    AUTO_JSON rest = NULL;
+    const struct json *child = response->object ? response->object->value : NULL;
+    if (child && find_rest(engine, entry, row_of(engine, entry, request->source), child, &rest) != WHARF_OK) {
+        begin_again(children);
+        mirror->facts.update_at_ns = engine->now.mono_ns + CLOCK_SECOND;
+        return;
+    }
+    if (rest) {
         begin_again(children);
         if (++children->resets >= RESETS_MAX)
             progress_refuse(mirror,
-                            "the worker accepts the status of %s and does not keep it: a controller or a "
-                            "policy there resets it",
-                            object_name(response->object->value));
+                            "the worker accepts the status of %s and does not keep it: a controller or a policy there "
+                            "resets it",
+                            object_name(child));
         return;
     }
     json_remove_child(children->patches, json_first(children->patches));

@@ -209,6 +209,28 @@ static void a_refusal_is_told_once_and_the_attempt_runs(void **state) {
     }
 }
 
+// A policy of the worker.
+static int reset(void *ctx, enum world_verb verb, const char *plural, struct json *object, char message[256]) {
+    (void)ctx, (void)verb, (void)message;
+    if (strcmp(plural, "jobs") == 0)
+        json_remove(object, "status");
+    return 0;
+}
+
+static void a_status_that_does_not_stay_is_told_once(void **state) {
+    (void)state;
+    struct stage stage;
+    play_move(&stage, "");
+    world_set_admission(stage.clusters[2], reset, NULL);
+    play_make_all(&stage, 2);
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_string_equal(play_text(&stage, 2, PROGRESS_AT), "refused");
+    assert_false(play_is_suspended(&stage, 2));
+    assert_int_equal(stage.sent[2][VERB_STATUS_PATCH], 2);
+    assert_int_equal(stage_told(&stage, "does not keep it"), 1);
+    stage_end(&stage);
+}
+
 static void a_list_that_is_refused_does_not_stop_the_move(void **state) {
     (void)state;
     struct stage stage;
@@ -418,6 +440,7 @@ int main(void) {
         cmocka_unit_test(it_is_off_by_an_annotation),
         cmocka_unit_test(what_another_workload_has_kept_is_not_given),
         cmocka_unit_test(a_refusal_is_told_once_and_the_attempt_runs),
+        cmocka_unit_test(a_status_that_does_not_stay_is_told_once),
         cmocka_unit_test(a_list_that_is_refused_does_not_stop_the_move),
         cmocka_unit_test(the_last_list_before_the_move_counts),
         cmocka_unit_test(a_mirror_that_always_changes_moves),
