@@ -41,6 +41,7 @@ $(call unit_bin,fault/files): $(call unit_obj,kube/pki)
 $(call unit_bin,plugins/kinds): $(call unit_obj,plugins/kinds_compare plugins/kinds_host plugins/kinds_recorded plugins/kinds_story) $(FIXTURE) $(RECORDING) $(SHIPPED)
 $(call unit_bin,adapter/adapters adapter/adapter_file adapter/process%): $(call unit_obj,adapter/adapters_stage) $(BUILT) | $(BAD_ADAPTERS)
 $(call unit_bin,adapter/process%): $(call unit_obj,adapter/process_stage)
+$(call unit_bin,plugins/%): | $(ADAPTERS)
 $(call unit_bin,adapter/process% engine/recordings plugins/kinds): | $(B)/wharf-adapter
 
 # Certificates and a server, for what goes over the network.

@@ -75,15 +75,9 @@ static int open_connection(const struct sockaddr_un *address, int *fd) {
     return number;
 }
 
-// 1: a process listens, or the caller may not know; 0: the file of a host that has ended, -1: no file.
-static int liveness(const char *path) {
-    struct sockaddr_un address;
-    struct stat info;
-    int fd = -1;
-    if (lstat(path, &info) != 0)
-        return -1;
-    AUTO_ERROR unusable = make_address(path, &address);
-    int number = unusable ? 0 : open_connection(&address, &fd);
+// Whether a process listens there; also if the caller may not know.
+static bool is_live(const struct sockaddr_un *address) {
+    int fd = -1, number = open_connection(address, &fd);
     if (fd >= 0)
         close(fd);
     return number != ECONNREFUSED;
@@ -96,12 +90,17 @@ struct error *local_socket_find(uint16_t port, char **out) {
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
         AUTO_TEXT path = NULL;
         TRY(name_socket(folders[i], port, &path));
-        int live = path ? liveness(path) : -1;
-        if (live == 1 || (live == 0 && !*out)) {
+        struct sockaddr_un address;
+        struct stat info;
+        if (!path || lstat(path, &info) != 0)
+            continue;
+        AUTO_ERROR unusable = make_address(path, &address);
+        bool live = unusable || is_live(&address);
+        if (live || !*out) {
             free(*out);
             *out = TAKE(path);
         }
-        if (live == 1)
+        if (live)
             break;
     }
     return NULL;
@@ -111,7 +110,6 @@ struct error *local_socket_find(uint16_t port, char **out) {
 static struct error *clear_path(const struct sockaddr_un *address) {
     const char *path = address->sun_path;
     struct stat info;
-    int fd = -1;
     if (lstat(path, &info) != 0)
         return errno == ENOENT ? NULL : failed(path, "cannot be read", errno);
     if (!S_ISSOCK(info.st_mode))
@@ -120,11 +118,8 @@ static struct error *clear_path(const struct sockaddr_un *address) {
     if (info.st_uid != geteuid())
         return error_new(ERROR_REFUSED, "%s: the socket belongs to uid %lu, expected uid %lu: remove it", path,
                          (unsigned long)info.st_uid, (unsigned long)geteuid());
-    if (open_connection(address, &fd) != ECONNREFUSED) {
-        if (fd >= 0)
-            close(fd);
+    if (is_live(address))
         return error_new(ERROR_IO, "%s: another process listens there already: configure another serve.socket", path);
-    }
     return unlink(path) == 0 || errno == ENOENT ? NULL : failed(path, "cannot be removed", errno);
 }
 

@@ -40,17 +40,29 @@ static SUBCOMMAND(
     "the keys below it.\n",
     .operand = "[configuration [KEY]|COMMAND]", FLAGS(help_flags));
 
-const struct subcommand *const main_commands[] = {&subcommand_run,        &subcommand_check,
-                                                  &subcommand_adapters,   &subcommand_plan,
-                                                  &subcommand_rbac,       &subcommand_init,
-                                                  &subcommand_guard,      &subcommand_join,
-                                                  &subcommand_leave,      &subcommand_adapter,
-                                                  &subcommand_status,     &subcommand_explain,
-                                                  &subcommand_logs,       &subcommand_exec,
-                                                  &subcommand_cordon,     &subcommand_uncordon,
-                                                  &subcommand_drain,      &subcommand_retry,
-                                                  &subcommand_completion, &subcommand_version,
-                                                  &subcommand_help,       NULL};
+const struct subcommand *const main_commands[] = {&subcommand_run,
+                                                  &subcommand_check,
+                                                  &subcommand_adapters,
+                                                  &subcommand_plan,
+                                                  &subcommand_rbac,
+                                                  &subcommand_init,
+                                                  &subcommand_guard,
+                                                  &subcommand_join,
+                                                  &subcommand_leave,
+                                                  &subcommand_adapter,
+                                                  &subcommand_status,
+                                                  &subcommand_top,
+                                                  &subcommand_explain,
+                                                  &subcommand_logs,
+                                                  &subcommand_exec,
+                                                  &subcommand_cordon,
+                                                  &subcommand_uncordon,
+                                                  &subcommand_drain,
+                                                  &subcommand_retry,
+                                                  &subcommand_completion,
+                                                  &subcommand_version,
+                                                  &subcommand_help,
+                                                  NULL};
 
 #define N_COMMANDS (COUNT(main_commands) - 1)
 

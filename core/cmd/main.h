@@ -96,7 +96,7 @@ struct subcommand {
 extern const struct subcommand subcommand_run, subcommand_check, subcommand_adapters, subcommand_plan, subcommand_join,
     subcommand_init, subcommand_leave, subcommand_rbac, subcommand_status, subcommand_explain, subcommand_cordon,
     subcommand_uncordon, subcommand_drain, subcommand_retry, subcommand_completion, subcommand_logs, subcommand_exec,
-    subcommand_guard, subcommand_adapter, subcommand_adapter_new;
+    subcommand_guard, subcommand_top, subcommand_adapter, subcommand_adapter_new;
 
 // All commands, in the order of the overview; ends with NULL.
 extern const struct subcommand *const main_commands[];

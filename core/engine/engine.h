@@ -8,6 +8,7 @@
 #include "core/adapter/services.h"
 #include "core/base/clock.h"
 #include "core/config/engine_settings.h"
+#include "core/engine/accounts/account_sums.h"
 #include "core/engine/decide/decide.h"
 #include "core/engine/event.h"
 #include "core/engine/mirror/mirror.h"
@@ -157,6 +158,7 @@ struct stats {
     } unknown[STATS_UNKNOWN]; // workers that the annotations name and the configuration does not
     size_t n_unknown;
     uint64_t unknown_rest; // workloads on further ones
+    struct account_sums *accounts;
 };
 
 // `contact` for display: REJECTED also while a worker denies a permission.

@@ -149,6 +149,7 @@ struct engine {
             size_t count;
         } marks;
     } aside;
+    struct accounts *accounts;
     struct capacity *capacity;            // NULL: free capacity is unlimited everywhere
     struct dependency_part *dependencies; // NULL: the feature is off
     struct changes *history;

@@ -11,6 +11,7 @@ void stats_free(struct stats *stats) {
     }
     free(stats->clusters);
     free(stats->kinds);
+    account_sums_unref(stats->accounts);
     *stats = (struct stats){0};
 }
 
@@ -25,6 +26,7 @@ static bool copy_cluster(const struct stats_cluster *from, size_t n_kinds, struc
 
 struct error *stats_copy(const struct stats *from, struct stats *to) {
     *to = *from;
+    to->accounts = account_sums_ref(from->accounts);
     to->clusters = calloc(from->n_clusters + 1, sizeof *to->clusters);
     to->kinds = calloc(from->n_kinds + 1, sizeof *to->kinds);
     to->n_clusters = 0;

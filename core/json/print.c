@@ -172,6 +172,11 @@ void writer_null(struct writer *writer, const char *key) {
     writer_string(writer, key, NULL);
 }
 
+void writer_double(struct writer *writer, const char *key, double value) {
+    begin(writer, key);
+    buffer_printf(writer->out, "%.15g", value);
+}
+
 void writer_seconds(struct writer *writer, const char *key, int64_t ns) {
     begin(writer, key);
     if (ns < 0)

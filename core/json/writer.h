@@ -20,6 +20,7 @@ void writer_end(struct writer *writer, char bracket);
 void writer_string(struct writer *writer, const char *key, const char *text); // NULL: null
 void writer_int(struct writer *writer, const char *key, int64_t value);
 void writer_uint(struct writer *writer, const char *key, uint64_t value);
+void writer_double(struct writer *writer, const char *key, double value); // finite
 void writer_bool(struct writer *writer, const char *key, bool value);
 void writer_null(struct writer *writer, const char *key);
 // Seconds with up to six digits after the point.

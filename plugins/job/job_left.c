@@ -50,14 +50,19 @@ static bool goes_on(const wharf_value *mirror) {
     return host->is(mirror, PROGRESS, "owed") || host->is(mirror, PROGRESS, "given");
 }
 
+// Notes the failures of earlier attempts, but for those that the mirror counts.
+static void note_failed(const wharf_call *call, const wharf_value *workload, wharf_value *mirror, int64_t counted) {
+    if (!host->find(workload, RETRIED))
+        set_count(call, mirror, EARLIER_FAILED, job_count(workload, FAILED) - counted);
+}
+
 void job_note_earlier(const wharf_call *call, const wharf_value *workload, wharf_value *mirror) {
     if (host->integer(host->find(workload, DEADLINE), -1) > 0)
         set_count(call, mirror, EARLIER_SECONDS, seconds_since_start(call, workload));
     lower(call, workload, mirror, DEADLINE, job_earlier(mirror, EARLIER_SECONDS), 1);
     if (goes_on(mirror))
         return;
-    if (!host->find(workload, RETRIED))
-        set_count(call, mirror, EARLIER_FAILED, job_count(workload, FAILED));
+    note_failed(call, workload, mirror, 0);
     lower(call, workload, mirror, BACKOFF_LIMIT, job_earlier(mirror, EARLIER_FAILED), 0);
     if (!host->is(workload, COMPLETION_MODE, "Indexed"))
         lower(call, workload, mirror, COMPLETIONS, job_count(workload, SUCCEEDED), 0);
@@ -111,7 +116,8 @@ void job_keep_left(const wharf_call *call, const wharf_value *workload, const wh
     if (host->is(mirror, PROGRESS, "owed")) { // the last patch before the mirror runs
         int64_t succeeded = job_count(mirror, SUCCEEDED), failed = job_count(mirror, FAILED);
         set_count(call, desired, GIVEN_PODS, host->is(mirror, SUSPEND, "true") ? succeeded + failed : 0);
-        set_count(call, desired, EARLIER_FAILED, goes_on(desired) ? 0 : job_count(workload, FAILED) - failed);
+        if (!goes_on(desired))
+            note_failed(call, workload, desired, failed);
     }
     lower(call, workload, desired, BACKOFF_LIMIT, job_earlier(desired, EARLIER_FAILED), 0);
     lower(call, workload, desired, DEADLINE, job_earlier(desired, EARLIER_SECONDS), 1);

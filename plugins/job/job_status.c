@@ -49,11 +49,12 @@ static void clear_conditions(const struct view *v) {
     }
 }
 
-// The mirror of a further attempt was suspended by the host until it had its progress. The user did not suspend the
-// workload, whose startTime stays.
+// The host suspends the mirror of a further attempt until it has its progress, with which it may be complete. The user
+// did not suspend the workload, whose startTime stays.
 static bool is_suspended_by_host(const struct view *v) {
-    return host->find(v->mirror, PROGRESS) && !host->is(v->mirror, SUSPEND, "true") &&
-           !host->is(v->workload, SUSPEND, "true") && !host->condition(v->workload, "Suspended", "True");
+    bool by_worker = host->is(v->mirror, SUSPEND, "true") && !host->is(v->mirror, PROGRESS, "owed");
+    return host->find(v->mirror, PROGRESS) && !by_worker && !host->is(v->workload, SUSPEND, "true") &&
+           !host->condition(v->workload, "Suspended", "True");
 }
 
 // A mirror that was never suspended has no condition Suspended. The workload's condition becomes False, as in a resumed
@@ -142,10 +143,10 @@ static int64_t put_indexes(const struct view *v, const char *pointer, const char
 static void write_indexes(const struct view *v) {
     const char *there = host->string(host->find(v->mirror, COMPLETED_INDEXES));
     const char *failed = host->string(host->find(v->mirror, FAILED_INDEXES));
-    // Such a Job may scale down, and then counts only the remaining indexes.
+    // Such a Job may scale down, and then counts only the remaining indexes. A first attempt may have been made again.
     bool may_fall = host->equal(host->find(v->workload, COMPLETIONS), host->find(v->workload, "/spec/parallelism"));
-    const char *kept =
-        may_fall && v->call->attempt <= 1 ? NULL : host->string(host->find(v->workload, COMPLETED_INDEXES));
+    bool first = v->call->attempt <= 1 && !host->find(v->mirror, PROGRESS);
+    const char *kept = may_fall && first ? NULL : host->string(host->find(v->workload, COMPLETED_INDEXES));
     int64_t completed = put_indexes(v, COMPLETED_INDEXES, there, INDEXES_OR, kept);
     if (failed && host->integer(host->find(v->workload, LIMIT_PER_INDEX), -1) >= 0)
         put_indexes(v, FAILED_INDEXES, failed, INDEXES_WITHOUT, host->string(host->find(v->object, COMPLETED_INDEXES)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // jobset.x-k8s.io JobSet. The webhook (ValidateUpdate) and the rules of the CRD define the fields that may change.
-#include "../job/job.h"
+#include "jobset.h"
 
 const wharf_host *host;
 
@@ -86,6 +86,11 @@ static const wharf_phase_rule phases[] = {
     {.pointer = NULL},
 };
 
+static const wharf_child children[] = {
+    {.group = "batch", .version = "v1", .plural = "jobs", .label = "jobset.sigs.k8s.io/jobset-name"},
+    {.plural = NULL},
+};
+
 // The claims that the controller makes.
 static const wharf_reference references[] = {
     {.name = "/spec/volumeClaimPolicies/*/templates/*/spec/storageClassName",
@@ -120,9 +125,13 @@ static const wharf_kind kind = {
                                                                            "ResumeJobs", "jobset is resumed"),
                                                     {.name = NULL}},
     .phases = phases,
+    .mirror = jobset_note_restarts,
     .update = update,
+    .status = jobset_add_restarts,
     .pod_sets = pod_sets,
     WHARF_REFERENCES(references),
+    WHARF_CHILDREN(children),
+    .child_progress = jobset_child_progress,
 };
 
 WHARF_MODULE(.name = "jobset", .version = "0.1.0", .kinds = WHARF_KINDS(&kind), .host = &host);

@@ -1,21 +1,27 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Puts the requests of table.py and referenced.py to an API server and compares the answers: to the world model, or to a real
-kube-apiserver without controllers. Exit 1 if one differs."""
+kube-apiserver without controllers. With --controllers those of progress.py, to a cluster whose Job controller runs, and whose
+pods do. Exit 1 if one differs."""
 import argparse
+import concurrent.futures
 import http.client
 import json
 import os
 import re
 import ssl
 import sys
+import time
 import urllib.parse
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import progress  # noqa: E402
 import referenced  # noqa: E402
 import table  # noqa: E402
+
+_PATIENCE = 60   # seconds, of a step that waits
 
 
 class Difference(Exception):
@@ -133,8 +139,24 @@ def check(step, status, answer):
         compare(step["has"], answer, "")
 
 
+def await_step(server, step):
+    """Asks again and again, until the answer is the one that is wanted."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            check(step, *server.ask("GET", step["until"])[:2])
+            return
+        except Difference:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.05)
+
+
 def run_step(server, step, variables):
     step = substitute(step, variables)
+    if "until" in step:
+        await_step(server, step)
+        return
     if "watch" in step:
         status, answer = server.watch(step["watch"], step.get("events", 1000), step.get("accept"))
     else:
@@ -149,13 +171,14 @@ def run_step(server, step, variables):
 
 def run_case(server, name, steps, namespace):
     variables = {"ns": namespace, "jobs": f"/apis/batch/v1/namespaces/{namespace}/jobs",
-                 "events": f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"}
+                 "events": f"/apis/events.k8s.io/v1/namespaces/{namespace}/events",
+                 "pods": f"/api/v1/namespaces/{namespace}/pods"}
     server.ask("POST", "/api/v1/namespaces", json.dumps({"metadata": {"name": namespace}}))
     for number, step in enumerate(steps, 1):
         try:
             run_step(server, step, variables)
         except Difference as difference:
-            what = step.get("watch") or f"{step['method']} {step['path']}"
+            what = step.get("watch") or step.get("until") or f"{step['method']} {step['path']}"
             return f"{name}\n    step {number}, {what}: {difference}"
         except (http.client.HTTPException, OSError, KeyError, IndexError, ValueError) as error:
             return f"{name}\n    step {number}: {error!r}"
@@ -167,20 +190,32 @@ def main():
     parser.add_argument("--server", required=True)
     for name in ("--ca", "--cert", "--key", "--token", "--only"):
         parser.add_argument(name)
+    parser.add_argument("--controllers", action="store_true")
     arguments = parser.parse_args()
-    server = Server(arguments.server, arguments.ca, arguments.cert, arguments.key, arguments.token)
     run = os.urandom(3).hex()
-    passed, failed = 0, 0
-    for number, (name, steps) in enumerate(table.CASES + referenced.CASES):
-        if arguments.only and not re.search(arguments.only, name):
-            continue
-        problem = run_case(server, name, steps, f"contract-{run}-{number}")
-        server.connection.close()
-        if problem:
-            print("FAIL", problem)
-        passed, failed = passed + (not problem), failed + bool(problem)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
+
+    def turn(numbered):
+        number, (name, steps) = numbered
+        server = Server(arguments.server, arguments.ca, arguments.cert, arguments.key, arguments.token)
+        namespace = f"contract-{run}-{number}"
+        try:
+            return run_case(server, name, steps, namespace)
+        finally:
+            if arguments.controllers:
+                server.ask("DELETE", f"/api/v1/namespaces/{namespace}")
+            server.connection.close()
+
+    cases = [(number, case) for number, case in enumerate(
+        progress.CASES if arguments.controllers else table.CASES + referenced.CASES)
+        if not arguments.only or re.search(arguments.only, case[0])]
+    # What waits for controllers waits for all at once.
+    with concurrent.futures.ThreadPoolExecutor(8 if arguments.controllers else 1) as pool:
+        problems = list(pool.map(turn, cases))
+    failed = [problem for problem in problems if problem]
+    for problem in failed:
+        print("FAIL", problem)
+    print(f"{len(problems) - len(failed)} passed, {len(failed)} failed")
+    return 1 if failed or not problems else 0
 
 
 if __name__ == "__main__":

@@ -7,15 +7,17 @@ import sys
 import tempfile
 
 
-def main():
+def put(world, *options):
+    """Whether the contract holds; `options` select what runs in the world, and what is asked of it."""
     contract = os.path.join(os.path.dirname(os.path.abspath(__file__)), "contract.py")
+    running = "--controllers" in options
     with tempfile.TemporaryDirectory() as folder:
-        world = subprocess.Popen([sys.argv[1], "--plain", "--clusters", "1", "--dir", folder, "--no-controllers"],
+        world = subprocess.Popen([world, "--plain", "--clusters", "1", "--dir", folder,
+                                  "--pods" if running else "--no-controllers"],
                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         try:
             url = world.stdout.readline().split()[1]
-            status = subprocess.run([sys.executable, "-B", contract, "--server", url, *sys.argv[2:]],
-                                    check=False).returncode
+            status = subprocess.run([sys.executable, "-B", contract, "--server", url, *options], check=False).returncode
         finally:
             world.stdin.close()
             ended = world.wait(timeout=30)
@@ -23,4 +25,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(put(*sys.argv[1:]) or put(*sys.argv[1:], "--controllers"))

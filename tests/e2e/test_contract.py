@@ -11,6 +11,17 @@ from skip import Skip
 _CONTRACT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "contract", "contract.py")
 
 
+def _put(cluster, *options):
+    certificate, key = cluster.admin_certificate
+    done = subprocess.run(
+        [sys.executable, "-B", _CONTRACT, "--server", f"https://127.0.0.1:{cluster.port}", "--ca",
+         cluster.authority.certificate, "--cert", certificate, "--key", key, *options],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=240, check=False)
+    end = "\n".join(done.stdout.splitlines()[-40:])
+    assert done.returncode == 0, f"exit {done.returncode}\n{end}"
+    assert re.search(r"^[1-9]\d* passed, 0 failed", end, re.MULTILINE), end
+
+
 def a_real_api_server_keeps_the_contract_of_the_world_model(env):
     if not os.path.exists(_CONTRACT):
         raise Skip("no tests/contract/contract.py")
@@ -19,14 +30,12 @@ def a_real_api_server_keeps_the_contract_of_the_world_model(env):
     try:
         cluster.start()
         cluster.await_ready()
-        certificate, key = cluster.admin_certificate
-        done = subprocess.run(
-            [sys.executable, "-B", _CONTRACT, "--server", f"https://127.0.0.1:{cluster.port}", "--ca",
-             cluster.authority.certificate, "--cert", certificate, "--key", key],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=240,
-            check=False)
+        _put(cluster)
     finally:
         cluster.stop()
-    end = "\n".join(done.stdout.splitlines()[-40:])
-    assert done.returncode == 0, f"exit {done.returncode}\n{end}"
-    assert re.search(r"^[1-9]\d* passed, 0 failed", end, re.MULTILINE), end
+
+
+def a_real_job_controller_works_from_the_status_as_that_of_the_world_model(env):
+    if not os.path.exists(_CONTRACT):
+        raise Skip("no tests/contract/contract.py")
+    _put(env.clusters.workers[-1], "--controllers")

@@ -6,6 +6,7 @@
 #include "tests/simulation/guards.h"
 #include "tests/simulation/needs.h"
 #include "tests/simulation/pests.h"
+#include "tests/simulation/progress.h"
 #include "tests/simulation/queues.h"
 #include "tests/simulation/rules.h"
 #include "tests/simulation/spaces.h"
@@ -129,6 +130,8 @@ static int admit(void *ctx, enum world_verb verb, const char *plural, struct jso
         snprintf(message, 256, "exceeded quota: all, requested: count/%s=1, used: 9, limited: 9", plural);
         return refused;
     }
+    if (verb == WORLD_UPDATE_STATUS && strcmp(plural, "jobs") == 0 && !side->trial->user_acts)
+        return progress_admit(side->trial, side->cluster, object, message);
     if (verb != WORLD_CREATE || strcmp(plural, "namespaces") == 0 || side->trial->user_acts)
         return 0;
     if (faults->full[side->cluster]) {

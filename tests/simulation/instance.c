@@ -16,6 +16,7 @@
 #include "tests/simulation/needs.h"
 #include "tests/simulation/pace_rules.h"
 #include "tests/simulation/places.h"
+#include "tests/simulation/progress.h"
 #include "tests/simulation/promise_rules.h"
 #include "tests/simulation/raters.h"
 #include "tests/simulation/renames.h"
@@ -185,6 +186,8 @@ static void before_event(void *ctx, const struct engine_event *event) {
         rules_told(trial, event->object->value);
         if (event->kind == 0 && rules_mirror(trial, rules_text(event->object->value, "metadata", NULL, "uid")))
             status_told(trial, event->object->value);
+        if (event->kind == 0 && event->cluster != ENGINE_MANAGEMENT)
+            progress_told(trial, event->object->value);
     }
     if (event->type != EVENT_STATE)
         return;

@@ -5,6 +5,7 @@
 #include "tests/simulation/members.h"
 #include "tests/simulation/need_rules.h"
 #include "tests/simulation/pests.h"
+#include "tests/simulation/progress.h"
 #include "tests/simulation/steady.h"
 
 #include <stdlib.h>
@@ -185,6 +186,7 @@ void promises_event(struct trial *trial, const struct workload_event *event) {
     trial_trace(trial, "host: Event %s on %s: %s", event->reason, event->name, event->text);
     struct tracked_workload *told = rules_workload(trial, event->uid);
     need_rules_text(trial, event->text);
+    progress_event(trial, event);
     if (told && strcmp(event->reason, "GaveUp") == 0)
         told->gave_up = true;
     if (told && strcmp(event->reason, "Withdrawn") == 0)

@@ -3,6 +3,7 @@
 
 #include "core/base/shared_text.h"
 #include "core/engine/mirror/mirror.h"
+#include "tests/simulation/progress.h"
 #include "tests/simulation/users.h"
 
 #include <stdio.h>
@@ -27,11 +28,28 @@ struct traits {
     const char *expected, *fail;
     int64_t backoff, completions, parallelism;
     const char *more; // members of the spec
+    int64_t duration_ms, spread_ms;
+    bool off;
 };
+
+// In trials about progress.
+static void add_progress(struct trial *trial, struct traits *t, bool elastic) {
+    struct progress_job job;
+    if (!progress_draw(trial, &job))
+        return;
+    // All pods of an elastic Job are to fit into a worker.
+    t->completions = elastic && trial->plan.capacity ? 1 + job.parallelism : job.completions;
+    t->parallelism = elastic ? t->completions : job.parallelism;
+    t->duration_ms = job.duration_ms;
+    t->spread_ms = job.spread_ms;
+    t->off = job.off;
+}
 
 static struct traits traits_of(struct trial *trial, enum shape shape) {
     int64_t n = 1 + (int64_t)trial_below(trial, 3);
-    struct traits t = {"Complete", NULL, 6, n, 1 + (int64_t)trial_below(trial, 3), ""};
+    struct traits t = {"Complete", NULL, 6, n, 1 + (int64_t)trial_below(trial, 3), "", 0, 0, false};
+    // With guards, and policies about fields, longer than trouble.
+    t.duration_ms = trial_between(trial, 500, trial->plan.guards || trial->plan.fields ? 240000 : 12500);
     switch (shape) {
     case SHAPE_FAILS:
         t.expected = "Failed";
@@ -67,6 +85,10 @@ static struct traits traits_of(struct trial *trial, enum shape shape) {
     default:
         break;
     }
+    if (shape != SHAPE_SCRIPTED && shape != SHAPE_DEADLINE)
+        add_progress(trial, &t, shape == SHAPE_ELASTIC);
+    if (shape == SHAPE_QUEUE)
+        t.completions = -1;
     return t;
 }
 
@@ -93,18 +115,22 @@ struct json *shape_job(struct trial *trial, enum shape shape, const char *namesp
                   "\"%s\"%s,\"labels\":{\"team\":\"a\"},\"annotations\":{\"" USERS_EXPECTED
                   "\":\"%s\",\"" WORLD_DURATION "\":\"%lldms\"",
                   namespace_, name, finalizer ? ",\"finalizers\":[\"example.com/hold\"]" : "", t.expected,
-                  (long long)(trial_between(
-                      trial, 500, trial->plan.guards || trial->plan.fields ? 240000 : 12500))); // longer than trouble
+                  (long long)t.duration_ms);
+    if (t.spread_ms)
+        buffer_printf(&text, ",\"" WORLD_SPREAD "\":\"%lldms\"", (long long)t.spread_ms);
+    if (t.off)
+        buffer_text(&text, ",\"" MARK_CONTINUE "\":\"false\"");
     if (t.fail)
         buffer_printf(&text, ",\"" WORLD_FAIL "\":\"%s\"", t.fail);
     if (shape == SHAPE_SCRIPTED)
         buffer_printf(&text, ",\"" WORLD_CHANGES "\":\"%llu\"", (unsigned long long)trial_between(trial, 2, 10));
     if (shape % 2 == 0)
         add_notes(&text);
-    buffer_printf(
-        &text,
-        "}},\"spec\":{\"managedBy\":\"%s\",\"completions\":%lld,\"parallelism\":%lld,\"backoffLimit\":%lld," POD "%s}}",
-        manager_of(shape), (long long)t.completions, (long long)t.parallelism, (long long)t.backoff, t.more);
+    buffer_printf(&text, "}},\"spec\":{\"managedBy\":\"%s\",\"parallelism\":%lld,\"backoffLimit\":%lld," POD "%s",
+                  manager_of(shape), (long long)t.parallelism, (long long)t.backoff, t.more);
+    if (t.completions >= 0)
+        buffer_printf(&text, ",\"completions\":%lld", (long long)t.completions);
+    buffer_text(&text, "}}");
     return parsed(&text);
 }
 

@@ -14,6 +14,7 @@ enum shape {
     SHAPE_SUSPENDED,
     SHAPE_TTL,
     SHAPE_DEADLINE,
+    SHAPE_QUEUE, // a work queue: no completions
     SHAPE_SCRIPTED,
     SHAPE_DEFAULT_MANAGER, // runs where it is
     SHAPE_OTHER_MANAGER,

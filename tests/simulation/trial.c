@@ -18,6 +18,7 @@
 #include "tests/simulation/pace_rules.h"
 #include "tests/simulation/pests.h"
 #include "tests/simulation/places.h"
+#include "tests/simulation/progress.h"
 #include "tests/simulation/promise_rules.h"
 #include "tests/simulation/queues.h"
 #include "tests/simulation/rivals.h"
@@ -180,6 +181,7 @@ static void cut_plan(struct trial *trial) {
                   {&plan->places, "placement is configured"},
                   {&plan->guards, "workers have guards"},
                   {&plan->breaks, "adapters fail"},
+                  {&plan->progress, "Jobs have many pods"},
                   {&plan->spaces, "not all namespaces are permitted"},
                   {&plan->fields, "some workers drop a field"},
                   {&plan->intake, "maxWorkloads is set"},
@@ -229,6 +231,7 @@ static void choose_restrictions(struct trial *trial) {
     plan->intake = is_drawn(trial, 3, 10, "SIM_INTAKE");
     plan->wait = is_drawn(trial, 4, 8, "SIM_WAIT");
     plan->breaks = is_drawn(trial, 5, 5, "SIM_BROKEN");
+    plan->progress = progress_is_drawn(trial);
     plan->raters = is_drawn(trial, 6, 6, "SIM_RATERS");
     plan->gentle_users |= plan->wait; // else they name workers that do not exist, which are waited for too
     plan->places &= !plan->spaces && !plan->fields; // some permit only workers that these do not
@@ -323,6 +326,7 @@ static void make_worlds(struct trial *trial) {
             spaces_add(trial, c);
         trial->user_acts = false;
         world_set_hook(trial->worlds[c], rules_hook, &trial->sides[c]);
+        world_set_pod_hook(trial->worlds[c], c == ENGINE_MANAGEMENT ? NULL : progress_pod, &trial->sides[c]);
     }
 }
 
@@ -381,6 +385,7 @@ struct trial *trial_new(uint64_t seed, bool replicas, bool tracing, bool telling
     trial->net = sim_net_new(seed * 13 + 5, trial->now_ns);
     if (tracing)
         sim_net_set_trace(trial->net, net_trace, trial);
+    trial->progress = progress_new(trial);
     make_worlds(trial);
     if (trial->plan.costs)
         set_costs(trial);
@@ -401,10 +406,10 @@ struct trial *trial_new(uint64_t seed, bool replicas, bool tracing, bool telling
     trial->leases = leases_new(trial);
     make_hosts(trial);
     trial->crew = crew_new(trial);
-    if (!trial->rules || !trial->status || !trial->promises || !trial->crds || !trial->users || !trial->pests ||
-        !trial->steady || !trial->leases || !trial->guards || !trial->faults || !trial->breaks || !trial->queues ||
-        !trial->rooms || !trial->spaces || !trial->tenants || !trial->intake || !trial->fields || !trial->crew ||
-        !trial->needs || (tracing && !trial->lines) || (!trial->plan.elects && !instance_start(trial)))
+    if (!trial->rules || !trial->status || !trial->promises || !trial->progress || !trial->crds || !trial->users ||
+        !trial->pests || !trial->steady || !trial->leases || !trial->guards || !trial->faults || !trial->breaks ||
+        !trial->queues || !trial->rooms || !trial->spaces || !trial->tenants || !trial->intake || !trial->fields ||
+        !trial->crew || !trial->needs || (tracing && !trial->lines) || (!trial->plan.elects && !instance_start(trial)))
         abort();
     return trial;
 }
@@ -439,6 +444,7 @@ void trial_free(struct trial *trial) {
     free(trial->rules);
     free(trial->status);
     free(trial->promises);
+    free(trial->progress);
     free(trial->failure);
     free(trial->lines);
     free(trial);
@@ -448,7 +454,8 @@ static int64_t next_time(struct trial *trial) {
     int64_t times[] = {sim_net_due(trial->net), users_due(trial),  faults_due(trial), crds_due(trial),
                        pests_due(trial),        queues_due(trial), steady_due(trial), leases_due(trial),
                        guards_due(trial),       rooms_due(trial),  spaces_due(trial), intake_due(trial),
-                       crew_due(trial),         rivals_due(trial), breaks_due(trial), needs_due(trial)};
+                       crew_due(trial),         rivals_due(trial), breaks_due(trial), needs_due(trial),
+                       progress_due(trial)};
     int64_t next = CLOCK_NEVER;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         next = times[i] < next ? times[i] : next;
@@ -496,6 +503,7 @@ static bool step(struct trial *trial, int64_t until_ns) {
     spaces_act(trial);
     intake_act(trial);
     steady_act(trial);
+    progress_act(trial);
     leases_act(trial);
     crew_act(trial);
     sim_net_advance(trial->net, trial->now_ns);

@@ -60,6 +60,7 @@ struct trial_plan { // what the seed determines in advance
     bool needs;      // workloads refer to objects, which are copied or checked
     bool tenants;    // the host acts as tenants in workers,
     bool removes;    // and removes what runs where the consent is gone
+    bool progress;   // Jobs have many pods, which end one by one, and not every worker takes a status
     bool guards;     // fencing is enabled, with a guard in each worker
     int64_t kind_added_ns; // the last kind is in the host's configuration from then on; CLOCK_NEVER: it always was
     int64_t lost_timeout_ns, retention_ns, orphan_grace_ns;
@@ -75,6 +76,7 @@ struct fields;
 struct intake;
 struct need_rules;
 struct needs;
+struct progress_rules;
 struct spaces;
 struct tap;
 struct tenants_play;
@@ -159,6 +161,7 @@ struct trial {
     struct fields *fields;
     struct status_rules *status;
     struct promises *promises;
+    struct progress_rules *progress;
     struct rules *rules;
     uint64_t hash; // of all the host's requests and all writes
     char *failure; // the rule that was violated, and how; NULL: none

@@ -7,6 +7,7 @@
 #include "tests/simulation/guards.h"
 #include "tests/simulation/need_rules.h"
 #include "tests/simulation/pests.h"
+#include "tests/simulation/progress.h"
 #include "tests/simulation/promise_rules.h"
 #include "tests/simulation/queues.h"
 #include "tests/simulation/rivals.h"
@@ -274,7 +275,8 @@ static void in_worker(struct trial *trial, size_t cluster, size_t kind, const st
         trial_fail(trial, "rule 3: a write to %s in a worker", write->plural);
         return;
     }
-    if ((write->status == 422 || write->status == 400) && !may_be_refused(trial, cluster, kind, write))
+    bool refused = write->verb == WORLD_UPDATE_STATUS && progress_is_refused(trial, cluster);
+    if ((write->status == 422 || write->status == 400) && !refused && !may_be_refused(trial, cluster, kind, write))
         trial_fail(trial, "a write to %s %s in %s was refused: %s", write->plural, write->name,
                    world_name(trial->worlds[cluster]), write->message);
     if (write->status >= 300) {
@@ -368,6 +370,8 @@ void rules_hook(void *ctx, const struct world_write *write) {
     } else {
         in_worker(trial, side->cluster, kind, write);
     }
+    if (known && kind == 0)
+        progress_written(trial, side->cluster, write);
     if (known && side->cluster != ENGINE_MANAGEMENT && write->status < 300) {
         struct tracked_mirror *mirror =
             trial->rules->late && write->now ? rules_mirror(trial, uid_of(write->now)) : NULL;

@@ -64,7 +64,7 @@ const char *world_annotation(const struct json *value, const char *name) {
                 : json_string(json_get(json_path(value, "spec", "template", "metadata", "annotations", NULL), name));
 }
 
-void world_write_status(struct stored *object, struct json *status) {
+bool world_write_status(struct stored *object, struct json *status) {
     struct world_response response = {0};
     bool whole = !object->kind->has_status; // each write of the object is a new generation
     struct op op = commit_internal_op(object->kind, object->namespace_, object->name,
@@ -88,7 +88,8 @@ void world_write_status(struct stored *object, struct json *status) {
         if (old_status)
             world_json_set(old, "status", world_json_copy(old_status));
     }
-    if (!world_problems_any(&problems)) {
+    bool valid = !world_problems_any(&problems);
+    if (valid) {
         commit_update(&op, object, object->value, old, true);
     } else {
         json_remove(object->value, "status");
@@ -99,6 +100,7 @@ void world_write_status(struct stored *object, struct json *status) {
     }
     json_free(previous);
     world_response_clear(&response);
+    return valid;
 }
 
 void world_bind_pod(struct stored *pod, const char *node) {

@@ -27,8 +27,8 @@ void world_controllers_at(struct stored *object, int64_t at_ns);
 // An annotation of the object, or of `template` in its spec; NULL if absent.
 const char *world_annotation(const struct json *value, const char *name);
 
-// Writes a status as the object's controller: validated like any other; takes `status`. Rejections are counted.
-void world_write_status(struct stored *object, struct json *status);
+// Writes a status as the object's controller: validated like any other; takes `status`. Rejections are counted: false.
+bool world_write_status(struct stored *object, struct json *status);
 // Binds a pod to a node, as the scheduler.
 void world_bind_pod(struct stored *pod, const char *node);
 // Creates an object as a controller. Returns the HTTP status.

@@ -110,9 +110,9 @@ void indexes_read(const char *text, bool *set, size_t count) {
         char piece[64];
         struct interval interval;
         rest = cut(rest, ',', piece);
-        if (!read_interval(piece, (int64_t)count, &interval, message))
+        if (!read_interval(piece, INT64_MAX, &interval, message))
             continue;
-        for (int64_t i = interval.first; i <= interval.last; i++)
+        for (int64_t i = interval.first; i <= interval.last && i < (int64_t)count; i++)
             set[i] = true;
     }
 }

@@ -12,7 +12,7 @@
 bool indexes_check(const char *text, int64_t completions, char message[160]);
 // The first index that both lists have, or -1. Invalid parts are skipped.
 int64_t indexes_overlap(const char *a, const char *b, int64_t completions);
-// Sets those of the list. Invalid parts are skipped.
+// Sets those of the list that are below `count`. Invalid parts are skipped.
 void indexes_read(const char *text, bool *set, size_t count);
 // Appends the list of those i < count with set[i].
 void indexes_print(const bool *set, size_t count, struct buffer *out);

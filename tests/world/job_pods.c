@@ -16,6 +16,7 @@
 #define POD_STOP (100 * CLOCK_MS)
 #define POD_BACKOFF (500 * CLOCK_MS)
 #define POD_UNBOUND (250 * CLOCK_MS) // until the scheduler looks at it again
+#define POD_STEPS 8                  // of world.test/spread
 #define PODS_MAX 5000
 
 static int64_t number(const struct json *spec, const char *name) {
@@ -59,12 +60,21 @@ static int64_t default_duration(struct world_cluster *cluster) {
     return CLOCK_SECOND + (int64_t)random_below(&cluster->random, (uint64_t)(2 * CLOCK_SECOND));
 }
 
-// A Job that started before its cluster was restored from a backup.
-static void go_on(struct job_run *run, const struct job_spec *spec, const struct json *status) {
-    indexes_read(json_string_or(json_get(status, "completedIndexes"), ""), run->done, run->indexes);
-    indexes_read(json_string_or(json_get(status, "failedIndexes"), ""), run->lost, run->indexes);
-    for (size_t i = 0; i < run->indexes; i++)
-        run->index_failures[i] = run->lost[i] ? (int32_t)spec->per_index + 1 : 0;
+static void read_list(const struct json *status, const char *name, bool *set, size_t count) {
+    memset(set, 0, count);
+    indexes_read(json_string_or(json_get(status, name), ""), set, count);
+}
+
+void job_run_read(struct job_run *run, const struct job_spec *spec, const struct json *status) {
+    if (run->unwritten)
+        return;
+    const struct json *uncounted = json_get(json_get(status, "uncountedTerminatedPods"), "succeeded");
+    run->failed = json_int64(json_get(status, "failed"), 0);
+    run->succeeded = json_int64(json_get(status, "succeeded"), 0) + (int64_t)json_size(uncounted);
+    if (!spec->indexed)
+        return;
+    read_list(status, "completedIndexes", run->done, run->indexes);
+    read_list(status, "failedIndexes", run->lost, spec->per_index >= 0 ? run->indexes : 0);
 }
 
 struct job_run *job_run_new(struct stored *job, const struct job_spec *spec) {
@@ -77,15 +87,12 @@ struct job_run *job_run_new(struct stored *job, const struct job_spec *spec) {
     run->held = world_annotation(job->value, WORLD_HOLD);
     run->start_ns = duration_of(job->value, WORLD_START, options->pod_start_ns ? options->pod_start_ns : POD_START);
     read_failures(run, world_annotation(job->value, WORLD_FAIL));
-    const struct json *status = json_get(job->value, "status");
-    run->succeeded = json_int64(json_get(status, "succeeded"), 0);
-    run->failed = json_int64(json_get(status, "failed"), 0);
+    run->spread_ns = duration_of(job->value, WORLD_SPREAD, 0);
     if (spec->indexed) {
         run->indexes = (size_t)(spec->completions > 0 ? spec->completions : 0);
         run->done = world_alloc(run->indexes);
         run->lost = world_alloc(run->indexes);
         run->index_failures = world_alloc(run->indexes * sizeof *run->index_failures);
-        go_on(run, spec, status);
     }
     return run;
 }
@@ -139,6 +146,9 @@ static void make_pod_object(const struct stored *job, struct pod *pod) {
     const struct json *template_ = json_path(job->value, "spec", "template", NULL);
     struct json *object = template_ ? world_json_copy(template_) : json_new_object(), *owners = json_new_array();
     struct json *metadata = world_json_child(object, "metadata");
+    AUTO_TEXT index = text_format("%lld", (long long)pod->index);
+    if (pod->index >= 0)
+        world_set_text(world_json_child(metadata, "annotations"), "batch.kubernetes.io/job-completion-index", index);
     snprintf(pod->name, sizeof pod->name, "%.60s-%06x", job->name, (unsigned)random_below(&cluster->random, 0xffffff));
     world_set_text(metadata, "name", pod->name);
     world_json_set(metadata, "ownerReferences", owners);
@@ -183,7 +193,7 @@ static void bind_pod(const struct stored *job, const struct job_run *run, struct
         set_pod_status(job, pod, "Pending", "CreateContainerConfigError");
     bool starts = !pod->unbound && !pod->lacking;
     pod->ready_ns = starts ? cluster->now_ns + run->start_ns : CLOCK_NEVER;
-    pod->end_ns = starts && !run->held ? pod->ready_ns + run->duration_ns : CLOCK_NEVER;
+    pod->end_ns = starts && !run->held ? pod->ready_ns + run->duration_ns + pod->longer_ns : CLOCK_NEVER;
 }
 
 static void add_pod(struct stored *job, struct job_run *run, int64_t index) {
@@ -194,6 +204,9 @@ static void add_pod(struct stored *job, struct job_run *run, int64_t index) {
     }
     struct pod *pod = &run->pods[run->pod_count++];
     *pod = (struct pod){.index = index, .fails = will_fail(run, index)};
+    pod->longer_ns = run->spread_ns * (run->pods_made++ % POD_STEPS);
+    if (cluster->pod_hook)
+        cluster->pod_hook(cluster->pod_hook_ctx, job->value, index);
     if (cluster->options.pods)
         make_pod_object(job, pod);
     bind_pod(job, run, pod);
@@ -235,7 +248,7 @@ static void end_pod(struct stored *job, struct job_run *run, const struct pod *p
 static void let_end(struct job_run *run) {
     for (size_t i = 0; i < run->pod_count; i++)
         if (run->pods[i].end_ns == CLOCK_NEVER && !run->pods[i].unbound && !run->pods[i].lacking)
-            run->pods[i].end_ns = run->pods[i].ready_ns + run->duration_ns;
+            run->pods[i].end_ns = run->pods[i].ready_ns + run->duration_ns + run->pods[i].longer_ns;
 }
 
 void job_pods_advance(struct stored *job, struct job_run *run, const struct job_spec *spec) {
@@ -257,7 +270,7 @@ void job_pods_advance(struct stored *job, struct job_run *run, const struct job_
     run->succeeded = 0;
     for (size_t i = 0; i < run->indexes; i++) {
         run->succeeded += run->done[i];
-        run->lost[i] = spec->per_index >= 0 && run->index_failures[i] > spec->per_index;
+        run->lost[i] |= spec->per_index >= 0 && run->index_failures[i] > spec->per_index;
     }
 }
 

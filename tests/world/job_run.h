@@ -7,6 +7,7 @@
 struct pod {
     int64_t ready_ns;              // when it becomes ready
     int64_t end_ns;                // when it ends by itself, or after it was stopped
+    int64_t longer_ns;             // than the first pod of its Job
     int64_t index;                 // of an Indexed Job; -1
     bool fails, stopping, unbound; // unbound: the scheduler has no node for it yet
     bool lacking;                  // an object that it names is missing
@@ -17,7 +18,8 @@ struct pod {
 struct job_run {
     struct pod *pods;
     size_t pod_count, pod_capacity;
-    int64_t duration_ns, start_ns;
+    int64_t duration_ns, start_ns, spread_ns;
+    int64_t pods_made;
     bool held;  // world.test/hold
     bool lacks; // pods of it wait for an object that they name, or cannot be created without it
     bool fail_all;
@@ -33,7 +35,8 @@ struct job_run {
     int64_t script_start_ns; // world.test/changes
     int64_t script_step;
     bool scripted;
-    bool failing; // pods that are stopped now count as failed; those of a suspended or smaller Job do not
+    bool unwritten; // the last status was refused, so that the stored one does not say what is known here
+    bool failing;   // pods that are stopped now count as failed; those of a suspended or smaller Job do not
 };
 
 // What the spec says, read once a sync.
@@ -46,6 +49,8 @@ struct job_spec job_spec_read(const struct json *job);
 // job_pods.c
 struct job_run *job_run_new(struct stored *job, const struct job_spec *spec);
 void job_run_free(struct job_run *run);
+// Takes over what the status says: another client may have written it. The controller keeps no count of its own.
+void job_run_read(struct job_run *run, const struct job_spec *spec, const struct json *status);
 // Pods that became ready or ended by now. Returns true if any ended.
 void job_pods_advance(struct stored *job, struct job_run *run, const struct job_spec *spec);
 // Stops all (or, with keep >= 0, all but `keep`) running pods.

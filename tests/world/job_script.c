@@ -37,7 +37,8 @@ static void write_step(struct stored *job, const struct job_run *run, const stru
     if (last || (changes >= 4 && step == changes - 2))
         finish(status, run, spec, last, now);
     else
-        job_set_counts(status, spec->parallelism, step % 2 ? spec->parallelism : 0, 0, 0, 0);
+        job_set_counts(status, spec->parallelism, step % 2 ? spec->parallelism : 0, 0,
+                       json_int64(json_get(status, "succeeded"), 0), json_int64(json_get(status, "failed"), 0));
     world_write_status(job, status);
 }
 

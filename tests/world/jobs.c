@@ -132,6 +132,17 @@ static bool reached(const struct job_run *run, const struct job_spec *spec, int6
     return run->succeeded >= spec->completions && active == 0;
 }
 
+// The API server takes the end of a Job only with the time of its start, so that one that is suspended has to be
+// resumed first.
+static void finish(struct json *status, const struct job_spec *spec, bool success, bool pods, int64_t now) {
+    if (pods || (!json_get(status, "startTime") && spec->completions != 0))
+        return;
+    if (success)
+        job_set_complete(status, now);
+    else
+        job_set_failed(status, now);
+}
+
 // Finishes the Job, or manages its pods.
 static void decide(struct stored *job, struct job_run *run, const struct job_spec *spec, struct json *status) {
     if (!spec->suspended && !json_get(status, "startTime"))
@@ -142,10 +153,7 @@ static void decide(struct stored *job, struct job_run *run, const struct job_spe
     bool target = job_condition(job->value, "FailureTarget", "True");
     job_pods_count(run, now, &active, &ready, &terminating);
     if (success || target) {
-        if (active + terminating == 0 && success)
-            job_set_complete(status, now);
-        else if (active + terminating == 0)
-            job_set_failed(status, now);
+        finish(status, spec, success, active + terminating > 0, now);
     } else if ((reason = failure(run, spec, status, now, &message))) {
         run->failing = true;
         job_pods_stop(job, run, -1);
@@ -177,8 +185,10 @@ static bool criteria_met(const struct json *status) {
 }
 
 // Pods that have succeeded are first listed as uncounted, with SuccessCriteriaMet, and counted with Complete.
-static int64_t list_uncounted(struct stored *job, const struct job_run *run, struct json *status) {
-    bool reaching = !job_condition(job->value, "SuccessCriteriaMet", "True") && criteria_met(status);
+// The indexes of an Indexed Job are counted at once.
+static int64_t list_uncounted(struct stored *job, const struct job_run *run, const struct job_spec *spec,
+                              struct json *status) {
+    bool reaching = !spec->indexed && !job_condition(job->value, "SuccessCriteriaMet", "True") && criteria_met(status);
     int64_t counted = json_int64(json_path(job->value, "status", "succeeded", NULL), 0);
     struct json *list = json_new_array(), *uncounted = json_new_object();
     if (!list || !uncounted)
@@ -200,16 +210,17 @@ static void sync(struct stored *job, struct job_run *run, const struct job_spec 
     int64_t now = job->kind->cluster->now_ns, active, ready, terminating;
     struct json *status = job_status_copy(job);
     job_pods_resize(run, spec);
+    job_run_read(run, spec, json_get(job->value, "status"));
     job_pods_advance(job, run, spec);
     decide(job, run, spec, status);
     job_pods_count(run, now, &active, &ready, &terminating);
-    int64_t succeeded = list_uncounted(job, run, status);
+    int64_t succeeded = list_uncounted(job, run, spec, status);
     job_set_counts(status, active, ready, terminating, succeeded, run->failed);
     set_indexes(status, run, spec);
     if (json_equal(status, json_get(job->value, "status")))
         json_free(status);
     else
-        world_write_status(job, status);
+        run->unwritten = !world_write_status(job, status);
     plan_next(job, run, spec);
 }
 

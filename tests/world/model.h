@@ -114,6 +114,8 @@ struct world_cluster {
     bool scheduling; // see world_set_scheduling
     void (*hook)(void *ctx, const struct world_write *write);
     void *hook_ctx;
+    world_pod_hook pod_hook;
+    void *pod_hook_ctx;
     world_admission admit;
     void *admit_ctx;
 };

@@ -173,6 +173,11 @@ void world_set_scheduling(struct world_cluster *cluster, bool has) {
     cluster->scheduling = has;
 }
 
+void world_set_pod_hook(struct world_cluster *cluster, world_pod_hook hook, void *ctx) {
+    cluster->pod_hook = hook;
+    cluster->pod_hook_ctx = ctx;
+}
+
 void world_set_admission(struct world_cluster *cluster, world_admission admit, void *ctx) {
     cluster->admit = admit;
     cluster->admit_ctx = ctx;

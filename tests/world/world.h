@@ -159,9 +159,9 @@ void world_set_hook(struct world_cluster *cluster, void (*hook)(void *ctx, const
 // server does not know the field, as that of 1.36.
 void world_set_scheduling(struct world_cluster *cluster, bool has);
 
-// Stands for admission webhooks and policy engines: called before a create or update from outside is validated; may
-// change `object` (with metadata, without apiVersion and kind). Returns 0 to let it pass, else an HTTP status (403,
-// 500, 422) with a message: "exceeded quota: ..." for example.
+// Stands for admission webhooks and policy engines: called before a create or update, also of the status, from outside
+// is validated; may change `object` (with metadata, without apiVersion and kind). Returns 0 to let it pass, else an
+// HTTP status (403, 500, 422) with a message: "exceeded quota: ..." for example.
 typedef int (*world_admission)(void *ctx, enum world_verb verb, const char *plural, struct json *object,
                                char message[256]);
 void world_set_admission(struct world_cluster *cluster, world_admission admit, void *ctx);
@@ -205,6 +205,11 @@ void world_let_end(struct world_cluster *cluster, bool may_end, int64_t now_ns);
 int world_patch(struct world_cluster *cluster, const char *group, const char *plural, const char *namespace_,
                 const char *name, const char *subresource, const char *patch, int64_t now_ns);
 
+// Called for every pod that a Job's controller makes: `index` of an Indexed Job, else -1. The hook may only read from
+// the cluster. NULL removes it.
+typedef void (*world_pod_hook)(void *ctx, const struct json *job, int64_t index);
+void world_set_pod_hook(struct world_cluster *cluster, world_pod_hook hook, void *ctx);
+
 struct world_counts {
     uint64_t writes[WORLD_VERBS];   // accepted, from outside, without no-ops
     uint64_t noops;                 // accepted, from outside, nothing changed
@@ -218,6 +223,7 @@ const struct world_counts *world_counts(const struct world_cluster *cluster);
 
 // What the Job controller reads from a Job (or from its pod template) as annotations:
 //   world.test/duration  "2s"                 how long each pod runs once it is ready
+//   world.test/spread    "300ms"              and by how much longer than the one before it, of each eight
 //   world.test/hold      "true"               its pods do not end before world_let_end
 //   world.test/start     "0s"                 how long until a pod is ready
 //   world.test/fail      "all", "3", "index:1,3"  which pods fail: all, the first 3, those of the indexes 1 and 3
@@ -228,6 +234,7 @@ const struct world_counts *world_counts(const struct world_cluster *cluster);
 // Without world.test/changes the status of a Job that is not suspended, whose pods all run at once and succeed, is
 // written four times: started, ready, succeeded (SuccessCriteriaMet), Complete.
 #define WORLD_DURATION "world.test/duration"
+#define WORLD_SPREAD "world.test/spread"
 #define WORLD_HOLD "world.test/hold"
 #define WORLD_START "world.test/start"
 #define WORLD_FAIL "world.test/fail"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// world --clusters N --dir DIR [--plain] [--no-controllers] [--seed S]: serves N simulated clusters, "mgmt", "w1",
-// "w2", ..., on 127.0.0.1, writes DIR/<name>.kubeconfig for each, prints "ready", and then takes commands from standard
-// input, one a line, each answered with one line that begins with "ok" or "error":
+// world --clusters N --dir DIR [--plain] [--no-controllers] [--pods] [--seed S]: serves N simulated clusters, "mgmt",
+// "w1", "w2", ..., on 127.0.0.1, writes DIR/<name>.kubeconfig for each, prints "ready", and then takes commands from
+// standard input, one a line, each answered with one line that begins with "ok" or "error":
 //
 //   down NAME | up NAME            the server dies, and comes back on the same port
 //   leave NAME                     it refuses connections and keeps its watches, as after SIGTERM, until it is down
@@ -29,7 +29,7 @@ struct served {
 struct program {
     int64_t clusters;
     const char *directory;
-    bool plain, no_controllers;
+    bool plain, no_controllers, pods;
     int64_t seed;
     struct certs certs;
     struct served served[CLUSTERS_MAX];
@@ -39,8 +39,12 @@ struct program {
 static bool read_arguments(struct program *program, int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
-        if (strcmp(argv[i], "--plain") == 0 || strcmp(argv[i], "--no-controllers") == 0) {
-            *(argv[i][2] == 'p' ? &program->plain : &program->no_controllers) = true;
+        bool *option = strcmp(argv[i], "--plain") == 0            ? &program->plain
+                       : strcmp(argv[i], "--no-controllers") == 0 ? &program->no_controllers
+                       : strcmp(argv[i], "--pods") == 0           ? &program->pods
+                                                                  : NULL;
+        if (option) {
+            *option = true;
             continue;
         }
         if (strcmp(argv[i], "--clusters") == 0) {
@@ -84,7 +88,8 @@ static struct error *serve(struct program *program) {
     struct world_options options = {.name = served->name,
                                     .seed = (uint64_t)program->seed + program->count,
                                     .managed_fields = true,
-                                    .no_controllers = program->no_controllers};
+                                    .no_controllers = program->no_controllers,
+                                    .pods = program->pods};
     served->cluster = world_new(&options, front_now_ns());
     program->count++;
     struct error *error = front_start(served->cluster, 0, program->plain ? NULL : &program->certs, &served->front);
@@ -182,7 +187,7 @@ static void take_commands(struct program *program) {
 int main(int argc, char **argv) {
     struct program program = {.seed = 1};
     if (!read_arguments(&program, argc, argv)) {
-        fputs("usage: world --clusters N --dir DIR [--plain] [--no-controllers] [--seed S]\n", stderr);
+        fputs("usage: world --clusters N --dir DIR [--plain] [--no-controllers] [--pods] [--seed S]\n", stderr);
         return 2;
     }
     struct error *error = certs_make(&(struct certs_options){0}, &program.certs);

@@ -311,7 +311,7 @@ static void store_draft(const struct op *op, struct draft *draft, struct stored 
 static void update_stored(struct op *op, struct draft *draft, struct stored *object, bool patch) {
     AUTO_PROBLEMS problems = {0};
     bool noop = false, same_spec = false;
-    if (!decode(op, draft->value, patch) || (!*op->subresource && !admit(op, draft->value))) {
+    if (!decode(op, draft->value, patch) || !admit(op, draft->value)) {
         commit_refused(op);
         give_back(draft, object);
         return;

@@ -81,6 +81,7 @@ static struct error *check(struct kind *kind, const char *managed_by, const char
     TRY(kind_check_status(abi));
     TRY(kind_check_changes(abi));
     TRY(kind_check_references(abi));
+    TRY(kind_check_children(abi));
     kind->managed_by = strdup(value);
     kind->plural_group = abi->group[0] == '\0' ? strdup(abi->plural) : text_format("%s.%s", abi->plural, abi->group);
     if (!kind->managed_by || !kind->plural_group)

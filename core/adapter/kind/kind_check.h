@@ -39,6 +39,9 @@ struct error *kind_check_changes(const wharf_kind *kind);
 // references.
 struct error *kind_check_references(const wharf_kind *kind);
 
+// children, with child_progress.
+struct error *kind_check_children(const wharf_kind *kind);
+
 struct error *kind_missing(const char *field); // a required one
 // "<field>: found "<found>", expected <expected>".
 struct error *kind_wrong(const char *field, const char *found, const char *expected);

@@ -153,6 +153,6 @@ static void read_fields(struct wire *wire, struct hello_memory *memory, char *to
 }
 
 void hello_read_kind(struct wire *wire, struct hello_memory *memory, wharf_kind *out) {
-    *out = (wharf_kind){WHARF_KIND_SIZES, WHARF_REFERENCES(NULL)};
+    *out = (wharf_kind){WHARF_KIND_SIZES, WHARF_REFERENCES(NULL), WHARF_CHILDREN(NULL), WHARF_CONTINUITY(NULL)};
     read_fields(wire, memory, (char *)out, kind_fields);
 }

@@ -103,8 +103,10 @@ static enum call_trouble wait_for_answer(struct adapter_process *process, char *
     if (state != FRAME_LATE)
         reason[0] = '\0';
     enum call_trouble trouble = state == FRAME_WHOLE ? process_judge(&process->in, reason) : CALL_BROKEN;
-    if (trouble == CALL_FINE || !process->patient)
-        return trouble == CALL_FINE ? CALL_FINE : CALL_WAITS;
+    if (trouble == CALL_FINE)
+        return CALL_FINE;
+    if (!process->patient)
+        return CALL_WAITS;
     fail(process, state, trouble, reason);
     return await_end(process, text);
 }

@@ -16,11 +16,10 @@
 #define KUEUE_WAITS_MAX 5 // seconds, until the worker's Kueue has certainly seen a mirror
 #define FAILURES_MAX 10   // answers in a row that say that the worker fails, about a minute and a half
 
-// A kind with progress, and nobody has turned it off.
-static bool is_on(const struct engine *engine, const struct entry *entry, const struct mirror_context *context) {
+bool continuity_is_on(const struct engine *engine, const struct entry *entry, const struct json *workload) {
     const struct kind *kind = engine->kinds[entry->kind];
     return (kind->abi.progress || kind->abi.children) && !kind->starts_anew &&
-           !text_equal(object_annotation(context->workload, MARK_CONTINUE), "false");
+           !text_equal(object_annotation(workload, MARK_CONTINUE), "false");
 }
 
 // What the mirror lacks, as an object with /status; *lacks NULL: nothing.
@@ -51,7 +50,9 @@ static const char *refusal_of(struct adapter_call *call) {
 }
 
 wharf_result continuity_needs(struct engine *engine, struct entry *entry, struct mirror_context *context) {
-    if (context->attempt <= 1 || !context->workload || !is_on(engine, entry, context))
+    // A first attempt is made again where its mirror went unseen.
+    bool begun = json_size(json_get(context->workload, "status")) > 0;
+    if (!begun || !continuity_is_on(engine, entry, context->workload))
         return WHARF_OK;
     AUTO_JSON lacks = NULL;
     wharf_result result = find_lack(context, &lacks);
@@ -130,22 +131,25 @@ static bool settle(const struct engine *engine, struct mirror *mirror, struct mi
 
 static bool settle_with_children(struct engine *engine, struct entry *entry, struct mirror *mirror,
                                  struct mirror_context *context) {
-    enum children_step step =
-        may_have_run(context, mirror) ? CHILDREN_DONE : children_step(engine, entry, mirror, context);
+    bool late = may_have_run(context, mirror);
+    if (late && context->kind->abi.children)
+        progress_refuse(mirror, "another writer resumed or changed the mirror before its children had the progress");
+    enum children_step step = late ? CHILDREN_DONE : children_step(engine, entry, mirror, context);
     if (step == CHILDREN_WAIT)
         return false;
-    return settle(engine, mirror, context, step == CHILDREN_REFUSED ? PROGRESS_REFUSED : PROGRESS_GIVEN);
+    return settle(engine, mirror, context, mirror->progress.refused ? PROGRESS_REFUSED : PROGRESS_GIVEN);
 }
 
 bool continuity_step(struct engine *engine, struct entry *entry, struct mirror *mirror,
                      struct mirror_context *context) {
     struct mirror_progress *progress = &mirror->progress;
-    if (!context->workload || !context->mirror || mirror_progress(context->mirror) != PROGRESS_OWED)
+    bool owed = mirror->facts.owed || mirror_progress(context->mirror) == PROGRESS_OWED;
+    if (!context->workload || !context->mirror || !owed)
         return true;
     bool runs = !phase_suspend_asked(&context->kind->abi, context->mirror);
     if (runs && progress->settled != PROGRESS_NONE) // another writer took back the mark
         return settle(engine, mirror, context, (enum progress_mark)progress->settled);
-    if (progress->refused || !is_on(engine, entry, context))
+    if (progress->refused || !continuity_is_on(engine, entry, context->workload))
         return settle(engine, mirror, context, PROGRESS_REFUSED);
     AUTO_JSON lacks = NULL;
     mirror->facts.update_due = false; // until the mirror or the workload changes
@@ -156,6 +160,8 @@ bool continuity_step(struct engine *engine, struct entry *entry, struct mirror *
         mirror->facts.update_due = true;
         return false;
     }
+    if (!lacks)
+        progress->accepted = 0;
     if (result == WHARF_OK && !lacks)
         return settle_with_children(engine, entry, mirror, context);
     if (result != WHARF_OK)
@@ -177,7 +183,8 @@ void continuity_read(const struct engine *engine, struct mirror *mirror, const s
     uint32_t status = was || mark == PROGRESS_OWED || mirror->progress.status
                           ? repeat_fold(json_hash(json_get(object, "status")))
                           : 0;
-    mirror->facts.owed = !mirror->facts.finished && mark == PROGRESS_OWED;
+    // Another writer may remove the mark.
+    mirror->facts.owed = !mirror->facts.finished && (mark == PROGRESS_OWED || (was && mark == PROGRESS_NONE));
     mirror->facts.untouched =
         mark == PROGRESS_GIVEN && !mirror->facts.suspended && status && status == mirror->progress.status;
     mirror->progress.status = mirror->facts.owed || mirror->facts.untouched ? status : 0;

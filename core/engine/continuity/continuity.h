@@ -13,6 +13,9 @@ struct entry;
 struct mirror;
 struct response;
 
+// A kind with progress, and nobody has turned it off.
+bool continuity_is_on(const struct engine *engine, const struct entry *entry, const struct json *workload);
+
 // Before the create of a mirror: context->progress is OWED if there is something to give, else NONE. Not WHARF_OK: no
 // result of the adapter, as of any of its functions.
 wharf_result continuity_needs(struct engine *engine, struct entry *entry, struct mirror_context *context);
@@ -29,5 +32,5 @@ bool continuity_rejected(struct engine *engine, struct entry *entry, struct mirr
                          const struct response *response);
 void continuity_accepted(struct mirror *mirror);
 
-// The host is about to delete a mirror to place the workload elsewhere. False: not yet; the part has queued the entry.
+// The host is about to delete a mirror to place the workload elsewhere. False: not yet; a request is in flight, or the mirror waits.
 bool continuity_may_leave(struct engine *engine, struct entry *entry, struct mirror *mirror);

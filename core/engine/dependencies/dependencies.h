@@ -36,3 +36,8 @@ struct dependency_view {
 };
 void dependencies_visit(struct engine *engine, struct entry *entry,
                         void (*visit)(void *ctx, const struct dependency_view *view), void *ctx);
+
+// Visits the device classes that a ResourceClaim, or a template of claims, in the entry's namespace names. False: the
+// host has not read the object.
+bool dependencies_classes(const struct engine *engine, const struct entry *entry, const char *resource,
+                          const char *name, void (*visit)(void *ctx, const char *name), void *ctx);

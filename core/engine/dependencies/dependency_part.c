@@ -239,12 +239,14 @@ static bool is_news_in(const struct dependency *object, struct copy *copy, uint6
 static void report_other(struct engine *engine, struct entry *entry) {
     uint32_t cluster = facts_placed_cluster(entry);
     char namespace_[254];
-    entry_namespace(entry, namespace_);
     for (size_t i = 0; i < entry->needs->uses.count; i++) {
         const struct use *use = &entry->needs->uses.list[i];
         bool compares = use->wanted && use->object->resource->compares;
         struct copy *copy = compares ? dependency_copy(use->object, cluster) : NULL;
-        if (copy && is_news_in(use->object, copy, text_hash(TEXT_HASH, namespace_)))
+        if (!copy)
+            continue;
+        entry_namespace(entry, namespace_);
+        if (is_news_in(use->object, copy, text_hash(TEXT_HASH, namespace_)))
             report_event(engine, entry, true, "DependencyDiffers", "Place",
                          "cluster %s: %s %s, version %s, differs from the one in the management cluster",
                          engine->clusters[cluster].name, use->object->resource->name, use->object->name, copy->version);

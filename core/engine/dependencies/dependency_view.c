@@ -95,3 +95,14 @@ void dependencies_visit(struct engine *engine, struct entry *entry,
                                                  .optional = r->optional});
     }
 }
+
+bool dependencies_classes(const struct engine *engine, const struct entry *entry, const char *resource,
+                          const char *name, void (*visit)(void *ctx, const char *name), void *ctx) {
+    char space[254];
+    entry_namespace(entry, space);
+    const struct dependency *claim = engine->dependencies ? dependency_find(engine, resource, space, name) : NULL;
+    for (size_t i = 0; claim && i < claim->n_refers; i++)
+        if (strcmp(claim->refers[i].resource->name, "deviceclasses.resource.k8s.io") == 0)
+            visit(ctx, claim->refers[i].name);
+    return claim && claim->refers_known;
+}

@@ -155,8 +155,9 @@ void dependency_compare(struct engine *engine, struct dependency *object, struct
     if (!copy_is_there(copy) || copy->busy)
         return;
     if (!dependency_is_kept(engine, object, copy)) {
+        bool leaves = next_action(engine, object, copy).type == COPY_LEAVE;
         forget_holds(engine->dependencies);
-        if (next_action(engine, object, copy).type == COPY_LEAVE)
+        if (leaves)
             send_json(engine, object, copy, DEPENDENCY_CHANGE_ORIGINS,
                       copy->state == COPY_OWN ? copy_hand_over_patch(there, engine->origin)
                                               : copy_use_patch(there, engine->origin, false));
@@ -295,15 +296,17 @@ static void work_copy(struct engine *engine, struct dependency *object, struct c
     bool needs_content = action.type == COPY_CREATE || action.type == COPY_COMPARE;
     bool soon = action.type == COPY_WAIT && action.at_ns - engine->now.mono_ns < SOON_NS;
     *pending |= copy->busy || needs_content || soon;
+    if (action.type == COPY_NOTHING)
+        return;
     if (action.type == COPY_FORGET)
         dependency_copy_drop(engine, object, copy);
     else if (action.type == COPY_WAIT)
         dependency_wake(engine, object, action.at_ns);
-    else if (action.type != COPY_NOTHING && needs_content && !object->content)
+    else if (needs_content && !object->content)
         read_source(engine, object);
-    else if (action.type != COPY_NOTHING && !dependency_has_room(engine, copy->cluster))
+    else if (!dependency_has_room(engine, copy->cluster))
         dependency_turn_wait(engine, copy->cluster, &copy->turn, object);
-    else if (action.type != COPY_NOTHING)
+    else
         perform(engine, object, copy, action.type);
 }
 
@@ -405,7 +408,6 @@ static void take_turns(struct engine *engine) {
 void dependency_work(struct engine *engine) {
     struct dependency_part *all = engine->dependencies;
     queue_due(engine);
-    forget_holds(all);
     if (all->watches_due)
         dependency_watch_copied(engine);
     all->watches_due = false;

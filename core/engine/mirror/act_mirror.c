@@ -301,7 +301,7 @@ bool act_delete(struct engine *engine, struct entry *entry, struct mirror *mirro
     bool drained = is_drained(entry, mirror);
     bool as_seen = drained || (!stale_because(entry, mirror) && mirror->failures < CHANGED_MAX);
     if (drained && !continuity_may_leave(engine, entry, mirror))
-        return false;
+        return true;
     if (!send_delete(engine, entry, mirror, as_seen ? version_seen(engine, mirror) : NULL, false))
         return true;
     if (drained)
@@ -319,9 +319,7 @@ bool act_withdraw(struct engine *engine, struct entry *entry, struct mirror *mir
     if (!entry->workload->unstarted || !version) {
         mirror->facts.unsure = true; // the host reads the state first
         queue_retry_soon(engine, &mirror->facts.not_before_ns);
-    } else if (!continuity_may_leave(engine, entry, mirror)) {
-        return false;
-    } else if (send_delete(engine, entry, mirror, version, true)) {
+    } else if (continuity_may_leave(engine, entry, mirror) && send_delete(engine, entry, mirror, version, true)) {
         unstarted_withdrawn(engine, entry, mirror);
     }
     return true;

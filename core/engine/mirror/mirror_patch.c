@@ -207,13 +207,9 @@ static enum record_word last_word(const struct mirror_context *context, const st
     return change->before.word == RECORD_WORKER ? RECORD_WORKER : RECORD_RUNS;
 }
 
-// The worker's guard suspended the mirror while this host was away: the host resumes the mirror of a running workload.
-static bool undo_fence(const struct mirror_context *context, struct json *desired, bool held) {
+// Resumes the mirror of a running workload. The workload may not have the field, and then carries nothing.
+static bool resume(const struct mirror_context *context, struct json *desired, bool held) {
     const char *suspend = context->kind->abi.suspend;
-    struct json *annotations = carry_metadata(desired, "annotations");
-    if (!annotations)
-        return false;
-    json_remove(annotations, MARK_FENCED);
     if (!suspend || held || phase_suspend_asked(&context->kind->abi, context->workload) ||
         !phase_suspend_asked(&context->kind->abi, desired))
         return true;
@@ -222,6 +218,15 @@ static bool undo_fence(const struct mirror_context *context, struct json *desire
         return pointer_set(desired, suspend, json_copy(value));
     pointer_remove(desired, suspend);
     return true;
+}
+
+// The worker's guard suspended the mirror while this host was away.
+static bool undo_fence(const struct mirror_context *context, struct json *desired, bool held) {
+    struct json *annotations = carry_metadata(desired, "annotations");
+    if (!annotations)
+        return false;
+    json_remove(annotations, MARK_FENCED);
+    return resume(context, desired, held);
 }
 
 // Makes the patch to carrying.to, and the record after the patch.
@@ -268,7 +273,9 @@ static wharf_result draft_mirror(const struct mirror_context *context, struct ch
     wharf_result result = adapter_update(context->call, carrying->from, context->mirror, change->desired);
     if (result != WHARF_OK)
         return result;
-    bool ok = !fenced || undo_fence(context, change->desired, carrying->held);
+    bool settled = context->progress == PROGRESS_GIVEN || context->progress == PROGRESS_REFUSED;
+    bool ok = (!fenced || undo_fence(context, change->desired, carrying->held)) &&
+              (!settled || resume(context, change->desired, carrying->held));
     return ok && mirror_set_marks(context, change->desired) && carry_give_back(carrying) ? make_diff(context, change)
                                                                                          : WHARF_RETRY;
 }

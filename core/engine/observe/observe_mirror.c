@@ -5,6 +5,7 @@
 #include "core/adapter/phase.h"
 #include "core/base/memory.h"
 #include "core/engine/clusters/cluster_state.h"
+#include "core/engine/continuity/children.h"
 #include "core/engine/continuity/continuity.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/fence/fence.h"
@@ -130,8 +131,10 @@ static void forget_object(struct mirror *m) {
     free(TAKE(m->kueue_status));
     free(TAKE(m->record));
     free(TAKE(m->progress.problem));
+    children_free(m->progress.children);
     m->progress = (struct mirror_progress){0};
     m->facts.last_statuses = 0;
+    m->facts.owed = m->facts.untouched = false;
     m->created_ns = m->started_ns = 0;
 }
 

@@ -2,6 +2,7 @@
 // Writes a placement into the annotations of the workload.
 #include "core/engine/engine_internal.h"
 
+#include "core/engine/accounts/accounts.h"
 #include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/clusters/missing_worker.h"
@@ -47,13 +48,15 @@ static void note_given_up(const struct engine *engine, struct entry *entry, cons
 static bool send_placement(struct engine *engine, struct entry *entry, const struct action *action) {
     const char *name = engine->clusters[action->cluster].name;
     const struct mirror *mirror = entry_mirror(entry, action->cluster);
+    AUTO_TEXT used = accounts_annotation(engine, entry, action->attempt);
     AUTO_BUFFER(mark, REQUEST_BODY_MAX);
     elsewhere_put_mark(engine, entry, action->attempt, &mark);
-    AUTO_TEXT body = text_format("{\"metadata\":{\"uid\":\"%s\",\"resourceVersion\":\"%s\",\"annotations\":"
-                                 "{\"" MARK_CLUSTER "\":\"%s\",\"" MARK_ATTEMPT "\":\"%u\"%s},"
-                                 "\"labels\":{\"" MARK_CLUSTER "\":\"%s\"}}}",
-                                 entry->workload->uid, doc_version(&engine->store, &entry->workload->doc), name,
-                                 action->attempt, mark.len > 0 ? mark.data : "", name);
+    AUTO_TEXT body = !used ? NULL
+                           : text_format("{\"metadata\":{\"uid\":\"%s\",\"resourceVersion\":\"%s\",\"annotations\":"
+                                         "{\"" MARK_CLUSTER "\":\"%s\",\"" MARK_ATTEMPT "\":\"%u\"%s%s},"
+                                         "\"labels\":{\"" MARK_CLUSTER "\":\"%s\"}}}",
+                                         entry->workload->uid, doc_version(&engine->store, &entry->workload->doc), name,
+                                         action->attempt, used, mark.len > 0 ? mark.data : "", name);
     struct request_in_flight request = {.type = REQUEST_PLACE,
                                         .body = body,
                                         .body_len = body ? strlen(body) : 0,

@@ -272,7 +272,9 @@ const struct part part_request = {.name = "requests",
                                   .end = end,
                                   .events = PART_EVENT(EVENT_ANSWER),
                                   .event = on_answer,
-                                  .requests = ~(PART_REQUEST(REQUEST_WRITER) | PART_REQUEST(REQUEST_ACTIVE)),
+                                  .requests = ~(PART_REQUEST(REQUEST_WRITER) | PART_REQUEST(REQUEST_ACTIVE) |
+                                                PART_REQUEST(REQUEST_CHILDREN) | PART_REQUEST(REQUEST_CHILD) |
+                                                PART_REQUEST(REQUEST_KEEP)),
                                   .answered = answered,
                                   .turn = pacing_next,
                                   .step_ends = pacing_step_ends,

@@ -15,7 +15,9 @@ static const enum verb verbs[] = {[REQUEST_PLACE] = VERB_MERGE_PATCH,  [REQUEST_
                                   [REQUEST_VERIFY] = VERB_GET,         [REQUEST_NAMESPACE] = VERB_CREATE,
                                   [REQUEST_OWNER] = VERB_RAW_GET,      [REQUEST_WRITER] = VERB_RAW_GET,
                                   [REQUEST_READ] = VERB_GET,           [REQUEST_TRIAL] = VERB_CREATE,
-                                  [REQUEST_ACTIVE] = VERB_MERGE_PATCH, [REQUEST_PROGRESS] = VERB_STATUS_PATCH};
+                                  [REQUEST_ACTIVE] = VERB_MERGE_PATCH, [REQUEST_PROGRESS] = VERB_STATUS_PATCH,
+                                  [REQUEST_CHILDREN] = VERB_RAW_GET,   [REQUEST_CHILD] = VERB_STATUS_PATCH,
+                                  [REQUEST_KEEP] = VERB_MERGE_PATCH};
 
 static struct request_in_flight *take_slot(struct engine_requests *table, uint64_t *id) {
     if (table->free_request == 0) {
@@ -38,8 +40,9 @@ static bool fill_command(struct command *command, const struct engine *engine, c
     char space[254];
     entry_namespace(entry, space);
     bool namespaces = request->type == REQUEST_NAMESPACE, active = request->type == REQUEST_ACTIVE;
-    const char *group = namespaces ? "" : active ? "kueue.x-k8s.io" : kind->abi.group;
-    const char *plural = namespaces ? "namespaces" : active ? "workloads" : kind->abi.plural;
+    const wharf_child *child = request->type == REQUEST_CHILD ? &kind->abi.children[request->source] : NULL;
+    const char *group = namespaces ? "" : active ? "kueue.x-k8s.io" : child ? child->group : kind->abi.group;
+    const char *plural = namespaces ? "namespaces" : active ? "workloads" : child ? child->plural : kind->abi.plural;
     const char *name = request->path ? request->path : namespaces ? space : entry_name(entry);
     const char *in = namespaces ? "" : space;
     bool whole = request->type == REQUEST_STATUS && kind->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE;
@@ -48,6 +51,7 @@ static bool fill_command(struct command *command, const struct engine *engine, c
         .resource = {.group = group,
                      .version = namespaces ? "v1"
                                 : active   ? request->version
+                                : child    ? child->version
                                            : version,
                      .plural = plural,
                      .cluster_scoped = *in == '\0'},

@@ -23,27 +23,32 @@ enum request_type {
     REQUEST_READ,
     REQUEST_TRIAL, // a dry-run create, see dropped_of
     REQUEST_ACTIVE,
-    REQUEST_PROGRESS // the status that a new mirror gets, see continuity.h
+    REQUEST_PROGRESS, // the status that a new mirror gets, see continuity.h
+    REQUEST_CHILDREN, // a list of the mirror's children, see children.h
+    REQUEST_CHILD,    // the status that one of them gets
+    REQUEST_KEEP      // their progress, into the annotations of the workload
 };
 
 struct request_in_flight {
     // Set by the sender.
     enum request_type type;
     uint32_t cluster, attempt;
-    const char *path;    // OWNER, WRITER: the path; ACTIVE: the Workload's name; else NULL. As the next three, until
-                         // the request is sent
+    const char *path;    // OWNER, WRITER, CHILDREN: the path; ACTIVE, CHILD: the object's name; else NULL. As the next
+                         // three, until the request is sent
     const char *version; // ACTIVE: API version; else NULL
     const char *body;    // JSON, or NULL
     size_t body_len;
     uint64_t patch_hash; // see mirror_patch_hash
     uint64_t wanted;     // STATUS: json_hash of the resulting status; CREATE, UPDATE: carry_hash of the workload
-    uint32_t source;     // STATUS: see repeat_source; WRITER: enum writer_question
+    uint32_t source;     // STATUS: see repeat_source; WRITER: enum writer_question; CHILD: row of the kind's children;
+                         // KEEP: cluster of the mirror
     uint16_t piece;      // UPDATE: enum piece
     bool was_clean;      // CREATE: the first create of this attempt
     bool stops;          // UPDATE: suspends the mirror
     bool marks;          // UPDATE: restores marks
     bool is_final;       // STATUS: the final one of the attempt
     bool withdraws;      // DELETE: of an unstarted mirror
+    bool keeps;          // CHILDREN: to keep their progress; else to give
     char **offered;      // the sender's `record`, or NULL; moved if the request is sent
     // Set by command_send.
     char *record; // CREATE, UPDATE: the mirror's record if accepted; OWNER: the checks to look up. Owned, or NULL

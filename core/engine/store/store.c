@@ -2,6 +2,7 @@
 #include "core/engine/store/store.h"
 
 #include "core/base/memory.h"
+#include "core/engine/continuity/children.h"
 
 #define KEY_MAX 512 // a namespace has at most 63 characters, a name 253
 
@@ -264,6 +265,7 @@ void entry_remove_mirror(struct store *store, struct entry *entry, struct mirror
     free(mirror->kueue_status);
     free(mirror->record);
     free(mirror->progress.problem);
+    children_free(mirror->progress.children);
     free(mirror->reduced);
     rejections_end(&mirror->refused);
     free(mirror);

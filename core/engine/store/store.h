@@ -99,15 +99,16 @@ struct mirror {
     uint32_t created_reported;         // the last attempt reported as created
     uint32_t namespace_retry_s;        // last retry after a change of the namespace, in monotonic seconds
     uint16_t failures, refusals, denials;
-    struct mirror_progress { // of a mirror that is or was owed progress, see continuity/
-        char *problem;       // why the attempt starts from nothing, until told, owned; or NULL
-        uint32_t status;     // hash of the status, until another writer than the host has changed it; 0: no such
-        uint8_t settled;     // enum progress_mark that this process has decided on; NONE: none
-        uint8_t accepted;    // patches of the status that the worker accepted
-        uint8_t failures;    // in a row, of such patches
-        uint8_t waits;       // for the worker's Kueue, a second each
-        bool refused;        // the mirror does not get the progress
-        bool checked;        // the mirror has run since, and has kept it or not
+    struct mirror_progress {       // of a mirror that is or was owed progress, see continuity/
+        char *problem;             // why the attempt starts from nothing, until told, owned; or NULL
+        uint32_t status;           // hash of the status, until another writer than the host has changed it; 0: no such
+        struct children *children; // see continuity/children.h, owned; NULL: none
+        uint8_t settled;           // enum progress_mark that this process has decided on; NONE: none
+        uint8_t accepted;          // patches of the status that the worker accepted
+        uint8_t failures;          // in a row, of such patches
+        uint8_t waits;             // for the worker's Kueue, a second each
+        bool refused;              // the mirror does not get the progress
+        bool checked;              // the mirror has run since, and has kept it or not
     } progress;
     uint8_t phase;                    // wharf_phase_kind, the last one read
     uint8_t orphan;                   // enum orphan_state, see orphans.c
@@ -159,6 +160,7 @@ struct workload {
     bool unsealed_reported : 1;      // an unsealed object with the host's marks was reported
     bool phase_read : 1;             // of some version; `phase` is the last one
     struct aside *aside;             // NULL: all calls had results, see aside/; owned
+    struct account_run *accounts;    // NULL: has not run; owned
     struct capacity_claim *capacity; // NULL: none
     struct {
         struct attempt_history attempts;

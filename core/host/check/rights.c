@@ -39,8 +39,11 @@ enum subject {
     FIXED,
     KINDS,
     KINDS_AND_STATUS,
+    STATUS_WITH_PROGRESS, // of the kinds whose mirrors go on where a former one was
     OWNERS,
     OWNED,
+    CHILDREN, // of mirrors, with progress of their own
+    CHILDREN_STATUS,
     REFERRED, // dependencies.copy and dependencies.check
     COPIED    // dependencies.copy
 };            // of a rule: its own resources, those of the enabled kinds, or those of the configuration
@@ -76,6 +79,14 @@ static const struct rule rules[] = {
     {MANAGEMENT, 0, RIGHT_WORK, OF_KINDS, "list",
      "Objects that a controller here makes for delegated workloads (ownedObjects).", ANY, OWNED, "list", 0},
     {WORKER, 0, RIGHT_WORK, OF_KINDS, "create, patch, delete", "The mirrors.", ANY, KINDS, "create, patch, delete", 0},
+    {WORKER, 0, RIGHT_WORK, OF_KINDS, "patch",
+     "The progress of former attempts, which a new mirror gets before it runs. Without: each attempt starts from "
+     "nothing.",
+     ANY, STATUS_WITH_PROGRESS, "patch", 0},
+    {WORKER, 0, RIGHT_CLUSTER, OF_KINDS, "list",
+     "Objects that a controller makes for mirrors: the progress that they get in a further attempt.", ANY, CHILDREN,
+     "list", 0},
+    {WORKER, 0, RIGHT_WORK, OF_KINDS, "patch", NULL, ANY, CHILDREN_STATUS, "patch", 0},
     {MANAGEMENT | WORKER, DEPENDENCIES, RIGHT_CLUSTER, OF_KINDS, "get, list, watch",
      "Objects that workloads refer to (dependencies).", ANY, REFERRED, "get, list, watch", WATCHES_ALL},
     {WORKER, DEPENDENCIES, RIGHT_WORK, OF_KINDS, "create, patch, delete", "Copies of such objects.", ANY, COPIED,
@@ -219,33 +230,36 @@ static void append_name(struct buffer *names, const char *plural, const char *su
     buffer_printf(names, "%s%s%s", names->len > 0 ? ", " : "", plural, subresource);
 }
 
-// The kinds of one API group: "rayjobs, rayclusters"; with `status` also their status subresources, if any.
-static void add_group(struct rights_table *table, const char *group, struct right right, bool status) {
+// The kinds of one API group: "rayjobs, rayclusters"; with their status subresources, if any, or only these.
+static void add_group(struct rights_table *table, const char *group, struct right right, enum subject subject) {
     const struct rights_wanted *wanted = table->wanted;
     AUTO_BUFFER(names, RESOURCE_LIST_MAX);
     for (size_t i = 0; i < wanted->n_kinds; i++) {
-        const struct kind *kind = wanted->kinds[i];
-        if (strcmp(kind->abi.group, group) != 0)
+        const wharf_kind *kind = &wanted->kinds[i]->abi;
+        if (strcmp(kind->group, group) != 0)
             continue;
-        append_name(&names, kind->abi.plural, "");
-        if (status && (kind->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) == 0)
-            append_name(&names, kind->abi.plural, "/status");
+        if (subject != STATUS_WITH_PROGRESS)
+            append_name(&names, kind->plural, "");
+        bool has_status = (kind->flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) == 0;
+        if (subject == STATUS_WITH_PROGRESS ? (bool)kind->progress : has_status && subject == KINDS_AND_STATUS)
+            append_name(&names, kind->plural, "/status");
     }
     right.group = group;
     if (names.failed)
         table->no_memory = true;
-    else
+    else if (names.len > 0)
         rights_add(table, &right, names.data);
 }
 
 // A right for each API group of the kinds.
-static void add_kinds(struct rights_table *table, struct right right, bool status) {
+static void add_kinds(struct rights_table *table, struct right right, enum subject subject) {
     const struct rights_wanted *wanted = table->wanted;
     for (size_t i = 0; i < wanted->n_kinds; i++) {
-        if (!is_first_of_group(wanted, i))
-            continue;
-        add_group(table, wanted->kinds[i]->abi.group, right, status);
-        right.comment = NULL;
+        size_t before = table->rights->count;
+        if (is_first_of_group(wanted, i))
+            add_group(table, wanted->kinds[i]->abi.group, right, subject);
+        if (table->rights->count > before)
+            right.comment = NULL;
     }
 }
 
@@ -309,6 +323,37 @@ static void add_owned(struct rights_table *table, struct right right) {
     }
 }
 
+static bool has_child(const struct kind *kind, const wharf_child *wanted, const wharf_child *end) {
+    for (const wharf_child *c = kind->abi.children; c && c != end && c->plural; c++)
+        if (strcmp(c->plural, wanted->plural) == 0 && strcmp(c->group, wanted->group) == 0)
+            return true;
+    return false;
+}
+
+// Whether the rules for kinds have the right to the child's resource, or to its status.
+static bool is_kind(const struct kind *kind, const wharf_child *child, bool of_status) {
+    return strcmp(kind->abi.plural, child->plural) == 0 && strcmp(kind->abi.group, child->group) == 0 &&
+           (!of_status || kind->abi.progress);
+}
+
+// Each resource once.
+static void add_children(struct rights_table *table, struct right right, const char *subresource) {
+    const struct rights_wanted *wanted = table->wanted;
+    for (size_t i = 0; i < wanted->n_kinds; i++)
+        for (const wharf_child *c = wanted->kinds[i]->abi.children; c && c->plural; c++) {
+            AUTO_TEXT resource = text_format("%s%s", c->plural, subresource);
+            bool known = has_child(wanted->kinds[i], c, c);
+            for (size_t k = 0; k < wanted->n_kinds && !known; k++)
+                known = (k < i && has_child(wanted->kinds[k], c, NULL)) || is_kind(wanted->kinds[k], c, *subresource);
+            if (known)
+                continue;
+            right.group = c->group;
+            table->no_memory |= !resource;
+            rights_add(table, &right, resource ? resource : "");
+            right.comment = NULL;
+        }
+}
+
 // Tables ----------------------------------------------------------------------------------------------------------
 
 static bool shares_with_kueue(const struct rights_wanted *wanted) {
@@ -358,10 +403,12 @@ static void add_rule(struct rights_table *table, const struct rule *rule, const 
         add_owners(table, verbs);
     else if (rule->subject == OWNED)
         add_owned(table, right);
+    else if (rule->subject == CHILDREN || rule->subject == CHILDREN_STATUS)
+        add_children(table, right, rule->subject == CHILDREN ? "" : "/status");
     else if (rule->subject == FIXED)
         rights_add(table, &right, rule->resources);
     else
-        add_kinds(table, right, rule->subject == KINDS_AND_STATUS);
+        add_kinds(table, right, rule->subject);
 }
 
 static struct error *finish_table(struct rights_table *table) {

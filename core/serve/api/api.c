@@ -149,6 +149,7 @@ static const struct {
 } paths[] = {
     {"status", api_show_status, NULL},  {"workers", api_show_workers, NULL}, {"adapters", api_show_adapters, NULL},
     {"workloads", NULL, api_workloads}, {"workloads/", NULL, api_explain},   {"rights", NULL, api_rights},
+    {"accounts", NULL, api_accounts},
 };
 
 bool api_get(const struct api_source *source, const struct api_request *request, struct buffer *body, unsigned *code) {

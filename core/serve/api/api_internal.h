@@ -42,6 +42,7 @@ const char *api_parameter(const struct api_call *call, const char *name); // NUL
 struct error *api_workloads(struct api_call *call);
 struct error *api_explain(struct api_call *call);
 struct error *api_rights(struct api_call *call);
+struct error *api_accounts(struct api_call *call);
 
 const char *api_phase_name(size_t phase);
 // "kind", "group" and "resource" of the open object.

@@ -60,6 +60,7 @@ static const struct route routes[] = {
     {.path = "/api/v1/rights", .access = ACCESS_WHARF, .serve = serve_api},
     {.path = "/api/v1/watch", .access = ACCESS_WHARF, .kind = CONNECTION_WATCH, .serve = serve_watch},
     {.path = "/api/v1/workloads", .access = ACCESS_WORKLOADS, .serve = serve_api},
+    {.path = "/api/v1/accounts", .access = ACCESS_WORKLOADS, .serve = serve_api},
     {.path = "/api/v1/workloads/", .segments = 3, .access = ACCESS_EXPLAIN, .serve = serve_api},
     {.path = "/api/v1/pods/", .segments = 3, .access = ACCESS_LOGS, .serve = serve_pods},
     {.path = "/api/v1/logs/", .segments = 3, .access = ACCESS_LOGS, .kind = CONNECTION_LOGS, .serve = serve_logs},

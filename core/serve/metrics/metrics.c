@@ -164,6 +164,34 @@ static void print_amounts(const struct host_snapshot *s, struct buffer *out, con
     }
 }
 
+// Resources with a counter that has begun only.
+static void print_account(const struct account_sums *sums, const struct account_row *row, size_t index, int64_t wall_ns,
+                          struct buffer *out) {
+    const char *resource = index > 0 ? sums->resources[index - 1] : NULL;
+    double value = account_counted(sums, row, index, wall_ns);
+    const struct label labels[] = {{"namespace", row->namespace_},
+                                   {"kind", row->kind},
+                                   {"cluster", row->cluster},
+                                   {resource ? "resource" : NULL, resource},
+                                   {NULL, NULL}};
+    if (row->counts && (!resource || value > 0))
+        metrics_sample_double(out, resource ? "wharf_resource_seconds_total" : "wharf_workload_seconds_total", labels,
+                              value);
+}
+
+static void print_accounts(const struct host_snapshot *s, struct buffer *out) {
+    const struct account_sums *sums = s->stats.accounts;
+    metrics_family(out, "wharf_workload_seconds_total", NULL,
+                   "Seconds that workloads ran, from the start to the end in their objects.");
+    for (size_t i = 0; sums && i < sums->n_rows; i++)
+        print_account(sums, &sums->rows[i], 0, s->wall_ns, out);
+    metrics_family(out, "wharf_resource_seconds_total", NULL,
+                   "Requested resources by the seconds that workloads ran, cpu in cores.");
+    for (size_t i = 0; sums && i < sums->n_rows; i++)
+        for (size_t r = 1; r <= sums->n_resources; r++)
+            print_account(sums, &sums->rows[i], r, s->wall_ns, out);
+}
+
 // The names come from annotations: every user who may change a workload can write one.
 static void print_unknown(const struct host_snapshot *s, struct buffer *out) {
     const char *name = "wharf_workloads_on_unknown_worker";
@@ -247,6 +275,7 @@ struct error *metrics_print(const struct host_snapshot *snapshot, const struct m
                   "Allocatable resources that no pod requests; workloads placed a moment ago are not subtracted.",
                   true);
     print_unknown(snapshot, out);
+    print_accounts(snapshot, out);
     print_calls(snapshot, out);
     print_failures(snapshot, out);
     print_processes(snapshot, out);

@@ -104,6 +104,20 @@ static void the_last_state_of_a_mirror_that_another_client_deletes_is_written_be
     stage_end(&stage);
 }
 
+static void a_mirror_that_goes_while_the_host_is_away(void **state) {
+    (void)state;
+    struct stage stage;
+    play_init(&stage);
+    play_first(&stage, "");
+    assert_int_equal(stage_delete(&stage, 1, "a"), 200);
+    stage_restart(&stage);
+    stage_run(&stage, LONG);
+    assert_int_equal(stage_attempt(&stage, "a"), 1); // the same one, as far as the host knows
+    play_assert(&stage, 1, "given", "0-2");
+    assert_false(play_is_suspended(&stage, 1));
+    stage_end(&stage);
+}
+
 static void a_lost_worker_and_its_return(void **state) {
     (void)state;
     struct stage stage;
@@ -313,13 +327,31 @@ static void a_mirror_of_a_workers_queue_is_resumed_by_kueue(void **state) {
     }
 }
 
+// The mirror went while the host did not run, and the same attempt is made again.
+static void a_mirror_that_went_unseen_is_made_again_with_the_progress(void **state) {
+    (void)state;
+    struct stage stage;
+    play_init(&stage);
+    play_first(&stage, "");
+    assert_int_equal(stage_delete(&stage, 1, "a"), 200);
+    stage_restart(&stage);
+    stage_run(&stage, LONG);
+    assert_int_equal(stage_attempt(&stage, "a"), 1);
+    play_assert(&stage, 1, "given", "0-2");
+    assert_false(play_is_suspended(&stage, 1));
+    assert_string_equal(play_text(&stage, 0, INDEXES), "0-2");
+    stage_end(&stage);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_mirror_that_went_unseen_is_made_again_with_the_progress),
         cmocka_unit_test(a_drain_writes_the_newest_status_first),
         cmocka_unit_test(a_drain_waits_for_a_status_that_cannot_be_written_now),
         cmocka_unit_test(but_not_for_one_that_is_rejected),
         cmocka_unit_test(a_mirror_that_changes_all_the_time_leaves_all_the_same),
         cmocka_unit_test(the_last_state_of_a_mirror_that_another_client_deletes_is_written_before_the_next_attempt),
+        cmocka_unit_test(a_mirror_that_goes_while_the_host_is_away),
         cmocka_unit_test(a_lost_worker_and_its_return),
         cmocka_unit_test(the_time_to_start_begins_with_the_resume),
         cmocka_unit_test(a_mirror_that_is_owed_progress_moves_too),

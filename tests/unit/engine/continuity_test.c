@@ -290,6 +290,17 @@ static void a_mark_that_another_writer_takes_back_is_written_again(void **state)
     stage_end(&stage);
 }
 
+static void a_mark_that_another_writer_removes_is_known(void **state) {
+    (void)state;
+    struct stage stage;
+    begin_owed(&stage, VERB_STATUS_PATCH, STAGE_LOST);
+    assert_int_equal(stage_patch(&stage, 2, "a", NULL, "{'metadata':{'annotations':{'wharf.dev/progress':null}}}"),
+                     200);
+    stage_run(&stage, LONG);
+    play_assert_goes_on(&stage);
+    stage_end(&stage);
+}
+
 static void a_suspended_workload_gets_its_progress_and_does_not_run(void **state) {
     (void)state;
     struct stage stage;
@@ -392,6 +403,7 @@ int main(void) {
         cmocka_unit_test(a_late_patch_never_lands_after_the_resume),
         cmocka_unit_test(another_writer_resumes_the_mirror_first),
         cmocka_unit_test(a_mark_that_another_writer_takes_back_is_written_again),
+        cmocka_unit_test(a_mark_that_another_writer_removes_is_known),
         cmocka_unit_test(a_suspended_workload_gets_its_progress_and_does_not_run),
         cmocka_unit_test(nothing_is_copied_from_a_mirror_that_is_owed_progress),
         cmocka_unit_test(off_by_the_workload_and_by_the_configuration),

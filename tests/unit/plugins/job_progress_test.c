@@ -166,6 +166,57 @@ static void a_gang_gets_its_progress_after_its_scheduling_objects(void **state) 
     assert_int_equal(result, WHARF_RETRY);
 }
 
+// The patch that starts a mirror: the mark says whether the mirror has its progress.
+static const struct {
+    const char *name, *workload, *mirror, *mark, *patch;
+} start_cases[] = {
+    {"a mirror that goes on has the limits of the workload; its pods so far have not run here",
+     "{'spec':{" PLAIN ",'suspend':false},'status':{'succeeded':3,'failed':1}}",
+     "{" MARKED("owed") ",'spec':{" PLAIN ",'suspend':true},'status':{'succeeded':3,'failed':1}}", "given",
+     "{'metadata':{'annotations':{'wharf.dev/progress':'given','job.wharf.dev/given-pods':'4'}},"
+     "'spec':{'suspend':false}}"},
+    {"one from nothing has less of backoffLimit",
+     "{'spec':{" PLAIN ",'suspend':false},'status':{'succeeded':3,'failed':2}}",
+     "{" MARKED("owed") ",'spec':{" PLAIN ",'suspend':true}}", "refused",
+     "{'metadata':{'annotations':{'wharf.dev/progress':'refused','job.wharf.dev/earlier-failed':'2'}},"
+     "'spec':{'suspend':false,'backoffLimit':4}}"},
+    {"but for what it counts itself", "{'spec':{" PLAIN ",'suspend':false},'status':{'failed':2}}",
+     "{" MARKED("owed") ",'spec':{" PLAIN ",'suspend':true},'status':{'failed':1}}", "refused",
+     "{'metadata':{'annotations':{'wharf.dev/progress':'refused','job.wharf.dev/earlier-failed':'1',"
+     "'job.wharf.dev/given-pods':'1'}},'spec':{'suspend':false,'backoffLimit':5}}"},
+    {"and for failures of a worker that failed",
+     "{'metadata':{'annotations':{'wharf.dev/retried':'w1'}},'spec':{" PLAIN ",'suspend':false},'status':{'failed':2}}",
+     "{" MARKED("owed") ",'spec':{" PLAIN ",'suspend':true}}", "refused",
+     "{'metadata':{'annotations':{'wharf.dev/progress':'refused'}},'spec':{'suspend':false}}"},
+    {"pods of a mirror that runs already are its own", "{'spec':{" PLAIN ",'suspend':false},'status':{'failed':2}}",
+     "{" MARKED("owed") ",'spec':{" PLAIN ",'suspend':false},'status':{'failed':1}}", "refused",
+     "{'metadata':{'annotations':{'wharf.dev/progress':'refused','job.wharf.dev/earlier-failed':'1'}},"
+     "'spec':{'backoffLimit':5}}"},
+    {"the gang of a mirror that starts from nothing is whole",
+     "{'spec':{" GANG "," PLAIN ",'suspend':false},'status':{'succeeded':4}}",
+     "{" MARKED("owed") ",'spec':{'scheduling':{'schedulingPolicy':{'gang':{'minCount':2}}}," PLAIN ",'suspend':true}}",
+     "refused",
+     "{'metadata':{'annotations':{'wharf.dev/progress':'refused'}},'spec':{'suspend':false,'scheduling':"
+     "{'schedulingPolicy':{'gang':{'minCount':3}}}}}"},
+};
+
+static void a_mirror_starts_with_what_is_left(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof start_cases / sizeof *start_cases; i++) {
+        AUTO_JSON workload = harness_json(start_cases[i].workload);
+        AUTO_JSON mirror = harness_json(start_cases[i].mirror);
+        AUTO_JSON expected = harness_json(start_cases[i].patch);
+        AUTO_JSON desired = harness_marked_update(workload, mirror, start_cases[i].mark);
+        AUTO_JSON patch = patch_diff(mirror, desired, NULL);
+        AUTO_TEXT a = NULL;
+        if (!json_equal(patch, expected))
+            fail_msg("%s: %s, not %s", start_cases[i].name, harness_text(patch, &a), start_cases[i].patch);
+        AUTO_JSON again = harness_update(workload, desired);
+        if (!json_equal(again, desired))
+            fail_msg("%s: another patch follows", start_cases[i].name);
+    }
+}
+
 // Random Jobs --------------------------------------------------------------------------------------------------------
 
 #define MOST 14
@@ -315,6 +366,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(progress_is_what_the_status_states_and_the_mirror_lacks),
         cmocka_unit_test(a_gang_gets_its_progress_after_its_scheduling_objects),
+        cmocka_unit_test(a_mirror_starts_with_what_is_left),
         cmocka_unit_test(no_progress_is_refused_or_invented_or_given_twice),
         cmocka_unit_test(ten_thousand_indexes_are_given_as_they_are),
     };

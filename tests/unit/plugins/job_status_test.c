@@ -27,6 +27,7 @@
 #define PLAIN "'completions':4,'parallelism':2"
 #define INDEXED "'completionMode':'Indexed','completions':8,'parallelism':3,'backoffLimitPerIndex':1"
 #define GIVEN "'metadata':{'annotations':{'wharf.dev/progress':'given'}}"
+#define OWED "'metadata':{'annotations':{'wharf.dev/progress':'owed'}}"
 #define ELASTIC "'completionMode':'Indexed','completions':4,'parallelism':4"
 
 struct status_case {
@@ -133,6 +134,13 @@ static const struct status_case status_cases[] = {
      "{'startTime':'" T1 "','conditions':[" RESUMED(T1) "]}",
      "{" GIVEN ",'status':{'startTime':'" T3 "','active':1,'conditions':[" RESUMED(T3) "]}}", 2,
      "{'startTime':'" T1 "','active':1,'conditions':[" RESUMED(T1) "]}"},
+    {"also if the mirror is complete with its progress", PLAIN, "{'startTime':'" T1 "','succeeded':4}",
+     "{" OWED ",'spec':{'suspend':true,'completions':4},'status':{'conditions':[" SUSPENDED(T2) "," MET(
+         T2) "," COMPLETE(T3) "],'startTime':'" T2 "','completionTime':'" T3
+                              "','succeeded':4,'ready':0,'terminating':0}}",
+     2,
+     "{'conditions':[" MET(T2) "," COMPLETE(T3) "],'startTime':'" T1 "','completionTime':'" T3
+                                                "','succeeded':4,'ready':0,'terminating':0}"},
     {"but a suspension by a queue of the worker is", PLAIN, "{'startTime':'" T1 "'}",
      "{" GIVEN ",'spec':{'suspend':true},'status':{'conditions':[" SUSPENDED(T2) "]}}", 2,
      "{'startTime':'" T1 "','conditions':[" SUSPENDED(T2) "]}"},
@@ -191,6 +199,10 @@ static const struct status_case status_cases[] = {
      "{'startTime':'" T1 "','completedIndexes':'3','failedIndexes':'','succeeded':1}"},
     {"indexes are kept by a scalable Job too", ELASTIC, "{'startTime':'" T1 "','completedIndexes':'0,3','succeeded':2}",
      "{'status':{'completedIndexes':'1','succeeded':1}}", 2,
+     "{'startTime':'" T1 "','completedIndexes':'0,1,3','succeeded':3}"},
+    {"also if its first mirror was lost unseen and made again", ELASTIC,
+     "{'startTime':'" T1 "','completedIndexes':'0,3','succeeded':2}",
+     "{'metadata':{'annotations':{'wharf.dev/progress':'refused'}},'status':{'completedIndexes':'1','succeeded':1}}", 1,
      "{'startTime':'" T1 "','completedIndexes':'0,1,3','succeeded':3}"},
     // Outcomes that an earlier attempt has decided.
     {"a promised success is kept while a new mirror runs", PLAIN, "{'startTime':'" T1 "','conditions':[" MET(T2) "]}",

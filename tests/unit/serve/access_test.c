@@ -212,6 +212,9 @@ static void who_may_have_what(void **state) {
         {"/api/v1/workloads/jobs/a", LOCAL, STATUS_OF(404), "KIND/NAMESPACE/NAME"},
         {"/api/v1/workloads/jobs/a/b/c", LOCAL, STATUS_OF(404), "\"kind\":\"Status\""},
         {"/api/v1/workloads/jobs//b", LOCAL, STATUS_OF(404), "\"kind\":\"Status\""},
+        {"/api/v1/accounts", LOCAL, STATUS_OF(200), "\"items\":[]"},
+        {"/api/v1/accounts", REMOTE, STATUS_OF(401), ""},
+        {"/api/v1/accounts?kind=jobs", REMOTE "Authorization: Bearer viewer\r\n", STATUS_OF(404), "no enabled adapter"},
         {"/api/v1/nothing", LOCAL, STATUS_OF(404), "\"reason\":\"NotFound\""},
         {"/nothing", LOCAL, STATUS_OF(404), "not found: available are"},
     };

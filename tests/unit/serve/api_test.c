@@ -58,6 +58,42 @@ static void the_overviews_say_what_runs(void **state) {
     end(&desk);
 }
 
+static void accounts_have_an_item_for_each_namespace_kind_and_worker(void **state) {
+    (void)state;
+    struct desk desk;
+    begin(&desk);
+    submit(&desk, "a");
+    size_t worker = stage_where(&desk.stage, "a");
+    assert_int_equal(get(&desk, "/api/v1/accounts"), 200);
+    assert_at(&desk, "/items", "[]"); // nothing has run
+    stage_patch(&desk.stage, worker, "a", "status", "{'status':{'active':1,'ready':1}}");
+    stage_run(&desk.stage, 90 * CLOCK_SECOND);
+    static const struct {
+        const char *url, *pointer, *expected;
+    } cases[] = {
+        {"/api/v1/accounts", "/items/0/namespace", "\"default\""},
+        {"/api/v1/accounts", "/items/0/kind", "\"Job\""},
+        {"/api/v1/accounts", "/items/0/group", "\"batch\""},
+        {"/api/v1/accounts", "/items/0/resource", "\"jobs\""},
+        {"/api/v1/accounts", "/items/0/workloads", "1"},
+        {"/api/v1/accounts", "/items/0/running", "1"},
+        {"/api/v1/accounts", "/items/1", NULL},
+        {"/api/v1/accounts?namespace=default&kind=job", "/items/0/workloads", "1"},
+        {"/api/v1/accounts?namespace=other", "/items", "[]"},
+        {"/api/v1/accounts?cluster=w9", "/items", "[]"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(get(&desk, cases[i].url), 200);
+        assert_at(&desk, cases[i].pointer, cases[i].expected);
+    }
+    assert_int_equal(get(&desk, "/api/v1/accounts"), 200);
+    double seconds = json_double(pointer_find(desk.answer, "/items/0/seconds"), 0);
+    assert_true(seconds > 89 && seconds < 91);
+    assert_true(json_double(pointer_find(desk.answer, "/items/0/resources/pods"), 0) == seconds);
+    assert_int_equal(get(&desk, "/api/v1/accounts?kind=nothing"), 404);
+    end(&desk);
+}
+
 // Sources, and what is in all workers together; states without an object are left out.
 static void what_workloads_refer_to_is_counted_by_state(void **state) {
     (void)state;
@@ -474,6 +510,7 @@ static void many_workloads_are_collected_in_slices(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_overviews_say_what_runs),
+        cmocka_unit_test(accounts_have_an_item_for_each_namespace_kind_and_worker),
         cmocka_unit_test(what_workloads_refer_to_is_counted_by_state),
         cmocka_unit_test(an_adapter_says_why_its_kinds_are_paused),
         cmocka_unit_test(a_worker_says_why_it_is_not_ready),

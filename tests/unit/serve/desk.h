@@ -40,7 +40,8 @@ static inline struct error *give_snapshot(void *ctx, struct host_snapshot *out) 
                                   .been_in_sync = true,
                                   .origin = "here",
                                   .features = desk->features,
-                                  .started_wall_ns = desk->stage.now.wall_ns};
+                                  .started_wall_ns = desk->stage.now.wall_ns,
+                                  .wall_ns = desk->stage.now.wall_ns};
     struct error *error = stats_copy(engine_stats(desk->stage.engine), &out->stats);
     if (desk->from) {
         struct stats_cluster *w1 = &out->stats.clusters[1];

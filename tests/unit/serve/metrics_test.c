@@ -33,6 +33,30 @@ static void assert_line(const char *text, const char *line) {
     fail_msg("no line \"%s\" in:\n%s", line, text);
 }
 
+static void accounts_are_as_old_as_their_lag_and_never_fall(void **state) {
+    (void)state;
+    struct fake fake;
+    fake_init(&fake);
+    static const char *resources[] = {"cpu", "nvidia.com/gpu"};
+    static const struct account_value counted[] = {{10, 1, 0}, {-20, 0.5, 7.5}, {0, 0, 0}};
+    struct account_row rows[] = {
+        {.namespace_ = "team", .kind = "jobs.batch", .cluster = "w1", .counts = true, .counted = counted},
+        {.namespace_ = "", .kind = "", .cluster = "", .counts = true, .counted = counted},
+        {.namespace_ = "gone", .kind = "jobs.batch", .cluster = "w1", .counted = counted}};
+    struct account_sums sums = {
+        .begun_ns = 1000 * CLOCK_SECOND, .n_resources = 2, .resources = resources, .n_rows = 3, .rows = rows};
+    fake.snapshot.stats.accounts = &sums;
+    fake.snapshot.wall_ns = 1021 * CLOCK_SECOND;
+    char *text = printed(&fake);
+    assert_line(text, "wharf_workload_seconds_total{namespace=\"team\",kind=\"jobs.batch\",cluster=\"w1\"} 30");
+    assert_line(text, "wharf_workload_seconds_total{namespace=\"\",kind=\"\",cluster=\"\"} 30");
+    assert_line(text, "wharf_resource_seconds_total{namespace=\"team\",kind=\"jobs.batch\",cluster=\"w1\","
+                      "resource=\"cpu\"} 7.5");
+    assert_null(strstr(text, "nvidia.com/gpu"));
+    assert_null(strstr(text, "\"gone\"")); // nothing was counted there
+    free(text);
+}
+
 static void what_was_counted_is_printed_under_its_labels(void **state) {
     (void)state;
     struct fake fake;
@@ -384,6 +408,7 @@ static void the_process_is_described_as_the_system_sees_it(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(accounts_are_as_old_as_their_lag_and_never_fall),
         cmocka_unit_test(what_was_counted_is_printed_under_its_labels),
         cmocka_unit_test(what_is_measured_is_printed_in_seconds),
         cmocka_unit_test(what_was_refused_and_dropped_is_printed_by_its_reason),

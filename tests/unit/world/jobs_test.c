@@ -222,9 +222,88 @@ static void a_gang_is_kept_where_the_server_has_gangs_and_only_its_size_changes(
     end(&fixture);
 }
 
+struct given {
+    const char *name, *spec, *annotations, *status; // of the Job, and given to it while it is suspended
+    const char *end;                                // condition that is True at the end
+    const char *pods;                               // indexes that ran, in the order of their pods
+    int64_t succeeded, failed;
+    const char *completed;
+};
+
+static const struct given givens[] = {
+    {"indexed", "\"parallelism\":3,\"completions\":10,\"completionMode\":\"Indexed\"", "",
+     "{\"completedIndexes\":\"0-4,7\",\"succeeded\":6}", "Complete", " 5 6 8 9", 10, 0, "0-9"},
+    {"failed-indexes", "\"parallelism\":8,\"completions\":8,\"completionMode\":\"Indexed\",\"backoffLimitPerIndex\":1",
+     "", "{\"completedIndexes\":\"0-2\",\"succeeded\":3,\"failedIndexes\":\"3,4\",\"failed\":4}", "Failed", " 5 6 7", 6,
+     4, "0-2,5-7"},
+    {"plain", "\"parallelism\":3,\"completions\":6", "", "{\"succeeded\":4}", "Complete", " -1 -1", 6, 0, ""},
+    {"queue", "\"parallelism\":2", "", "{\"succeeded\":1}", "Complete", "", 1, 0, ""},
+    {"backoff", "\"backoffLimit\":2", "\"world.test/fail\":\"all\"", "{\"failed\":2}", "Failed", " -1", 0, 3, ""},
+    {"backoff-over", "\"backoffLimit\":2", "", "{\"failed\":3}", "Failed", "", 0, 3, ""},
+    {"all", "\"parallelism\":2,\"completions\":5,\"completionMode\":\"Indexed\"", "",
+     "{\"completedIndexes\":\"0-4\",\"succeeded\":5}", "Complete", "", 5, 0, "0-4"},
+    {"mismatch", "\"parallelism\":5,\"completions\":5,\"completionMode\":\"Indexed\"", "",
+     "{\"completedIndexes\":\"0-2\",\"succeeded\":5}", "Complete", " 3 4", 5, 0, "0-4"},
+    {"too-many", "\"parallelism\":5,\"completions\":5", "", "{\"succeeded\":9}", "Complete", "", 9, 0, ""},
+};
+
+static void note_pod(void *ctx, const struct json *job, int64_t index) {
+    (void)job;
+    buffer_printf(ctx, " %lld", (long long)index);
+}
+
+static void a_suspended_job_that_is_given_a_status_goes_on_from_it(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof givens / sizeof *givens; i++) {
+        const struct given *want = &givens[i];
+        struct fixture fixture;
+        AUTO_BUFFER(pods, 1 << 12);
+        begin(&fixture, &(struct world_options){.seed = i});
+        world_set_pod_hook(fixture.cluster, note_pod, &pods);
+        AUTO_TEXT spec = text_format("%s%s\"suspend\":true", want->spec, *want->spec ? "," : "");
+        make_job(&fixture, want->name, spec, want->annotations);
+        run_until(&fixture, CLOCK_SECOND);
+        AUTO_TEXT path = text_format(JOBS "/%s", want->name);
+        AUTO_TEXT status = text_format(JOBS "/%s/status", want->name);
+        AUTO_TEXT body = text_format("{\"status\":%s}", want->status);
+        print_message("%s\n", want->name);
+        assert_int_equal(ask(&fixture, "PATCH", status, body, NULL), 200);
+        run_until(&fixture, 5 * CLOCK_SECOND);
+        const struct json *job = job_of(&fixture, want->name);
+        assert_false(is_true(job, want->end)); // the API server does not take it without a startTime
+        assert_int_equal(pods.len, 0);
+        assert_int_equal(ask(&fixture, "PATCH", path, "{\"spec\":{\"suspend\":false}}", NULL), 200);
+        run_until(&fixture, 60 * CLOCK_SECOND);
+        job = job_of(&fixture, want->name);
+        assert_true(is_true(job, want->end));
+        assert_string_equal(pods.len ? pods.data : "", want->pods);
+        assert_int_equal(number_at(job, "/status/succeeded"), want->succeeded);
+        assert_int_equal(number_at(job, "/status/failed"), want->failed);
+        assert_string_equal(text_at(job, "/status/completedIndexes"), want->completed);
+        end(&fixture);
+    }
+}
+
+static void pods_that_end_one_by_one_are_counted_so(void **state) {
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture, &(struct world_options){0});
+    make_job(&fixture, "a", "\"parallelism\":4,\"completions\":4,\"completionMode\":\"Indexed\"",
+             "\"world.test/duration\":\"1s\",\"world.test/spread\":\"2s\"");
+    run_until(&fixture, 4 * CLOCK_SECOND);
+    assert_string_equal(text_at(job_of(&fixture, "a"), "/status/completedIndexes"), "0,1");
+    run_until(&fixture, 6 * CLOCK_SECOND);
+    assert_string_equal(text_at(job_of(&fixture, "a"), "/status/completedIndexes"), "0-2");
+    run_until(&fixture, 60 * CLOCK_SECOND);
+    assert_true(is_true(job_of(&fixture, "a"), "Complete"));
+    end(&fixture);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_ends_as_its_annotations_say),
+        cmocka_unit_test(a_suspended_job_that_is_given_a_status_goes_on_from_it),
+        cmocka_unit_test(pods_that_end_one_by_one_are_counted_so),
         cmocka_unit_test(held_pods_end_once_they_are_let),
         cmocka_unit_test(a_job_that_someone_else_manages_is_left_alone),
         cmocka_unit_test(a_suspended_job_stops_its_pods_and_starts_anew),

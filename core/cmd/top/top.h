@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// The output of `wharf top`.
+#pragma once
+
+#include "core/cmd/main.h"
+
+enum top_by { TOP_NAMESPACE, TOP_WORKER, TOP_KIND };
+
+// Prints the items of the API's accounts (docs/api.md) to stdout: a table, or comma-separated values.
+struct error *top_print(const struct json *items, enum top_by by, bool csv);
