@@ -28,11 +28,12 @@ $(call unit_bin,demo/%): $(B)/tests/demo/table.o $(B)/tests/demo/screen.o $(B)/t
 $(call unit_bin,demo/%): private LIBS += $(WORLD_LIBS)
 $(call unit_bin,engine/% serve/api serve/api_explain serve/worker): $(call unit_obj,engine/stage) $(WORLD)
 $(call unit_bin,engine/recordings): $(RECORDING) $(SHIPPED)
+$(call unit_bin,engine/accounts_kinds): $(SHIPPED)
 $(call unit_bin,engine/aside engine/aside_wait): $(B)/tests/support/kind_gate.o
 $(call unit_bin,adapter/hello cmd/adapter_new): $(SHIPPED)
 $(call unit_bin,engine/waiting fault/engine): $(B)/tests/support/engine_views.o
 $(call unit_bin,host/election host/guard_run): $(WORLD)
-$(call unit_bin,engine/carry engine/carry_steps engine/mirror): $(B)/tests/support/trains.o
+$(call unit_bin,engine/carry engine/carry_steps engine/mirror engine/values): $(B)/tests/support/trains.o
 $(call unit_bin,world/%): $(WORLD_HTTP)
 $(call unit_bin,world/player): $(FIXTURE)
 $(call unit_bin,world/recordings): $(FIXTURE) $(RECORDING)

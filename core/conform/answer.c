@@ -280,6 +280,8 @@ void answer_check(const struct adapter_invocation *in, int result, const struct 
         check_pod_sets(run, out);
     if (fine && function == CALL_DEPENDENCIES)
         check_dependencies(run, out);
+    if (fine && (function == CALL_PROGRESS || function == CALL_CHILD_PROGRESS))
+        progress_check(run, function, (const struct json *)in->workload, out);
     if (fine && function == CALL_STATUS)
         check_status(run, before, out);
     if (fine && function == CALL_STATUS && run->thorough)

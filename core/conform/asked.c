@@ -170,6 +170,8 @@ static size_t ask_count(const wharf_value *value) {
 void asked_begin(const struct adapter_invocation *in) {
     asked.n_nodes = 0;
     asked.len = 0;
+    if (in->function == FUNCTION_CHILD_PROGRESS) // of objects of another kind
+        return;
     remember(in->workload, "");
     remember(in->mirror, "");
     if (in->function != FUNCTION_POD_SETS && in->function != FUNCTION_DEPENDENCIES)

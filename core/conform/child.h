@@ -332,6 +332,18 @@ void asked_begin(const struct adapter_invocation *in);
 // -- places.c: odd and large values at a place that the adapter asked for, and the growth of time with the size --
 void place_trial(struct run *run, const struct trial *trial);
 
+// -- progress.c: `progress` and `child_progress`, and the rules for their results --
+// The result of one call; NULL: nothing, or the kind has no such function.
+struct json *progress_ask(struct run *run, enum function function, const struct json *workload,
+                          const struct json *mirror);
+// `former`: the first argument.
+void progress_check(struct run *run, enum function function, const struct json *former, const struct json *out);
+// A second attempt of the workload. `made`: the mirror that the host made of it, or NULL.
+void step_progress(struct run *run, const struct json *workload, const struct json *made);
+// The same of a child of the mirror: the workload serves as one, and the children among --objects.
+void step_child_progress(struct run *run, const struct json *workload, const struct json *mirror);
+void step_children(struct run *run, const struct json *workload, const struct json *mirror);
+
 // -- crowd.c --
 void crowd_trial(struct run *run);
 // One call of the adapter's own function, with a mirror that is present. A hash of the answer.

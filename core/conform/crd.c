@@ -146,6 +146,8 @@ static void check_data(const struct crd_check *check) {
     for (const wharf_reference *reference = kind->references; reference && reference->name; reference++)
         if (!reference->of)
             check_patterns(check, reference);
+    for (const wharf_continuity *value = kind->continuity; value && value->pointer; value++)
+        check_pointer(check, "continuity", value->pointer, false);
     check_pointers(check, "status_removed", kind->status_removed, true);
     check_pointer(check, "observed_generation", kind->observed_generation, false);
     check_pointer(check, "finished_at", kind->finished_at, false);

@@ -41,6 +41,8 @@ static struct json *make_draft(enum function function, const struct json *worklo
         return json_copy(workload);
     if (function == CALL_UPDATE)
         return json_copy(mirror);
+    if (function == CALL_PROGRESS || function == CALL_CHILD_PROGRESS)
+        return json_new_object();
     AUTO_JSON empty = function == CALL_STATUS ? json_new_object() : NULL;
     return with_status(empty, json_get(mirror, "status"));
 }
@@ -71,6 +73,10 @@ uint64_t crowd_ask(struct run *run, enum function function, const struct json *w
         result = adapter_mirror(&call, workload, out);
     else if (function == CALL_UPDATE)
         result = adapter_update(&call, workload, mirror, out);
+    else if (function == CALL_PROGRESS && out)
+        result = adapter_progress(&call, workload, mirror, out);
+    else if (function == CALL_CHILD_PROGRESS && out)
+        result = adapter_child_progress(&call, workload, mirror, out);
     else if (out)
         result = adapter_status(&call, workload, mirror, out);
     uint64_t hash = probe_hash(&call.answer, (int)result, out, &phase);

@@ -57,6 +57,8 @@ static unsigned of_fields(const wharf_kind *given) {
     wharf_kind kind = {.size = 0};
     memcpy(&kind, given, size_least(given->size, sizeof(kind)));
     kind.reference_size = kind.references ? kind.reference_size : 0;
+    kind.child_size = kind.children ? kind.child_size : 0;
+    kind.continuity_size = kind.continuity ? kind.continuity_size : 0;
     return of_struct(&kind, sizeof(kind), END_OF(wharf_kind, pod_sets), END_OF(wharf_kind, gave_up_status));
 }
 

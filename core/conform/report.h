@@ -46,6 +46,13 @@
     X(POD_SETS, "pod-sets", "wharf_kind.pod_sets", "an array of {\"template\": an object, \"count\": an integer}")     \
     X(DEPENDENCIES, "dependencies", "wharf_kind.dependencies",                                                         \
       "an array of {\"resource\": one that is known, \"name\": that of an object}")                                    \
+    X(PROGRESS, "progress", "wharf_kind.progress: \"only progress that the workload's status states\"",                \
+      "nothing for a workload that has finished or has no status, and no status with which a mirror has finished")     \
+    X(PROGRESS_ONLY, "progress-only", "wharf_kind.progress: \"sets in `object` ... the fields of /status\"",           \
+      "that nothing but /status is set")                                                                               \
+    X(PROGRESS_STABLE, "progress-stable",                                                                              \
+      "wharf_kind.progress: \"resumes the mirror once this function sets nothing\"",                                   \
+      "that nothing is left to set in an object that has what was set")                                                \
     X(SCORE, "score", "wharf_module.score", "integers from 0 to 100 for names of workers")                             \
     X(POD_SETS_KEPT, "pod-sets-kept", "wharf_kind.pod_sets", "that an object with pods keeps some of them")            \
     X(ALWAYS, "always", "wharf_result", "WHARF_OK for at least one object that is as it should be")                    \

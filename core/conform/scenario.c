@@ -106,7 +106,11 @@ static void whole_trial(struct run *run, const struct trial *trial, const struct
     step_gave_up(run, object);
     step_mirror(run, object, NULL);
     const struct json *made = step_mirror(run, fresh, NULL);
+    step_progress(run, object, made);
     const struct json *mirror = !made || !status ? made : input_with_status(made, status);
+    step_child_progress(run, object, mirror);
+    if (trial->subject == 0)
+        step_children(run, object, mirror);
     step_memory(run, object, mirror);
     if (!mirror)
         return;
@@ -148,6 +152,10 @@ void broken_trial(struct run *run, const struct trial *trial, const struct json 
         return;
     step_update(run, object, whole, false);
     step_status(run, object, whole, WHARF_MIRROR_PRESENT);
+    step_progress(run, object, whole);
+    json_free(progress_ask(run, CALL_PROGRESS, fresh, object));
+    step_child_progress(run, object, whole);
+    json_free(progress_ask(run, CALL_CHILD_PROGRESS, fresh, object));
     if (!text_has_prefix(trial->pointer, "/status"))
         return;
     const struct json *after = step_status(run, fresh, whole, WHARF_MIRROR_PRESENT);

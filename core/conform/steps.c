@@ -31,6 +31,10 @@ static wharf_result ask_dependencies(struct adapter_call *call, const struct jso
 static struct reply ask(struct run *run, enum function function, const struct json *workload, const struct json *mirror,
                         wharf_mirror_state state) {
     struct reply reply = {.phase = -1};
+    if (function == CALL_PROGRESS || function == CALL_CHILD_PROGRESS) {
+        reply.value = progress_ask(run, function, workload, mirror);
+        return reply;
+    }
     struct adapter_probe probe;
     wharf_phase phase = {.size = 0};
     uint64_t wanted = 0;
@@ -282,7 +286,7 @@ static size_t call_many(struct run *run, enum function function, const struct js
 void step_memory(struct run *run, const struct json *workload, const struct json *mirror) {
     run->quiet = true;
     for (enum function function = CALL_PHASE; function < N_FUNCTIONS; function++) {
-        bool both = function == CALL_UPDATE || function == CALL_STATUS;
+        bool both = function == CALL_UPDATE || function == CALL_STATUS || function == CALL_PROGRESS;
         bool slow = run->board->slow[run->now->index % BOARD_KINDS][function] > 0;
         if (!tested_has(run->now, function) || (function == CALL_UPDATE && !mirror) || slow)
             continue;

@@ -87,6 +87,8 @@ static void add_kind(struct claims *claims, const wharf_kind *kind) {
     for (const wharf_reference *reference = kind->references; reference && reference->name; reference++)
         if (!reference->of)
             add_claim(claims, (struct claim){.field = "references", .pointer = reference->name, .rare = true});
+    for (const wharf_continuity *value = kind->continuity; value && value->pointer; value++)
+        add_claim(claims, (struct claim){.field = "continuity", .pointer = value->pointer, .rare = true});
     add_pointers(claims, "status_removed", kind->status_removed);
     add_pointer(claims, "observed_generation", kind->observed_generation);
     add_pointer(claims, "finished_at", kind->finished_at);

@@ -248,6 +248,28 @@ impl Reference {
 }
 
 #[repr(C)]
+pub struct Child {
+    pub group: Text,
+    pub version: Text,
+    pub plural: Text,
+    pub label: Text,
+}
+
+impl Child {
+    pub const NONE: Child = Child { group: null(), version: null(), plural: null(), label: null() };
+}
+
+#[repr(C)]
+pub struct Continuity {
+    pub pointer: Text,
+    pub name: Text,
+}
+
+impl Continuity {
+    pub const NONE: Continuity = Continuity { pointer: null(), name: null() };
+}
+
+#[repr(C)]
 pub struct Kind {
     pub size: usize,
     pub carried_size: u32,
@@ -288,6 +310,12 @@ pub struct Kind {
     pub reference_size: u32,
     pub references: *const Reference,
     pub dependencies: Option<unsafe extern "C" fn(*const Call, *const Value, *mut Value) -> Outcome>,
+    pub progress: Option<unsafe extern "C" fn(*const Call, *const Value, *const Value, *mut Value) -> Outcome>,
+    pub child_size: u32,
+    pub continuity_size: u32,
+    pub children: *const Child,
+    pub child_progress: Option<unsafe extern "C" fn(*const Call, *const Value, *const Value, *mut Value) -> Outcome>,
+    pub continuity: *const Continuity,
 }
 
 impl Kind {
@@ -331,6 +359,12 @@ impl Kind {
         reference_size: size_of::<Reference>() as u32,
         references: null(),
         dependencies: None,
+        progress: None,
+        child_size: size_of::<Child>() as u32,
+        continuity_size: size_of::<Continuity>() as u32,
+        children: null(),
+        child_progress: None,
+        continuity: null(),
     };
 }
 
@@ -360,7 +394,9 @@ const _: () = assert!(
         && size_of::<PhaseRule>() == 56
         && size_of::<StatusChange>() == 40
         && size_of::<Reference>() == 80
-        && size_of::<Kind>() == 288
+        && size_of::<Child>() == 32
+        && size_of::<Continuity>() == 16
+        && size_of::<Kind>() == 328
         && size_of::<Module>() == 72
 );
 

@@ -211,6 +211,12 @@ static const struct shape status_change = {
         {"when", WORD, 0, AT(wharf_status_change, when), .words = WORDS("Always", "IfTrue", "IfAbsent")}),
 };
 
+static const struct shape continuity = {
+    .size = sizeof(wharf_continuity),
+    .fields = TABLE({"field", TEXT, REQUIRED | POINTER, AT(wharf_continuity, pointer)},
+                    {"name", TEXT, REQUIRED, AT(wharf_continuity, name)}),
+};
+
 static const struct shape managed_by = {
     .fields = TABLE({"field", TEXT, REQUIRED | POINTER, AT(wharf_kind, managed_by)},
                     {"builtIn", TEXT, 0, AT(wharf_kind, managed_by_builtin)},
@@ -259,6 +265,7 @@ static void finish_kind(const struct place *at, void *element) {
     wharf_kind *kind = element;
     memcpy(kind, &sizes, offsetof(wharf_kind, group));
     kind->reference_size = sizeof(wharf_reference);
+    kind->continuity_size = sizeof(wharf_continuity);
     if (kind->suspend && !is_mark(kind->suspend))
         carry_suspend(kind);
     if (kind->phases)
@@ -275,6 +282,7 @@ static const struct shape kind = {
               {"suspend", PART, 0, .of = &suspend}, {"carry", LIST, 0, AT(wharf_kind, carried), .of = &carried},
               {"remove", TEXTS, POINTER, AT(wharf_kind, removed)}, {"pods", LIST, 0, AT(wharf_kind, pods), .of = &pods},
               {"references", LIST, 0, AT(wharf_kind, references), .of = &reference},
+              {"continuity", LIST, 0, AT(wharf_kind, continuity), .of = &continuity},
               {"phases", LIST, 0, AT(wharf_kind, phases), .of = &phase_rule},
               {"finishedAt", TEXT, POINTER, AT(wharf_kind, finished_at)},
               {"neverFinishes", FLAG, 0, AT(wharf_kind, flags), .bit = WHARF_KIND_NEVER_FINISHES},

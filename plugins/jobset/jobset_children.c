@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The progress of a JobSet: that of its Jobs, which have the same names in each attempt. A restart by failurePolicy
-// replaces the Jobs by new ones, whose work begins anew: what was kept of Jobs before a restart is no progress any more.
-// So the workload's status counts the restarts of all attempts, and what is kept of a Job has the number at that time.
+// replaces the Jobs by new ones, whose work begins anew: what was kept of Jobs before a restart is no progress any
+// more. So the workload's status counts the restarts of all attempts, and what is kept of a Job has the number at that
+// time.
 #include "jobset.h"
 
 #include <stdlib.h>
@@ -9,7 +10,9 @@
 // Annotation of a mirror: /status/restarts of the workload at the creation of the mirror.
 #define EARLIER_RESTARTS "/metadata/annotations/jobset.wharf.dev~1earlier-restarts"
 #define RESTARTS "/status/restarts"
-#define KEPT_RESTARTS "/restarts" // of what is kept of a Job; absent: 0
+// Of what is kept of a Job; absent: 0.
+#define KEPT_RESTARTS "/restarts"
+#define KEPT_JOB_RESTARTS "/jobRestarts"
 #define START_TIME "/status/startTime"
 #define JOBS_STATUS "/status/replicatedJobsStatus"
 #define LABEL(name) "/metadata/labels/jobset.sigs.k8s.io~1" name
@@ -38,14 +41,18 @@ wharf_result jobset_add_restarts(const wharf_call *call, const wharf_value *work
 
 // Keeping -----------------------------------------------------------------------------------------------------------
 
-// The controller is about to replace the Job, after a restart of all or of this one (getChildJobs).
-static bool is_replaced(const wharf_call *call, const wharf_value *job, const wharf_value *mirror) {
+// Restarts of one Job alone, by the status of its JobSet.
+static int64_t job_restarts(const wharf_call *call, const wharf_value *jobset, const wharf_value *job) {
     const char *name = host->string(host->find(job, LABEL("replicatedjob-name")));
     const char *index = host->format(call, "/jobRestarts/%lld", (long long)number_in(job, LABEL("job-index")));
-    const wharf_value *status = host->find_where(mirror, JOBS_STATUS, "name", name);
+    return job_count(host->find_where(jobset, JOBS_STATUS, "name", name), index);
+}
+
+// The controller is about to replace the Job, after a restart of all or of this one (getChildJobs).
+static bool is_replaced(const wharf_call *call, const wharf_value *job, const wharf_value *mirror) {
     return number_in(job, LABEL("restart-attempt")) != job_count(mirror, RESTARTS) ||
            (host->find(job, LABEL("job-restart-attempt")) &&
-            number_in(job, LABEL("job-restart-attempt")) != job_count(status, index));
+            number_in(job, LABEL("job-restart-attempt")) != job_restarts(call, mirror, job));
 }
 
 static wharf_result keep(const wharf_call *call, const wharf_value *job, const wharf_value *mirror,
@@ -56,6 +63,8 @@ static wharf_result keep(const wharf_call *call, const wharf_value *job, const w
     wharf_result result = job_child_progress(call, job, NULL, object);
     if (restarts > 0 && host->find(object, "/status"))
         host->set_integer(call, object, KEPT_RESTARTS, restarts);
+    if (job_restarts(call, mirror, job) > 0 && host->find(object, "/status"))
+        host->set_integer(call, object, KEPT_JOB_RESTARTS, job_restarts(call, mirror, job));
     return result;
 }
 
@@ -68,8 +77,8 @@ static bool is_whole(const wharf_value *workload, const wharf_value *status) {
     return job && replicas > 0 && job_count(status, "/succeeded") == replicas;
 }
 
-// The status says that all Jobs of the replicated job `name`, NULL: of any, are complete. The status that tells a restart
-// still counts the Jobs before it, among them a failed one.
+// The status says that all Jobs of the replicated job `name`, NULL: of any, are complete. The status that tells a
+// restart still counts the Jobs before it, among them a failed one.
 static bool all_are_complete(const wharf_value *workload, const char *name) {
     bool complete = false;
     for (const wharf_value *s = host->first(host->find(workload, JOBS_STATUS)); s; s = host->next(s)) {
@@ -98,6 +107,13 @@ static void start_complete(const wharf_call *call, const wharf_value *child, wha
         host->set_string(call, object, START_TIME, call->now);
 }
 
+// There was a restart since.
+static bool is_void(const wharf_call *call, const wharf_value *kept, const wharf_value *workload,
+                    const wharf_value *child) {
+    return job_count(kept, KEPT_RESTARTS) != job_count(workload, RESTARTS) ||
+           (child && job_count(kept, KEPT_JOB_RESTARTS) != job_restarts(call, workload, child));
+}
+
 wharf_result jobset_child_progress(const wharf_call *call, const wharf_value *former, const wharf_value *child,
                                    wharf_value *object) {
     const wharf_value *workload = host->find(former, "/workload");
@@ -107,7 +123,7 @@ wharf_result jobset_child_progress(const wharf_call *call, const wharf_value *fo
     // With a successPolicy a Job may be complete without all indexes.
     if (all_are_complete(workload, name) && !host->find(child, "/spec/successPolicy"))
         former = complete_job(call, child);
-    else if (job_count(former, KEPT_RESTARTS) != job_count(workload, RESTARTS))
+    else if (is_void(call, former, workload, child))
         return WHARF_OK;
     wharf_result result = job_child_progress(call, former, child, object);
     if (child)

@@ -369,6 +369,33 @@ static void references_are_listed(void **state) {
     references_clear(&found);
 }
 
+// An adapter of 1.0 has none of it.
+static void further_attempts_get_what_was_done(void **state) {
+    (void)state;
+    bool newer = full->abi.references;
+    AUTO_JSON workload = parsed("{'status':{'done':7,'step':12}}");
+    static const char *const mirrors[] = {"{'status':{}}", "{'status':{'done':7}}"};
+    for (size_t i = 0; i < 2; i++) {
+        AUTO_JSON mirror = parsed(mirrors[i]);
+        AUTO_JSON given = json_new_object();
+        AUTO_JSON child = json_new_object();
+        struct adapter_call call;
+        begin(&call, full, WHARF_MIRROR_NONE);
+        assert_int_equal(adapter_progress(&call, workload, mirror, given), WHARF_OK);
+        assert_int_equal(adapter_child_progress(&call, workload, mirror, child), WHARF_OK);
+        adapter_call_end(&call);
+        assert_json(given, newer && i == 0 ? "{'status':{'done':7}}" : "{}");
+        assert_json(child, newer && i == 0 ? "{'status':{'done':7}}" : "{}");
+    }
+    assert_true(!full->abi.children == !newer && !full->abi.continuity == !newer);
+    if (!newer)
+        return;
+    assert_string_equal(full->abi.children[0].label, "full.example.com/full");
+    assert_null(full->abi.children[1].plural);
+    assert_string_equal(full->abi.continuity[1].name, "STEP");
+    assert_null(full->abi.continuity[2].pointer);
+}
+
 // What the adapter says at its start, and what the host knows by itself.
 static void bad_settings_are_refused(void **state) {
     (void)state;
@@ -418,6 +445,7 @@ int main(int count, char **arguments) {
         cmocka_unit_test(a_kind_of_data_alone_has_phases_too),
         cmocka_unit_test(pods_are_listed),
         cmocka_unit_test(references_are_listed),
+        cmocka_unit_test(further_attempts_get_what_was_done),
         cmocka_unit_test(bad_settings_are_refused),
         cmocka_unit_test(a_host_that_is_too_old_is_told_from_one_that_is_not),
     };

@@ -130,6 +130,19 @@ static const wharf_reference references[] = {
     {.name = "/spec/driver", .flags = WHARF_REFERENCE_PODS LATER},
     {.name = NULL},
 };
+
+// What the object lacks of what `from` has.
+static wharf_result give(const wharf_call *call, const wharf_value *from, const wharf_value *to, wharf_value *object) {
+    const wharf_value *done = host->find(from, "/status/done");
+    if (host->type(done) == WHARF_NUMBER && !host->equal(done, host->find(to, "/status/done")))
+        host->set(call, object, "/status/done", done);
+    return WHARF_OK;
+}
+
+static const wharf_child children[] = {{"full.example.com", "v1", "parts", "full.example.com/full" LATER},
+                                       {.plural = NULL}};
+static const wharf_continuity continuity[] = {
+    {"/status/checkpoint", "CHECKPOINT" LATER}, {.pointer = "/status/step", .name = "STEP" LATER}, {.pointer = NULL}};
 #endif
 
 static const wharf_kind kind = {
@@ -183,6 +196,10 @@ static const wharf_kind kind = {
 #ifdef NEWER
     .dependencies = dependencies,
     WHARF_REFERENCES(references),
+    .progress = give,
+    WHARF_CHILDREN(children),
+    .child_progress = give,
+    WHARF_CONTINUITY(continuity),
 #endif
 };
 

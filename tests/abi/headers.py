@@ -11,9 +11,10 @@ import sys
 DECLARATION = re.compile(r"typedef\s+(struct)\s+(\w+)\s*\{(.*?)\}\s*\2\s*;|typedef\s+([^{};]+);|"
                          r"^WHARF_EXPORT\s+([^{};]+);|^(enum)\s*\{\s*(\w+)(.*?)\}\s*;", re.DOTALL | re.MULTILINE)
 SOURCE_ONLY = ("WHARF_MODULE", "WHARF_KINDS", "WHARF_KIND_SIZES", "WHARF_CARRIED_POD_TEMPLATE",
-               "WHARF_REFERENCES")    # compiled into the adapter
+               "WHARF_REFERENCES", "WHARF_CHILDREN", "WHARF_CONTINUITY")    # compiled into the adapter
 SIZED = ("wharf_answer", "wharf_call", "wharf_host", "wharf_phase", "wharf_kind", "wharf_module")    # size is the first field
-ELEMENTS = ("wharf_carried", "wharf_pods", "wharf_phase_rule", "wharf_status_change", "wharf_reference")    # their sizes are in wharf_kind
+ELEMENTS = ("wharf_carried", "wharf_pods", "wharf_phase_rule", "wharf_status_change", "wharf_reference", "wharf_child",
+            "wharf_continuity")    # their sizes are in wharf_kind
 
 
 def plain(text):

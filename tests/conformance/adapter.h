@@ -23,6 +23,16 @@
 #ifndef DEPENDENCIES
 #define DEPENDENCIES NULL
 #endif
+#ifndef PROGRESS
+#define PROGRESS NULL
+#endif
+#ifdef CHILD_PROGRESS
+static const wharf_child children[] = {
+    {.group = "batch", .version = "v1", .plural = "jobs", .label = "example.com/thing"}, {.plural = NULL}};
+#define CHILDREN WHARF_CHILDREN(children), .child_progress = CHILD_PROGRESS,
+#else
+#define CHILDREN
+#endif
 #ifndef SCORE
 #define SCORE NULL
 #endif
@@ -56,29 +66,29 @@ UNUSED static const wharf_phase_rule phases[] = {
     {.pointer = NULL},
 };
 
-static CONSTANT wharf_kind kind = {
-    WHARF_KIND_SIZES,
-    .group = "example.com",
-    .versions = versions,
-    .kind = "Thing",
-    .plural = PLURAL,
-    .managed_by = "/spec/managedBy",
-    .suspend = "/spec/suspend",
-    .carried = carried,
-    .removed = removed,
-    .pods = pods,
-    .status_removed = status_removed,
-    .observed_generation = "/status/observedGeneration",
-    .phases = PHASES,
-    .phase = PHASE,
-    .accept = ACCEPT,
-    .mirror = MIRROR,
-    .update = UPDATE,
-    .status = STATUS,
-    .pod_sets = POD_SETS,
-    .gave_up_status = GAVE_UP,
-    .dependencies = DEPENDENCIES,
-};
+static CONSTANT wharf_kind kind = {WHARF_KIND_SIZES,
+                                   .group = "example.com",
+                                   .versions = versions,
+                                   .kind = "Thing",
+                                   .plural = PLURAL,
+                                   .managed_by = "/spec/managedBy",
+                                   .suspend = "/spec/suspend",
+                                   .carried = carried,
+                                   .removed = removed,
+                                   .pods = pods,
+                                   .status_removed = status_removed,
+                                   .observed_generation = "/status/observedGeneration",
+                                   .phases = PHASES,
+                                   .phase = PHASE,
+                                   .accept = ACCEPT,
+                                   .mirror = MIRROR,
+                                   .update = UPDATE,
+                                   .status = STATUS,
+                                   .pod_sets = POD_SETS,
+                                   .gave_up_status = GAVE_UP,
+                                   .dependencies = DEPENDENCIES,
+                                   .progress = PROGRESS,
+                                   CHILDREN};
 
 #ifdef START_CODE
 static const char *start(UNUSED const wharf_host *services, UNUSED const wharf_value *settings,

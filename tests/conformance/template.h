@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An adapter that keeps every rule, in which each file of bad/ breaks one: by a function of its own, named by a macro
 // that it defines before it includes the second part (PHASE, ACCEPT, MIRROR, UPDATE, STATUS, POD_SETS, DEPENDENCIES,
-// SCORE), or START_CODE.
+// PROGRESS, CHILD_PROGRESS, SCORE), or START_CODE.
 #pragma once
 
 #include <wharf/adapter.h>
@@ -34,6 +34,9 @@ static const wharf_host *host;
 #define DEPENDENCIES_FUNCTION(name)                                                                                    \
     static wharf_result name(UNUSED const wharf_call *call, UNUSED const wharf_value *workload,                        \
                              UNUSED wharf_value *list)
+#define PROGRESS_FUNCTION(name)                                                                                        \
+    static wharf_result name(UNUSED const wharf_call *call, UNUSED const wharf_value *workload,                        \
+                             UNUSED const wharf_value *mirror, UNUSED wharf_value *object)
 #define SCORE_FUNCTION(name)                                                                                           \
     static wharf_result name(UNUSED const wharf_call *call, UNUSED const wharf_value *workload,                        \
                              UNUSED const wharf_value *pod_sets, UNUSED const wharf_value *workers,                    \

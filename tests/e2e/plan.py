@@ -44,6 +44,7 @@ ROWS = (
     (30, "test_change", "test_trouble"),
     (40, "test_setup", "test_operate", "test_plan", "test_view", "test_top"),
     (20, "test_limits"),
+    (30, "test_values"),
     (20, "test_kill"),
     (10, "test_workers"),
 )

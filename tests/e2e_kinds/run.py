@@ -125,7 +125,10 @@ def run_lives(scene, options, results):
 def run_together(scene, options, results):
     """What concerns all kinds at once: the host is restarted, a worker is lost."""
     for sentence, function in together.TESTS:
-        if re.search(options.k, sentence):
+        needed = getattr(function, "needs", None)   # a kind
+        if needed and needed not in {kind.plural for kind in scene.kinds}:
+            results.skip(sentence, f"without {needed}")
+        elif re.search(options.k, sentence):
             began, error = time.monotonic(), None
             try:
                 function(scene)

@@ -3,6 +3,7 @@
 import inspect
 
 import brought
+import goes_on
 from life import Life
 from wait import until
 
@@ -60,5 +61,5 @@ def every_kind_is_placed_again_when_its_worker_is_lost(scene):
     scene.use()
 
 
-TESTS = [(name.replace("_", " "), function) for module in (globals(), vars(brought)) for name, function in list(module.items())
+TESTS = [(name.replace("_", " "), function) for module in (globals(), vars(brought), vars(goes_on)) for name, function in list(module.items())
          if inspect.isfunction(function) and function.__module__ == module["__name__"] and not name.startswith("_")]

@@ -109,7 +109,8 @@ class AdapterNew(unittest.TestCase):
                 self.assertIn(words, file.read())
 
     def test_the_source_asks_for_the_least_version_of_the_abi(self):
-        for crds, kind, minor in (("mpijobs.yaml", "MPIJob", 0), ("services.yaml", "Fleet", 2), ("services.yaml", "Export", 2)):
+        for crds, kind, minor in (("mpijobs.yaml", "MPIJob", 0), ("services.yaml", "Fleet", 2), ("services.yaml", "Export", 2),
+                                  ("services.yaml", "Film", 2)):
             for language, words in (("c", f"#define WHARF_NEEDS_MINOR {minor} "), ("cpp", f"#define WHARF_NEEDS_MINOR {minor} "),
                                     ("rust", f"abi_minor: {minor},")):
                 folder = f"{kind}-{language}"

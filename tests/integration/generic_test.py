@@ -74,6 +74,9 @@ GOOD = """kinds:
   - {container: /spec/driver}
   - {volume: /spec/disks/*}
   - {podSpec: /spec/pod, of: plans.plans.io}
+  continuity:
+  - {field: /status/checkpoint, name: CHECKPOINT}
+  - {field: /status/training/step, name: STEP}
   phases:
   - condition: Complete
     phase: Succeeded
@@ -196,6 +199,10 @@ REFUSED = [
     ("kindByDefault: true", "kindByDefault: 7", "kindByDefault", "references[1].kindByDefault: found 7, expected true or false"),
     ("namespaceField:", "namespaces:", "namespaces:", 'references[1].namespaces: unknown setting, did you mean "name"'),
     ("finishedAt: /status/completionTime", "finishedAt: [a]", "finishedAt", "finishedAt: found a list, expected a JSON"),
+    ("{field: /status/checkpoint, name: CHECKPOINT}", "{field: /status/checkpoint}", "- {field: /status/checkpoint",
+     "continuity[0].name: found nothing, expected a value: it is required"),
+    ("{field: /status/checkpoint, name", "{pointer: /status/checkpoint, name", "- {pointer:",
+     "continuity[0].pointer: unknown setting, expected one of field, name"),
 ]
 
 # Found by the checks of every kind, and reported at the setting whose text is wrong.
@@ -255,6 +262,10 @@ CONTRADICTIONS = [
     ("{volume: /spec/disks/*}", "{volume: /status/disks/*}", "{volume:", 'references[5].volume: found "/status/disks/*", expected a field'),
     ("kindByDefault: true\n", "clusterScoped: true\n", "- name: /spec/parts",
      "references[1].name: found namespace_ with WHARF_REFERENCE_CLUSTER_SCOPED"),
+    ("{field: /status/checkpoint, name: CHECKPOINT}", "{field: /spec/checkpoint, name: CHECKPOINT}", "- {field: /spec/checkpoint",
+     'continuity[0].field: found "/spec/checkpoint", expected a pointer that begins with "/status/"'),
+    ("name: STEP}", "name: step}", "name: step}", 'continuity[1].name: found "step", expected at most 40 upper-case letters'),
+    ("name: STEP}", "name: CHECKPOINT}", "field: /status/training/step", 'continuity[1].name: found "CHECKPOINT", expected it once'),
     ("neverFinishes: false", "neverFinishes: true", "finishedAt:",
      'kinds[0].finishedAt: found "/status/completionTime", expected NULL with WHARF_KIND_NEVER_FINISHES'),
     ("conditionTime: lastUpdateTime", "conditionTime: reason", "conditionTime:",

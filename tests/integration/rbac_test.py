@@ -203,11 +203,14 @@ class Rights(unittest.TestCase):
             return {right for right in rights(rbac("worker", "--adapters-enabled", *arguments))
                     if right[1] in ("get", "list") and right[2] in ("jobs.batch", "taskruns.tekton.dev")}
         self.assertEqual(between("jobset"), expect("everywhere get,list jobs.batch"))
-        self.assertEqual(between("jobset", "--without-logs"), expect("everywhere get jobs.batch"))
+        self.assertEqual(between("jobset", "--without-logs"), expect("everywhere get,list jobs.batch"))   # children
+        self.assertEqual(between("mpijob", "--without-logs"), expect("everywhere get jobs.batch"))
         self.assertEqual(between("kubeflow"), set())
         self.assertEqual(between("pipelinerun"), expect("everywhere get,list taskruns.tekton.dev"))
         items = rbac("worker", "--adapters-enabled", "job,jobset,trainjob")
         self.assertEqual(str(items).count("['jobs']"), 2)   # watched, written
+        for enabled in ("jobset", "job,jobset"):   # progress of children
+            self.assertLessEqual(expect("everywhere patch jobs/status.batch"), rights(rbac("worker", "--adapters-enabled", enabled)))
 
     def test_namespaced_limits_what_is_written_and_not_what_is_watched(self):
         def is_limited(right):

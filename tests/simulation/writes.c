@@ -37,11 +37,17 @@ static void track_workload(struct trial *trial, size_t kind, const struct json *
 // The parts of an object that the host may not change.
 static struct json *without_ours(const struct json *object) {
     struct json *copy = json_copy(object);
-    pointer_remove(copy, "/metadata/annotations/wharf.dev~1cluster");
-    pointer_remove(copy, "/metadata/annotations/wharf.dev~1attempt");
-    pointer_remove(copy, "/metadata/labels/wharf.dev~1cluster");
-    pointer_remove(copy, "/metadata/resourceVersion");
-    pointer_remove(copy, "/metadata/managedFields");
+    static const char *const ours[] = {"/metadata/annotations/wharf.dev~1cluster",
+                                       "/metadata/annotations/wharf.dev~1attempt",
+                                       "/metadata/annotations/wharf.dev~1previous",
+                                       "/metadata/annotations/wharf.dev~1progress",
+                                       "/metadata/annotations/wharf.dev~1retried",
+                                       "/metadata/annotations/wharf.dev~1used",
+                                       "/metadata/labels/wharf.dev~1cluster",
+                                       "/metadata/resourceVersion",
+                                       "/metadata/managedFields"};
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        pointer_remove(copy, ours[i]);
     if (json_size(json_path(copy, "metadata", "annotations", NULL)) == 0)
         pointer_remove(copy, "/metadata/annotations");
     if (json_size(json_path(copy, "metadata", "labels", NULL)) == 0)

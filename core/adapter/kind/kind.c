@@ -79,6 +79,7 @@ static struct error *check(struct kind *kind, const char *managed_by, const char
     TRY(kind_check_managed_by(abi, managed_by, controller_name, &value));
     TRY(kind_check_mirror(abi));
     TRY(kind_check_status(abi));
+    TRY(kind_check_continuity(abi));
     TRY(kind_check_changes(abi));
     TRY(kind_check_references(abi));
     TRY(kind_check_children(abi));

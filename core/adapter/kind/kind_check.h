@@ -33,6 +33,9 @@ struct error *kind_check_mirror(const wharf_kind *kind);
 // status_removed, observed_generation, finished_at, condition_time, phases.
 struct error *kind_check_status(const wharf_kind *kind);
 
+// progress, continuity.
+struct error *kind_check_continuity(const wharf_kind *kind);
+
 // suspended_status, resumed_status, gave_up_status.
 struct error *kind_check_changes(const wharf_kind *kind);
 

@@ -11,9 +11,9 @@ static struct error *check_row(const wharf_child *child) {
     TRY(kind_check_plural("children.plural", child->plural));
     if (!child->label)
         return kind_missing("children.label");
-    return text_is_label_key(child->label) ? NULL
-                                           : kind_wrong("children.label", child->label,
-                                                        "the key of a label, like \"example.com/owner-name\"");
+    return text_is_label_key(child->label)
+               ? NULL
+               : kind_wrong("children.label", child->label, "the key of a label, like \"example.com/owner-name\"");
 }
 
 // The host gives children progress while the mirror is suspended.

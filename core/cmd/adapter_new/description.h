@@ -50,6 +50,7 @@ enum member {
     PHASES,
     FINISHED_AT,
     REFERENCES,
+    CONTINUITY,
     N_MEMBERS
 };
 
@@ -57,7 +58,7 @@ enum member {
 struct guess_row {
     const char *text;                      // the value; of an item its pointer, of a status change the type
     const char *value;                     // of a phase rule; `key` of a carried field; of a status change the status;
-                                           // of a reference `optional`
+                                           // of a reference `optional`; of a value for later attempts its name
     const wharf_reference *refers;         // of a reference: the kind; NULL: a part, of containers or volumes
     const char *status, *reason, *message; // of a phase rule; of a status change
     const char *const *counts;             // of pods, ends with NULL
@@ -159,8 +160,9 @@ struct error *guess_kind(const char *path, const char *kind, struct description 
 
 // For guess_kind.
 void guess_references(struct description *description);
-void guess_pods(struct description *description);   // guess_pods.c
-void guess_status(struct description *description); // guess_status.c
+void guess_pods(struct description *description);       // guess_pods.c
+void guess_status(struct description *description);     // guess_status.c
+void guess_continuity(struct description *description); // guess_continuity.c
 
 // guess_phases.c, for guess_status.
 void guess_phases(struct description *description, const struct schema_place *conditions);

@@ -237,8 +237,8 @@ static void guess_mirror(struct description *d) {
 }
 
 struct error *guess_kind(const char *path, const char *kind, struct description *out) {
-    void (*const guesses[])(struct description *) = {guess_flags,      guess_manager, guess_mirror, guess_pods,
-                                                     guess_references, guess_status,  guess_names};
+    void (*const guesses[])(struct description *) = {guess_flags,      guess_manager, guess_mirror,     guess_pods,
+                                                     guess_references, guess_status,  guess_continuity, guess_names};
     TRY(crd_read(path, kind, out));
     for (size_t i = 0; i < COUNT(guesses) && !out->failed; i++)
         guesses[i](out);

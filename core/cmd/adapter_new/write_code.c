@@ -31,6 +31,7 @@ static const struct {
     [PHASES] = {"phases", true, &item_rule},
     [FINISHED_AT] = {"finished_at", false, NULL},
     [REFERENCES] = {"references", true, &item_reference},
+    [CONTINUITY] = {"continuity", true, &item_continuity},
 };
 
 const char *write_member_name(enum member member) {
@@ -71,8 +72,9 @@ static void write_member(const struct code_writer *w, enum member i) {
         return;
     if (!members[i].is_list && rows->list[0].why)
         write_comment(w->out, 4, "//", rows->list[0].why);
-    if (i == REFERENCES && w->language == LANGUAGE_C) { // with the size of its elements
-        buffer_text(w->out, "    WHARF_REFERENCES(references),\n");
+    if ((i == REFERENCES || i == CONTINUITY) && w->language == LANGUAGE_C) { // with the size of its elements
+        buffer_text(w->out,
+                    i == REFERENCES ? "    WHARF_REFERENCES(references),\n" : "    WHARF_CONTINUITY(continuity),\n");
         return;
     }
     static const char *const before[] = {"    .", "    kind.", "    "};

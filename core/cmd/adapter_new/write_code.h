@@ -12,7 +12,7 @@ struct code_writer {
 
 // The layout of a list's item.
 struct list_item;
-extern const struct list_item item_carried, item_pods, item_rule, item_change, item_reference;
+extern const struct list_item item_carried, item_pods, item_rule, item_change, item_reference, item_continuity;
 
 bool is_rust(const struct code_writer *writer);
 void write_name(const struct code_writer *writer, const char *name, size_t number); // 0: none

@@ -149,6 +149,13 @@ static void add_reference(struct buffer *out, const struct guess_row *row) {
     buffer_text(out, "}\n");
 }
 
+static void add_continuity(struct buffer *out, const struct guess_row *row) {
+    buffer_printf(out, "%*s- {field: ", AT, "");
+    add_text(out, row->text);
+    add_field(out, "name", row->value);
+    buffer_text(out, "}\n");
+}
+
 static void add_list(struct buffer *out, const struct description *d, enum member member, const char *name,
                      add_item *add) {
     const struct guess_rows *rows = &d->members[member];
@@ -205,6 +212,7 @@ bool write_generic(const struct description *d, struct buffer *out) {
     add_list(out, d, REMOVED, "remove", add_pattern);
     add_list(out, d, PODS, "pods", add_pods);
     add_list(out, d, REFERENCES, "references", add_reference);
+    add_list(out, d, CONTINUITY, "continuity", add_continuity);
     add_list(out, d, PHASES, "phases", add_rule);
     add_single(out, d, FINISHED_AT, AT, "finishedAt");
     add_single(out, d, OBSERVED_GENERATION, AT, "observedGeneration");

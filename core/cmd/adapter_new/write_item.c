@@ -62,6 +62,9 @@ const struct list_item item_reference = {"wharf_reference",
                                           {"optional", CELL_TEXT},
                                           {"flags", CELL_NUMBER}}};
 
+const struct list_item item_continuity = {
+    "wharf_continuity", "Continuity", {{"pointer", CELL_TEXT}, {"name", CELL_TEXT}}};
+
 bool is_rust(const struct code_writer *w) {
     return w->language == LANGUAGE_RUST;
 }
@@ -247,6 +250,8 @@ static void write_row(const struct code_writer *w, const struct list_item *item,
                                .list = row->counts ? ++*n_lists : 0};
     else if (item == &item_reference)
         cells = reference_cells(row);
+    else if (item == &item_continuity)
+        cells = (struct cells){.value = {row->text, row->value}};
     else if (item == &item_rule)
         cells = (struct cells){
             .value = {row->text, row->value, row->status, NULL, phases[row->number], rule_flag(row->flags)}};

@@ -41,7 +41,7 @@ static void write_managed(const struct description *d, struct buffer *out) {
 }
 
 void write_template(const struct description *d, const char *source, const char *template_, struct buffer *out) {
-    bool is_new = d->members[REFERENCES].count > 0; // has a flag or a field of ABI 1.2
+    bool is_new = d->members[REFERENCES].count + d->members[CONTINUITY].count > 0; // has a flag or a field of ABI 1.2
     for (size_t i = 0; i < d->members[PODS].count; i++)
         is_new |= d->members[PODS].list[i].flags != 0;
     for (size_t i = 0; i < d->members[PHASES].count; i++)

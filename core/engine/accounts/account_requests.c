@@ -82,11 +82,25 @@ static void add_set(struct request_sum *sum, const struct json *set) {
     add_claims(sum, spec, count);
 }
 
+// Equal amounts give equal keys: six bits a character, the highest bit marks the end of a number.
+static void put_number(struct buffer *key, uint64_t number) {
+    for (; number > 63; number >>= 6)
+        buffer_char(key, (char)(64 + (number & 63)));
+    buffer_char(key, (char)(unsigned char)(128 + number));
+}
+
+static void put_amounts(const struct amounts *amounts, struct buffer *key) {
+    for (size_t i = 0; i < amounts->count; i++) {
+        put_number(key, amounts->items[i].resource);
+        put_number(key, (uint64_t)amounts->items[i].amount);
+    }
+}
+
 static struct usage *intern(struct accounts *accounts, const struct request_sum *sum) {
     AUTO_BUFFER(key, (size_t)64 << 10);
     struct amounts *amounts = amounts_new(&accounts->names, &sum->list);
     if (amounts)
-        amounts_put(amounts, &key);
+        put_amounts(amounts, &key);
     buffer_text(&key, sum->open ? "?" : ".");
     struct usage *usage = amounts && !key.failed ? map_get(&accounts->usages, key.data) : NULL;
     struct usage *made = !usage && amounts && !key.failed ? calloc(1, sizeof *made + key.len + 1) : NULL;

@@ -42,8 +42,10 @@ struct accounts {
     struct map by_key, usages;
     struct account *others;
     struct resource_names names;
-    bool changed;    // since `sums` were made
-    int64_t full_ns; // no search for idle accounts before
+    uint64_t held;                  // shards, at the last step
+    int64_t held_since[SHARDS_MAX]; // wall clock
+    bool changed;                   // since `sums` were made
+    int64_t full_ns;                // no search for idle accounts before
 };
 
 // The requests of the entry's workload, with a reference; NULL: not known now. *open as in struct usage.

@@ -6,6 +6,7 @@
 #include "core/engine/accounts/account_table.h"
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/request/command.h"
+#include "core/engine/shard/shard.h"
 #include "core/json/writer.h"
 
 #define ANNOTATION_MAX ((size_t)8 << 10)
@@ -159,22 +160,20 @@ static bool has_placed(const struct entry *entry, int64_t *placed_ns) {
 }
 
 // Counters of an earlier process, or of the shard's former holder, have what was before.
-static int64_t counted_from(const struct engine *engine, const struct account_run *run, bool witnessed) {
-    bool known = witnessed || run->before_ns > 0;
-    int64_t least_ns = engine->stats.shards > 0 ? engine->now.wall_ns : engine->accounts->begun_ns;
-    return known ? run->anchor_ns : clock_later(run->anchor_ns, least_ns);
+static int64_t counted_from(const struct engine *engine, const struct entry *entry, const struct account_run *run) {
+    return clock_later(run->anchor_ns, engine->accounts->held_since[shard_of(engine, entry)]);
 }
 
 // The pods run since `start_ns` by the object's clock, 0: since now. The clock of the worker may differ: the mirror did
 // not start before its placement or before it was resumed, nor in the future.
 static void begin_part(struct engine *engine, struct entry *entry, struct account_run *run, int64_t start_ns) {
     int64_t now_ns = engine->now.wall_ns, placed_ns;
-    bool witnessed = has_placed(entry, &placed_ns);
+    (void)has_placed(entry, &placed_ns);
     int64_t least_ns = clock_later(placed_ns, run->stop_ns);
     run->exact = start_ns && start_ns != run->start_ns; // else suspended meanwhile, and the status has the first start
     run->start_ns = start_ns;
     run->anchor_ns = run->exact ? clock_earlier(clock_later(start_ns, least_ns), now_ns) : now_ns;
-    run->from_ns = counted_from(engine, run, witnessed);
+    run->from_ns = counted_from(engine, entry, run);
     run->stop_ns = 0;
     run->state = RUN_RUNS;
 }
@@ -210,16 +209,17 @@ static void start(struct engine *engine, struct entry *entry, struct mirror *mir
 }
 
 // The end by the object's clock; 0: unknown.
-static int64_t end_of(struct engine *engine, struct entry *entry, const struct json *object) {
+static int64_t end_by_workload(struct engine *engine, struct entry *entry) {
     wharf_phase phase = {.phase = WHARF_PENDING};
+    const struct json *workload = doc_tree(&engine->store, &entry->workload->doc);
     AUTO_CALL call;
     call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
-    return object && aside_phase(engine, &call, object, &phase) && phase_is_final(phase.phase) ? phase.since_ns : 0;
+    return workload && aside_phase(engine, &call, workload, &phase) && phase_is_final(phase.phase) ? phase.since_ns : 0;
 }
 
 // The length of the part is exact if one clock tells both ends.
 static void finish(struct engine *engine, struct entry *entry, struct mirror *mirror, struct account_run *run) {
-    int64_t now_ns = engine->now.wall_ns, end_ns = end_of(engine, entry, source_of(engine, entry, mirror));
+    int64_t now_ns = engine->now.wall_ns, end_ns = mirror ? mirror->ended_ns : end_by_workload(engine, entry);
     bool seen_whole = run->state == RUN_NOT && run->account && !mirror;
     if (run->state == RUN_NOT && !seen_whole)
         start(engine, entry, mirror, run);
@@ -385,12 +385,11 @@ static void put_used(const struct engine *engine, const struct account_run *run,
         put_seconds(out, present->cluster, rest_ns);
 }
 
-char *accounts_annotation(struct engine *engine, struct entry *entry, uint32_t attempt) {
+void accounts_put_mark(struct engine *engine, struct entry *entry, uint32_t attempt, struct buffer *marks) {
     if (attempt < 2 || attempt == entry->workload->facts.attempt || entry->workload->facts.attempt == 0)
-        return strdup("");
+        return;
     follow(engine, entry);
     AUTO_BUFFER(text, ANNOTATION_MAX);
-    AUTO_BUFFER(member, 2 * ANNOTATION_MAX);
     struct writer out = {.out = &text};
     writer_object(&out, NULL);
     writer_object(&out, "seconds");
@@ -398,12 +397,26 @@ char *accounts_annotation(struct engine *engine, struct entry *entry, uint32_t a
     writer_end(&out, '}');
     writer_time(&out, "until", engine->now.wall_ns);
     writer_end(&out, '}');
-    out = (struct writer){.out = &member, .comma = true};
+    out = (struct writer){.out = marks, .comma = true};
     writer_string(&out, MARK_USED, text.data);
-    return text.failed || member.failed ? NULL : strdup(member.data);
+    marks->failed |= text.failed;
 }
 
 // The part -----------------------------------------------------------------------------------------------------
+
+// The host took shards over, or lost some: the other host counts from now on.
+static void tick(struct engine *engine) {
+    struct accounts *accounts = engine->accounts;
+    uint64_t held = shard_mask(engine), lost = accounts->held & ~held, taken = held & ~accounts->held;
+    for (size_t i = 0; taken && i < SHARDS_MAX; i++)
+        if (taken >> i & 1)
+            accounts->held_since[i] = engine->now.wall_ns;
+    accounts->held = held;
+    struct store_cursor at = {0};
+    for (struct entry *entry; lost && (entry = store_next(&engine->store, &at));)
+        if (lost >> shard_of(engine, entry) & 1)
+            forget(engine, entry);
+}
 
 static struct error *begin(struct engine *engine, const struct engine_options *options) {
     (void)options;
@@ -430,7 +443,7 @@ static void count(struct engine *engine) {
 const struct part part_accounts = {.name = "accounts",
                                    .begin = begin,
                                    .end = end,
-                                   .stand_by = forget,
+                                   .tick = tick,
                                    .after = after,
                                    .workload_ends = forget,
                                    .count = count};

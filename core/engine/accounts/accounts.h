@@ -10,6 +10,5 @@
 // placed then.
 #define MARK_USED "wharf.dev/used"
 
-// The annotation of a placement with this attempt, as a member ",\"wharf.dev/used\":..." of JSON; "": none is due.
-// NULL: out of memory. free()
-char *accounts_annotation(struct engine *engine, struct entry *entry, uint32_t attempt);
+// Appends the annotation of a placement with this attempt, ",\"wharf.dev/used\":...", if one is due.
+void accounts_put_mark(struct engine *engine, struct entry *entry, uint32_t attempt, struct buffer *marks);

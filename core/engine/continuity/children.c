@@ -4,10 +4,10 @@
 #include "core/base/memory.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/continuity/children_kept.h"
+#include "core/engine/continuity/children_state.h"
 #include "core/engine/continuity/refusal.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/mirror/mirror_parts.h"
-#include "core/engine/observe/observe.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
 #include "core/kube/object/object.h"
@@ -16,25 +16,6 @@
 #define AGAIN_NS (500 * CLOCK_MS)     // between lists meanwhile
 #define RESETS_MAX 2                  // statuses that the worker accepted and did not keep
 #define CHANGED_MAX 3                 // lists before a planned move, while the mirror changes all the time
-
-struct children {
-    struct json *patches; // to give: an array of {"name", "row", "patch"}; NULL: none
-    char *kept;           // to keep: the annotation to write, or NULL
-    uint64_t listed;      // hash of the mirror's version at the last list, 0: none
-    int64_t missing_ns;   // end of the wait for children that do not exist yet; 0: not begun
-    uint32_t row;         // of the kind's list of children: the next one to list
-    uint8_t resets;
-    bool missing; // the last list lacked children with progress
-    bool saved;   // the workload has what is to be kept, as of the last list
-};
-
-void children_free(struct children *children) {
-    if (!children)
-        return;
-    json_free(children->patches);
-    free(children->kept);
-    free(children);
-}
 
 static struct children *state_of(struct mirror *mirror) {
     if (!mirror->progress.children)
@@ -60,8 +41,8 @@ static struct json *kept_of_workload(const struct json *workload) {
 
 // Calls of the adapter ------------------------------------------------------------------------------------------------
 
-// wharf_kind.child_progress for the new child, NULL: before its creation; `former` has the workload. *object NULL: there
-// is nothing to give.
+// wharf_kind.child_progress for the new child, NULL: before its creation; `former` has the workload. *object NULL:
+// there is nothing to give.
 static wharf_result find_lack(struct adapter_call *call, struct json *former, const struct json *kept,
                               const struct json *child, struct json **object) {
     AUTO_JSON made = json_new_object();
@@ -140,9 +121,8 @@ static bool add_patch(struct children *children, const struct json *child, uint3
     if (!children->patches)
         children->patches = json_new_array();
     return mirror_set_precondition(patch, child, true) && json_set(patch, "status", status) &&
-           json_set(item, "name", json_new_string(object_name(child))) &&
-           json_set(item, "row", json_new_int64(row)) && json_set(item, "patch", TAKE(patch)) &&
-           json_append(children->patches, TAKE(item));
+           json_set(item, "name", json_new_string(object_name(child))) && json_set(item, "row", json_new_int64(row)) &&
+           json_set(item, "patch", TAKE(patch)) && json_append(children->patches, TAKE(item));
 }
 
 // *status: what the child lacks, NULL: nothing.
@@ -174,7 +154,8 @@ static bool note_missing(struct children *children, const struct json *kept, con
 }
 
 // Compares the children in a list with what they should have.
-static wharf_result compare(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct json *items) {
+static wharf_result compare(struct engine *engine, struct entry *entry, struct mirror *mirror,
+                            const struct json *items) {
     struct children *children = mirror->progress.children;
     const wharf_child *row = row_of(engine, entry, children->row);
     AUTO_CALL call;
@@ -272,7 +253,8 @@ static bool keeps(struct engine *engine, struct entry *entry, const struct wharf
     const struct json *workload = doc_tree(&engine->store, &entry->workload->doc);
     AUTO_JSON kept = kept_of_workload(workload);
     AUTO_JSON former = former_of(workload);
-    return former && lack_of(&call, former, kept_of(kept, row->plural, object_name(child)), child, &status) == WHARF_OK &&
+    return former &&
+           lack_of(&call, former, kept_of(kept, row->plural, object_name(child)), child, &status) == WHARF_OK &&
            !status;
 }
 
@@ -290,9 +272,10 @@ static void on_child(struct engine *engine, struct entry *entry, struct mirror *
     if (response->object && !keeps(engine, entry, row_of(engine, entry, request->source), response->object->value)) {
         begin_again(children);
         if (++children->resets >= RESETS_MAX)
-            progress_refuse(mirror, "the worker accepts the status of %s and does not keep it: a controller or a "
-                                      "policy there resets it",
-                              object_name(response->object->value));
+            progress_refuse(mirror,
+                            "the worker accepts the status of %s and does not keep it: a controller or a "
+                            "policy there resets it",
+                            object_name(response->object->value));
         return;
     }
     json_remove_child(children->patches, json_first(children->patches));
@@ -312,12 +295,10 @@ static wharf_result keep_all(struct engine *engine, struct entry *entry, struct 
         AUTO_JSON object = json_new_object();
         if (!is_of_mirror(mirror, i))
             continue;
-        wharf_result result =
-            object && former ? adapter_child_progress(&call, i, former, object) : WHARF_RETRY;
+        wharf_result result = object && former ? adapter_child_progress(&call, i, former, object) : WHARF_RETRY;
         if (result == WHARF_RETRY)
             return result;
-        if (result == WHARF_OK && json_size(object) > 0 &&
-            !kept_add(kept, row->plural, object_name(i), TAKE(object)))
+        if (result == WHARF_OK && json_size(object) > 0 && !kept_add(kept, row->plural, object_name(i), TAKE(object)))
             return WHARF_RETRY;
     }
     return WHARF_OK;
@@ -337,8 +318,8 @@ static void keep_list(struct engine *engine, struct entry *entry, struct mirror 
     AUTO_JSON kept = children->kept ? kept_read(children->kept, entry->workload->uid) : kept_of_workload(workload);
     if (!kept)
         kept = json_new_object();
-    wharf_result result = kept ? keep_all(engine, entry, mirror, row_of(engine, entry, children->row), items, kept)
-                               : WHARF_RETRY;
+    wharf_result result =
+        kept ? keep_all(engine, entry, mirror, row_of(engine, entry, children->row), items, kept) : WHARF_RETRY;
     AUTO_TEXT text = result == WHARF_OK ? kept_print(kept, entry->workload->uid, KEPT_MAX, &dropped) : NULL;
     if (!text) {
         mirror->facts.not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
@@ -361,9 +342,8 @@ static void send_keep(struct engine *engine, struct entry *entry, struct mirror 
     struct workload *w = entry->workload;
     AUTO_JSON patch = json_new_object();
     AUTO_JSON annotations = json_new_object();
-    int64_t at_ns = clock_later(w->facts.not_before_ns, pacing_has_spare(engine, ENGINE_MANAGEMENT)
-                                                            ? 0
-                                                            : engine->now.mono_ns + 100 * CLOCK_MS);
+    int64_t at_ns = clock_later(w->facts.not_before_ns,
+                                pacing_has_spare(engine, ENGINE_MANAGEMENT) ? 0 : engine->now.mono_ns + 100 * CLOCK_MS);
     if (entry->busy || at_ns > engine->now.mono_ns) {
         mirror->facts.not_before_ns = clock_later(at_ns, engine->now.mono_ns + CLOCK_MS);
         return;
@@ -416,38 +396,25 @@ static void not_listed(struct engine *engine, struct entry *entry, struct mirror
     children->saved = true;
     children->row = rows(engine, entry);
     children->listed = version_hash(engine, mirror);
-    report_event(engine, entry, true, "ProgressRefused", "KeepProgress",
-                 "the children of the mirror in cluster %s start from nothing in the next attempt, since the host cannot "
-                 "list them: %s",
-                 mirror_cluster(engine, mirror), response->message);
+    report_event(
+        engine, entry, true, "ProgressRefused", "KeepProgress",
+        "the children of the mirror in cluster %s start from nothing in the next attempt, since the host cannot "
+        "list them: %s",
+        mirror_cluster(engine, mirror), response->message);
 }
 
+// See answer_of_workload, which handled the answer as that of any write.
 static void on_kept(struct engine *engine, struct entry *entry, const struct request_in_flight *request,
-                    struct response *response) {
-    struct workload *w = entry->workload;
+                    const struct response *response) {
     struct mirror *mirror = entry_mirror(entry, request->source);
     struct children *children = mirror ? mirror->progress.children : NULL;
-    entry->busy = false;
-    if (!w->facts.exists)
-        return;
-    if (response->reason == REASON_OK && response->object) {
-        w->failures = 0;
-        w->facts.not_before_ns = 0;
-        w->unsure = false;
-        observe_workload(engine, entry, TAKE(response->object));
-        return;
-    }
-    w->unsure |= !answer_is_heard(response->reason);
-    w->facts.not_before_ns = answer_next_try_ns(engine, response, &w->failures);
-    if (response->reason == REASON_CONFLICT)
-        w->outdated = answer_is_newest(engine, &w->doc, request->known);
-    if (!children || !reason_is_permanent(response->reason))
+    if (!children || !entry->workload->facts.exists || !reason_is_permanent(response->reason))
         return;
     children->saved = true; // the move goes on
     report_event(engine, entry, true, "ProgressRefused", "KeepProgress",
-                 "the children of the mirror start from nothing in the next attempt, since the management cluster "
-                 "rejected their progress: %s",
-                 response->message);
+                 "the children of the mirror in cluster %s start from nothing in the next attempt, since the "
+                 "management cluster rejected their progress: %s",
+                 mirror_cluster(engine, mirror), response->message);
 }
 
 static void answered(struct engine *engine, struct entry *entry, struct request_in_flight *request,

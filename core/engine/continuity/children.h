@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Progress of the objects that a kind's controller makes for a mirror (wharf_kind.children). The host lists them, without
-// a watch: before a planned move, to keep their progress in the workload (children_kept.h), and while a new mirror is
-// owed progress. After the loss of a worker, only the workload's status and what was kept earlier count.
+// Progress of the objects that a kind's controller makes for a mirror (wharf_kind.children). The host lists them,
+// without a watch: before a planned move, to keep their progress in the workload (children_kept.h), and while a new
+// mirror is owed progress. After the loss of a worker, only the workload's status and what was kept earlier count.
 #pragma once
 
-#include "core/engine/continuity/continuity.h"
+#include "core/engine/mirror/mirror.h"
 
-struct children; // the state of a mirror
+struct engine;
+struct entry;
+struct mirror;
 
 // Whether children of the new mirror get progress, so that the mirror is owed it.
 bool children_need(struct engine *engine, struct entry *entry, const struct mirror_context *context);
@@ -19,7 +21,6 @@ enum children_step {
 enum children_step children_step(struct engine *engine, struct entry *entry, struct mirror *mirror,
                                  const struct mirror_context *context);
 
-// Before a planned move: the children's progress is in the workload. False: not yet; a request is in flight, or the mirror waits.
+// Before a planned move: the children's progress is in the workload. False: not yet; a request is in flight, or the
+// mirror waits.
 bool children_are_saved(struct engine *engine, struct entry *entry, struct mirror *mirror);
-
-void children_free(struct children *children);

@@ -14,13 +14,6 @@
 
 #define ACCEPTED_MAX 2    // patches that the worker accepted and did not keep
 #define KUEUE_WAITS_MAX 5 // seconds, until the worker's Kueue has certainly seen a mirror
-#define FAILURES_MAX 10   // answers in a row that say that the worker fails, about a minute and a half
-
-bool continuity_is_on(const struct engine *engine, const struct entry *entry, const struct json *workload) {
-    const struct kind *kind = engine->kinds[entry->kind];
-    return (kind->abi.progress || kind->abi.children) && !kind->starts_anew &&
-           !text_equal(object_annotation(workload, MARK_CONTINUE), "false");
-}
 
 // What the mirror lacks, as an object with /status; *lacks NULL: nothing.
 static wharf_result find_lack(const struct mirror_context *context, struct json **lacks) {
@@ -65,33 +58,9 @@ wharf_result continuity_needs(struct engine *engine, struct entry *entry, struct
     return WHARF_OK;
 }
 
-static const char *advice_for(enum reason reason) {
-    return reason == REASON_FORBIDDEN
-               ? "; if the host lacks the right to patch the status there, run `wharf join` again for this worker"
-               : "";
-}
-
 void continuity_accepted(struct mirror *mirror) {
     mirror->progress.failures = 0;
     mirror->progress.accepted++;
-}
-
-bool continuity_rejected(struct engine *engine, struct entry *entry, struct mirror *mirror,
-                         const struct response *response) {
-    (void)engine;
-    (void)entry;
-    enum reason reason = response->reason;
-    // A read by name comes first: the mirror may be gone. Nothing else could be written either.
-    bool all = reason == REASON_UNAUTHORIZED || reason == REASON_NOT_TENANT || reason == REASON_NAMESPACE_TERMINATING;
-    bool counts = reason == REASON_SERVER_ERROR || reason == REASON_NOT_FOUND || all;
-    if (counts && mirror->progress.failures < UINT8_MAX)
-        mirror->progress.failures++;
-    bool absent = reason == REASON_NOT_FOUND && mirror->progress.failures > 1;
-    bool permanent = reason_is_permanent(reason) && !all;
-    if (!permanent && !absent && mirror->progress.failures < FAILURES_MAX)
-        return false;
-    progress_refuse(mirror, "the worker rejected it: %s%s", response->message, advice_for(reason));
-    return true;
 }
 
 // Rule P2: whoever resumed the mirror, it may have run.

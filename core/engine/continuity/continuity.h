@@ -5,6 +5,7 @@
 // process than the one before (docs/lifecycle.md, rules P1 to P8).
 #pragma once
 
+#include "core/engine/continuity/refusal.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/kube/client/types.h"
 
@@ -12,9 +13,6 @@ struct engine;
 struct entry;
 struct mirror;
 struct response;
-
-// A kind with progress, and nobody has turned it off.
-bool continuity_is_on(const struct engine *engine, const struct entry *entry, const struct json *workload);
 
 // Before the create of a mirror: context->progress is OWED if there is something to give, else NONE. Not WHARF_OK: no
 // result of the adapter, as of any of its functions.
@@ -27,10 +25,9 @@ bool continuity_step(struct engine *engine, struct entry *entry, struct mirror *
 // A new version of the mirror; after its phase is read.
 void continuity_read(const struct engine *engine, struct mirror *mirror, const struct json *object);
 
-// The worker rejected the progress, or did not answer. True: the attempt starts from nothing.
-bool continuity_rejected(struct engine *engine, struct entry *entry, struct mirror *mirror,
-                         const struct response *response);
+// The worker accepted the progress; or see continuity_rejected.
 void continuity_accepted(struct mirror *mirror);
 
-// The host is about to delete a mirror to place the workload elsewhere. False: not yet; a request is in flight, or the mirror waits.
+// The host is about to delete a mirror to place the workload elsewhere. False: not yet; a request is in flight, or the
+// mirror waits.
 bool continuity_may_leave(struct engine *engine, struct entry *entry, struct mirror *mirror);

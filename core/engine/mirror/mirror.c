@@ -217,12 +217,14 @@ void mirror_record_cleanup(struct mirror_record *record) {
 wharf_result mirror_make(const struct mirror_context *context, struct json **out) {
     *out = NULL;
     AUTO_JSON own = NULL;
-    const struct json *from = kueue_source(context->workload, &own);
+    AUTO_JSON filled = NULL;
+    const wharf_kind *kind = &context->kind->abi;
+    const struct json *from = values_source(context->kind, context->workload, NULL, context->attempt, &filled);
+    from = from ? kueue_source(from, &own) : NULL;
     AUTO_JSON mirror = from ? copy_workload(from) : NULL;
     const struct record none = {0};
     AUTO_RECORD record = {.bare = context->record && context->record->bare};
-    struct carrying carrying = {
-        .kind = &context->kind->abi, .from = from, .to = mirror, .before = &none, .after = &record};
+    struct carrying carrying = {.kind = kind, .from = from, .to = mirror, .before = &none, .after = &record};
     if (!mirror || !carry_fields(&carrying, true) || !carry_record(&carrying))
         return WHARF_RETRY;
     wharf_result result = adapt_mirror(context, from, mirror);
@@ -231,6 +233,7 @@ wharf_result mirror_make(const struct mirror_context *context, struct json **out
     if (!carry_record_changes(&carrying, true) ||
         !set_text(carry_member(mirror, "metadata"), "name", object_name(context->workload)) ||
         !mirror_set_marks(context, mirror) || !set_records(context, mirror, &record) ||
+        !values_mark(context->kind, context->workload, context->attempt, mirror) ||
         (context->finalizer && !put_finalizer(mirror)))
         return WHARF_RETRY;
     result = mirror_check_annotations(context, mirror);

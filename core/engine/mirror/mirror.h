@@ -5,6 +5,7 @@
 
 #include "core/adapter/adapters.h"
 #include "core/adapter/services.h"
+#include "core/engine/continuity/values.h" // further marks
 #include "core/kube/client/types.h"
 
 #define MARK_ORIGIN "wharf.dev/origin"   // label of a mirror: the host
@@ -25,8 +26,6 @@
 #define MARK_TENANT "wharf.dev/tenant"     // annotation of a worker's namespace: the uid of that of the tenant
 #define MARK_SEAL "wharf.dev/seal"         // annotation of a mirror: a host with the key wrote the other marks
 #define MARK_PROGRESS "wharf.dev/progress" // annotation of a mirror, see continuity.h; of a workload: of the children
-#define MARK_CONTINUE "wharf.dev/continue" // annotation of a workload, "false": each attempt starts from nothing
-#define MARK_PREVIOUS "wharf.dev/previous" // annotation of both: JSON, values of earlier attempts (wharf_continuity)
 #define MARK_RETRIED "wharf.dev/retried"   // annotation of a workload: failures of workers, see retryElsewhere
 #define MIRROR_ATTEMPT_MAX INT32_MAX
 

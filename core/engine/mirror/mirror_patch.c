@@ -169,8 +169,9 @@ static struct json *comparable(const struct json *object) {
 
 // The desired mirror, and the patch to the desired mirror or to a piece.
 struct change {
-    struct carrying carrying; // `to` is `desired` or `part`: the target of `diff`
-    struct json *own;         // the workload, as the source of mirrors; or NULL
+    struct carrying carrying;  // `to` is `desired` or `part`: the target of `diff`
+    const struct json *source; // the workload with the variables of the mirror, see values.h
+    struct json *own, *filled; // copies of the workload, as sources of mirrors; or NULL
     struct json *desired, *part, *diff;
     struct record before, after;
     bool has_array;
@@ -180,6 +181,7 @@ struct change {
 
 static void change_cleanup(struct change *change) {
     json_free(change->own);
+    json_free(change->filled);
     json_free(change->desired);
     json_free(change->part);
     json_free(change->diff);
@@ -251,8 +253,10 @@ static wharf_result draft_mirror(const struct mirror_context *context, struct ch
     const char *annotation = object_annotation(context->mirror, MARK_CARRIED);
     struct carrying *carrying = &change->carrying;
     change->desired = json_copy(context->mirror);
+    change->source =
+        values_source(context->kind, context->workload, context->mirror, context->attempt, &change->filled);
     *carrying = (struct carrying){.kind = &context->kind->abi,
-                                  .from = kueue_source(context->workload, &change->own),
+                                  .from = change->source ? kueue_source(change->source, &change->own) : NULL,
                                   .mirror = context->mirror,
                                   .to = change->desired,
                                   .before = &change->before,
@@ -462,11 +466,11 @@ static wharf_result choose_patch(const struct mirror_context *context, struct ch
 }
 
 // Reports changes of immutable fields.
-static wharf_result report_immutable(const struct mirror_context *context) {
+static wharf_result report_immutable(const struct mirror_context *context, const struct change *change) {
     if (context->call->answer.message || immutable_is_same(context))
         return WHARF_OK;
     AUTO_BUFFER(fields, 4096);
-    if (!carry_immutable_differs(&context->kind->abi, context->workload, context->mirror, &fields))
+    if (!carry_immutable_differs(&context->kind->abi, change->source, context->mirror, &fields))
         return WHARF_RETRY;
     context->call->answer.reason = "NotCarried";
     context->call->answer.message =
@@ -486,7 +490,7 @@ wharf_result mirror_patch(const struct mirror_context *context, struct json **pa
     if (result == WHARF_OK)
         result = choose_patch(context, &change, patch);
     if (result == WHARF_OK)
-        result = report_immutable(context);
+        result = report_immutable(context, &change);
     if (result != WHARF_OK) {
         json_free(TAKE(*patch));
         mirror_record_cleanup(context->record);

@@ -372,6 +372,7 @@ static void keep_last_state(struct engine *engine, struct entry *entry, struct m
     m->facts.unread = !aside_phase(engine, &call, (*object)->value, &phase);
     m->facts.finished = !m->facts.unread && phase_is_final(phase.phase);
     continuity_read(engine, m, (*object)->value);
+    m->ended_ns = m->facts.unread ? 0 : phase.since_ns;
     m->stub = (*object)->too_large;
     free(m->reduced);
     m->reduced = TAKE((*object)->reduced);

@@ -5,7 +5,7 @@
 #include "core/adapter/phase.h"
 #include "core/base/memory.h"
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/continuity/children.h"
+#include "core/engine/continuity/children_state.h"
 #include "core/engine/continuity/continuity.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/fence/fence.h"
@@ -65,6 +65,7 @@ void observe_mirror_phase(struct engine *engine, struct entry *entry, struct mir
         return;
     m->phase = (uint8_t)phase.phase;
     m->facts.finished = phase_is_final(phase.phase);
+    m->ended_ns = phase.since_ns;
     unstarted_observe(engine, entry, m, has_status ? &phase : NULL);
     if (m->has_run && !m->facts.finished)
         completions_started(engine, entry, m->facts.cluster);

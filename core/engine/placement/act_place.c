@@ -45,27 +45,43 @@ static void note_given_up(const struct engine *engine, struct entry *entry, cons
     w->given_up = w->given_up && w->given_up != hash ? DECIDE_GIVEN_UP_SEVERAL : hash;
 }
 
+// The annotation with the values of earlier attempts, for the pods of this one.
+static bool keep_values(struct engine *engine, struct entry *entry, const struct action *action, struct buffer *out) {
+    const struct kind *kind = engine->kinds[entry->kind];
+    if (action->attempt <= 1 || !kind->abi.continuity)
+        return true;
+    AUTO_BUFFER(left_out, 4096);
+    const struct json *workload = doc_tree(&engine->store, &entry->workload->doc);
+    bool ok = workload && values_keep(kind, workload, action->attempt, out, &left_out);
+    if (left_out.len > 0)
+        report_log(engine, LOG_WARN, ENGINE_MANAGEMENT, entry->kind,
+                   "%s: the pods of attempt %u do not get these values of the status: %s; a value is a text, number or "
+                   "boolean of at most %zu bytes without \"{{\"",
+                   entry->key, action->attempt, left_out.data, VALUES_ONE_MAX);
+    return ok;
+}
+
 static bool send_placement(struct engine *engine, struct entry *entry, const struct action *action) {
     const char *name = engine->clusters[action->cluster].name;
     const struct mirror *mirror = entry_mirror(entry, action->cluster);
-    AUTO_TEXT used = accounts_annotation(engine, entry, action->attempt);
-    AUTO_BUFFER(mark, REQUEST_BODY_MAX);
-    elsewhere_put_mark(engine, entry, action->attempt, &mark);
-    AUTO_TEXT body = !used ? NULL
-                           : text_format("{\"metadata\":{\"uid\":\"%s\",\"resourceVersion\":\"%s\",\"annotations\":"
-                                         "{\"" MARK_CLUSTER "\":\"%s\",\"" MARK_ATTEMPT "\":\"%u\"%s%s},"
-                                         "\"labels\":{\"" MARK_CLUSTER "\":\"%s\"}}}",
-                                         entry->workload->uid, doc_version(&engine->store, &entry->workload->doc), name,
-                                         action->attempt, used, mark.len > 0 ? mark.data : "", name);
+    AUTO_BUFFER(marks, SIZE_MAX / 4); // further annotations
+    accounts_put_mark(engine, entry, action->attempt, &marks);
+    elsewhere_put_mark(engine, entry, action->attempt, &marks);
+    bool ok = keep_values(engine, entry, action, &marks) && !marks.failed;
+    AUTO_TEXT body = !ok ? NULL
+                         : text_format("{\"metadata\":{\"uid\":\"%s\",\"resourceVersion\":\"%s\",\"annotations\":"
+                                       "{\"" MARK_CLUSTER "\":\"%s\",\"" MARK_ATTEMPT "\":\"%u\"%s},"
+                                       "\"labels\":{\"" MARK_CLUSTER "\":\"%s\"}}}",
+                                       entry->workload->uid, doc_version(&engine->store, &entry->workload->doc), name,
+                                       action->attempt, marks.len > 0 ? marks.data : "", name);
     struct request_in_flight request = {.type = REQUEST_PLACE,
                                         .body = body,
                                         .body_len = body ? strlen(body) : 0,
                                         .attempt = action->attempt,
                                         .was_clean = !mirror || !mirror->doc.text.own};
-    bool made = body && !mark.failed;
-    if (!made)
+    if (!body)
         queue_retry_soon(engine, &entry->workload->facts.not_before_ns);
-    return made && command_send_about(engine, entry, NULL, &request);
+    return body && command_send_about(engine, entry, NULL, &request);
 }
 
 static void report_placement(struct engine *engine, struct entry *entry, const struct action *action, bool again) {

@@ -161,6 +161,10 @@ static void answer_of_workload(struct engine *engine, struct entry *entry, const
         record_written(engine, entry, request, TAKE(response->object));
         return;
     }
+    if (request->type == REQUEST_KEEP) {
+        observe_workload(engine, entry, TAKE(response->object));
+        return;
+    }
     rival_status_answered(entry, response->object->value);
     status_accepted(engine, entry, request, TAKE(response->object));
 }
@@ -261,7 +265,8 @@ static void answered(struct engine *engine, struct entry *entry, struct request_
                      struct response *response) {
     if (request->type == REQUEST_READ)
         answer_of_read(engine, entry, request, response);
-    else if (request->type == REQUEST_PLACE || request->type == REQUEST_STATUS || request->type == REQUEST_OWNER)
+    else if (request->type == REQUEST_PLACE || request->type == REQUEST_STATUS || request->type == REQUEST_OWNER ||
+             request->type == REQUEST_KEEP)
         answer_of_workload(engine, entry, request, response);
     else
         answer_of_mirror(engine, entry, request, response);
@@ -273,8 +278,7 @@ const struct part part_request = {.name = "requests",
                                   .events = PART_EVENT(EVENT_ANSWER),
                                   .event = on_answer,
                                   .requests = ~(PART_REQUEST(REQUEST_WRITER) | PART_REQUEST(REQUEST_ACTIVE) |
-                                                PART_REQUEST(REQUEST_CHILDREN) | PART_REQUEST(REQUEST_CHILD) |
-                                                PART_REQUEST(REQUEST_KEEP)),
+                                                PART_REQUEST(REQUEST_CHILDREN) | PART_REQUEST(REQUEST_CHILD)),
                                   .answered = answered,
                                   .turn = pacing_next,
                                   .step_ends = pacing_step_ends,

@@ -2,7 +2,7 @@
 #include "core/engine/store/store.h"
 
 #include "core/base/memory.h"
-#include "core/engine/continuity/children.h"
+#include "core/engine/continuity/children_state.h"
 
 #define KEY_MAX 512 // a namespace has at most 63 characters, a name 253
 

@@ -82,6 +82,7 @@ struct mirror {
     int64_t orphan_since_ns;
     int64_t created_ns;                // wall clock, by the metadata; 0: unknown
     int64_t started_ns;                // wall clock, by the status; 0: not started
+    int64_t ended_ns;                  // the same, of the last phase read; 0: not finished, or unknown
     int64_t seen_ns;                   // arrival of the event that made the status due
     uint64_t carry_hash;               // of carried fields (labels, annotations, spec generation), to detect changes
     uint64_t noop_patch_hash;          // hash of an accepted patch that changed nothing
@@ -102,7 +103,7 @@ struct mirror {
     struct mirror_progress {       // of a mirror that is or was owed progress, see continuity/
         char *problem;             // why the attempt starts from nothing, until told, owned; or NULL
         uint32_t status;           // hash of the status, until another writer than the host has changed it; 0: no such
-        struct children *children; // see continuity/children.h, owned; NULL: none
+        struct children *children; // owned; NULL: none
         uint8_t settled;           // enum progress_mark that this process has decided on; NONE: none
         uint8_t accepted;          // patches of the status that the worker accepted
         uint8_t failures;          // in a row, of such patches

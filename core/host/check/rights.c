@@ -230,6 +230,10 @@ static void append_name(struct buffer *names, const char *plural, const char *su
     buffer_printf(names, "%s%s%s", names->len > 0 ? ", " : "", plural, subresource);
 }
 
+static bool gets_progress(const struct kind *kind) {
+    return kind->abi.progress && !kind->starts_anew;
+}
+
 // The kinds of one API group: "rayjobs, rayclusters"; with their status subresources, if any, or only these.
 static void add_group(struct rights_table *table, const char *group, struct right right, enum subject subject) {
     const struct rights_wanted *wanted = table->wanted;
@@ -241,7 +245,8 @@ static void add_group(struct rights_table *table, const char *group, struct righ
         if (subject != STATUS_WITH_PROGRESS)
             append_name(&names, kind->plural, "");
         bool has_status = (kind->flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) == 0;
-        if (subject == STATUS_WITH_PROGRESS ? (bool)kind->progress : has_status && subject == KINDS_AND_STATUS)
+        if (subject == STATUS_WITH_PROGRESS ? gets_progress(wanted->kinds[i])
+                                            : has_status && subject == KINDS_AND_STATUS)
             append_name(&names, kind->plural, "/status");
     }
     right.group = group;
@@ -323,6 +328,10 @@ static void add_owned(struct rights_table *table, struct right right) {
     }
 }
 
+static bool is_kind(const struct kind *kind, const wharf_child *child) {
+    return strcmp(kind->abi.plural, child->plural) == 0 && strcmp(kind->abi.group, child->group) == 0;
+}
+
 static bool has_child(const struct kind *kind, const wharf_child *wanted, const wharf_child *end) {
     for (const wharf_child *c = kind->abi.children; c && c != end && c->plural; c++)
         if (strcmp(c->plural, wanted->plural) == 0 && strcmp(c->group, wanted->group) == 0)
@@ -330,28 +339,31 @@ static bool has_child(const struct kind *kind, const wharf_child *wanted, const 
     return false;
 }
 
-// Whether the rules for kinds have the right to the child's resource, or to its status.
-static bool is_kind(const struct kind *kind, const wharf_child *child, bool of_status) {
-    return strcmp(kind->abi.plural, child->plural) == 0 && strcmp(kind->abi.group, child->group) == 0 &&
-           (!of_status || kind->abi.progress);
+// Not again where an earlier kind has the child, or a rule for kinds gives the right.
+static bool is_known_child(const struct rights_wanted *wanted, size_t of, const wharf_child *child, bool reads) {
+    if (has_child(wanted->kinds[of], child, child))
+        return true;
+    for (size_t k = 0; k < wanted->n_kinds; k++)
+        if ((k < of && !wanted->kinds[k]->starts_anew && has_child(wanted->kinds[k], child, NULL)) ||
+            (is_kind(wanted->kinds[k], child) && (reads || gets_progress(wanted->kinds[k]))))
+            return true;
+    return false;
 }
 
-// Each resource once.
-static void add_children(struct rights_table *table, struct right right, const char *subresource) {
+static void add_children(struct rights_table *table, struct right right, bool status) {
     const struct rights_wanted *wanted = table->wanted;
-    for (size_t i = 0; i < wanted->n_kinds; i++)
-        for (const wharf_child *c = wanted->kinds[i]->abi.children; c && c->plural; c++) {
-            AUTO_TEXT resource = text_format("%s%s", c->plural, subresource);
-            bool known = has_child(wanted->kinds[i], c, c);
-            for (size_t k = 0; k < wanted->n_kinds && !known; k++)
-                known = (k < i && has_child(wanted->kinds[k], c, NULL)) || is_kind(wanted->kinds[k], c, *subresource);
-            if (known)
+    for (size_t i = 0; i < wanted->n_kinds; i++) {
+        const struct kind *kind = wanted->kinds[i];
+        for (const wharf_child *c = kind->starts_anew ? NULL : kind->abi.children; c && c->plural; c++) {
+            if (is_known_child(wanted, i, c, !status))
                 continue;
+            AUTO_TEXT resource = text_format("%s%s", c->plural, status ? "/status" : "");
             right.group = c->group;
             table->no_memory |= !resource;
             rights_add(table, &right, resource ? resource : "");
             right.comment = NULL;
         }
+    }
 }
 
 // Tables ----------------------------------------------------------------------------------------------------------
@@ -404,7 +416,7 @@ static void add_rule(struct rights_table *table, const struct rule *rule, const 
     else if (rule->subject == OWNED)
         add_owned(table, right);
     else if (rule->subject == CHILDREN || rule->subject == CHILDREN_STATUS)
-        add_children(table, right, rule->subject == CHILDREN ? "" : "/status");
+        add_children(table, right, rule->subject == CHILDREN_STATUS);
     else if (rule->subject == FIXED)
         rights_add(table, &right, rule->resources);
     else

@@ -164,19 +164,29 @@ static void print_amounts(const struct host_snapshot *s, struct buffer *out, con
     }
 }
 
-// Resources with a counter that has begun only.
-static void print_account(const struct account_sums *sums, const struct account_row *row, size_t index, int64_t wall_ns,
+#define RESOURCE_SERIES ((size_t)10000) // of accounts: fit into the answer with the longest names
+
+static void print_account(const struct account_sums *sums, const struct account_row *row, size_t index, double value,
                           struct buffer *out) {
     const char *resource = index > 0 ? sums->resources[index - 1] : NULL;
-    double value = account_counted(sums, row, index, wall_ns);
     const struct label labels[] = {{"namespace", row->namespace_},
                                    {"kind", row->kind},
                                    {"cluster", row->cluster},
                                    {resource ? "resource" : NULL, resource},
                                    {NULL, NULL}};
-    if (row->counts && (!resource || value > 0))
-        metrics_sample_double(out, resource ? "wharf_resource_seconds_total" : "wharf_workload_seconds_total", labels,
-                              value);
+    metrics_sample_double(out, resource ? "wharf_resource_seconds_total" : "wharf_workload_seconds_total", labels,
+                          value);
+}
+
+// Without resources that an account has not used.
+static void print_used(const struct account_sums *sums, int64_t wall_ns, struct buffer *out) {
+    size_t left = RESOURCE_SERIES;
+    for (size_t i = 0; i < sums->n_rows; i++)
+        for (size_t r = 1; sums->rows[i].counts && r <= sums->n_resources; r++) {
+            double value = account_counted(sums, &sums->rows[i], r, wall_ns);
+            if (value > 0 && left > 0 && left--)
+                print_account(sums, &sums->rows[i], r, value, out);
+        }
 }
 
 static void print_accounts(const struct host_snapshot *s, struct buffer *out) {
@@ -184,12 +194,12 @@ static void print_accounts(const struct host_snapshot *s, struct buffer *out) {
     metrics_family(out, "wharf_workload_seconds_total", NULL,
                    "Seconds that workloads ran, from the start to the end in their objects.");
     for (size_t i = 0; sums && i < sums->n_rows; i++)
-        print_account(sums, &sums->rows[i], 0, s->wall_ns, out);
+        if (sums->rows[i].counts)
+            print_account(sums, &sums->rows[i], 0, account_counted(sums, &sums->rows[i], 0, s->wall_ns), out);
     metrics_family(out, "wharf_resource_seconds_total", NULL,
                    "Requested resources by the seconds that workloads ran, cpu in cores.");
-    for (size_t i = 0; sums && i < sums->n_rows; i++)
-        for (size_t r = 1; r <= sums->n_resources; r++)
-            print_account(sums, &sums->rows[i], r, s->wall_ns, out);
+    if (sums)
+        print_used(sums, s->wall_ns, out);
 }
 
 // The names come from annotations: every user who may change a workload can write one.

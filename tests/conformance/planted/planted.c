@@ -58,6 +58,7 @@ static wharf_kind kind = {
     .phases = phases,
     .finished_at = "/status/finishedAt",
     WHARF_REFERENCES(references),
+    .continuity_size = sizeof(wharf_continuity),
 };
 
 #define PLANT(name) static void name(void)
@@ -81,6 +82,13 @@ PLANT(references_of_what_nothing_names) {
     static const wharf_reference list[] = {
         {.of = "plan.example.com", .name = "/spec/pod", .flags = WHARF_REFERENCE_PODS}, {.name = NULL}};
     kind.references = list;
+}
+
+// finds: load start
+// says: continuity.pointer: found "/spec/checkpoint"
+PLANT(continuity_of_the_spec) {
+    static const wharf_continuity list[] = {{"/spec/checkpoint", "CHECKPOINT"}, {.pointer = NULL}};
+    kind.continuity = list;
 }
 
 // finds: load start
@@ -331,6 +339,14 @@ PLANT(typo_in_references) {
 }
 
 // finds: nothing
+// says: continuity: /status/finishedAtt is in none of the 4 statuses given; did you mean "/status/finishedAt"?
+PLANT(typo_in_continuity) {
+    static const wharf_continuity list[] = {
+        {"/status/finishedAtt", "END"}, {"/status/checkpoint", "CHECKPOINT"}, {.pointer = NULL}};
+    kind.continuity = list;
+}
+
+// finds: nothing
 // says: status_removed: /status/podName is in none of the 4 statuses given; did you mean "/status/podNames"?
 PLANT(typo_in_status_removed) {
     SET(status_removed, "/status/podName");
@@ -360,6 +376,7 @@ static const struct {
     ROW(nothing),
     ROW(takes_what_phases_read),
     ROW(references_of_what_nothing_names),
+    ROW(continuity_of_the_spec),
     ROW(managed_by_is_a_label),
     ROW(carried_and_removed),
     ROW(suspend_is_not_carried),
@@ -388,6 +405,7 @@ static const struct {
     ROW(typo_in_removed),
     ROW(typo_in_pods),
     ROW(typo_in_references),
+    ROW(typo_in_continuity),
     ROW(typo_in_status_removed),
     ROW(typo_in_suspend),
     ROW(typo_in_managed_by),

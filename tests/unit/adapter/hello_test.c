@@ -104,6 +104,44 @@ static void every_field_of_a_list_has_a_row(void **state) {
         }
 }
 
+static wharf_result end(const wharf_call *call, const wharf_value *object, wharf_phase *out) {
+    (void)call;
+    (void)object;
+    (void)out;
+    return WHARF_OK;
+}
+
+// Lists whose sizes WHARF_KIND_SIZES does not set.
+static void newer_lists_come_through(void **state) {
+    (void)state;
+    static const wharf_reference references[] = {
+        {.name = "/spec/a", .group = "", .version = "v1", .resource = "secrets", .kind = "Secret"}, {.name = NULL}};
+    static const wharf_continuity continuity[] = {{"/status/step", "STEP"}, {.pointer = NULL}};
+    static const char *const versions[] = {"v1", NULL};
+    const wharf_kind given = {WHARF_KIND_SIZES, .group = "example.com",       .versions = versions,
+                              .kind = "Thing",  .plural = "things",           .managed_by = "/spec/managedBy",
+                              .phase = end,     WHARF_REFERENCES(references), WHARF_CONTINUITY(continuity)};
+    const wharf_kind *kinds[] = {&given, NULL};
+    static const char *missing[] = {NULL};
+    AUTO_BUFFER(frame, FRAME);
+    hello_write(&frame, &(struct hello){.version = "1",
+                                        .missing = missing,
+                                        .kinds = kinds,
+                                        .module = {.abi_major = 1, .name = "thing", .version = "1"}});
+    struct hello hello;
+    struct hello_memory *memory = NULL;
+    struct wire wire = frame_content(&frame);
+    assert_true(hello_read(&wire, &hello, &memory));
+    struct kind *kind = NULL;
+    assert_null(kind_check(hello.kinds[0], NULL, "wharf.dev/host", &kind));
+    assert_string_equal(kind->abi.references[0].name, "/spec/a");
+    assert_string_equal(kind->abi.continuity[0].pointer, "/status/step");
+    assert_string_equal(kind->abi.continuity[0].name, "STEP");
+    assert_null(kind->abi.continuity[1].pointer);
+    kind_free(kind);
+    hello_memory_free(memory);
+}
+
 static void a_frame_that_is_cut_or_changed_is_garbage_or_harmless(void **state) {
     (void)state;
     struct shipped shipped;
@@ -152,6 +190,7 @@ int main(void) {
         cmocka_unit_test(kinds_of_all_adapters_come_through),
         cmocka_unit_test(every_field_of_a_kind_has_a_row),
         cmocka_unit_test(every_field_of_a_list_has_a_row),
+        cmocka_unit_test(newer_lists_come_through),
         cmocka_unit_test(a_frame_that_is_cut_or_changed_is_garbage_or_harmless),
         cmocka_unit_test(settings_keep_their_lines),
     };

@@ -297,6 +297,35 @@ static void fields_that_name_objects_are_references(void **state) {
     description_cleanup(&d);
 }
 
+static void values_of_the_status_get_names(void **state) {
+    struct description d;
+    (void)state;
+    guess(CRDS "services.yaml", "Film", &d);
+    const struct guess_rows *rows = &d.members[CONTINUITY];
+    assert_int_equal(rows->count, 3);
+    assert_string_equal(rows->list[0].text, "/status/lastStep");
+    assert_string_equal(rows->list[0].value, "LAST_STEP");
+    assert_string_equal(rows->list[1].text, "/status/training/latestCheckpointURI");
+    assert_string_equal(rows->list[1].value, "LATEST_CHECKPOINT_URI");
+    assert_string_equal(rows->list[2].text, "/status/checkpoint/path");
+    assert_string_equal(rows->list[2].value, "CHECKPOINT_PATH");
+    AUTO_BUFFER(text, 65536);
+    assert_true(write_generic(&d, &text));
+    assert_non_null(strstr(text.data, "        continuity:\n        # By its name"));
+    assert_non_null(strstr(text.data, "        - {field: /status/lastStep, name: LAST_STEP}\n"));
+    static const char *const lists[] = {"    {.pointer = \"/status/lastStep\", .name = \"LAST_STEP\"},\n",
+                                        "    {\"/status/lastStep\", \"LAST_STEP\"},\n",
+                                        "    Continuity { pointer: text!(\"/status/lastStep\"), name: "
+                                        "text!(\"LAST_STEP\"), ..Continuity::NONE },\n"};
+    for (size_t language = 0; language < sizeof lists / sizeof *lists; language++) {
+        buffer_reset(&text);
+        assert_true(write_code(&d, (enum language)language, &text));
+        assert_non_null(strstr(text.data, lists[language]));
+        assert_non_null(strstr(text.data, language == 0 ? "    WHARF_CONTINUITY(continuity),\n" : "ontinuity"));
+    }
+    description_cleanup(&d);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(guesses_are_the_data_of_the_shipped_adapters),
@@ -306,6 +335,7 @@ int main(void) {
         cmocka_unit_test(a_status_without_words_ends_with_its_time_or_never),
         cmocka_unit_test(only_fields_of_the_schema_are_carried),
         cmocka_unit_test(fields_that_name_objects_are_references),
+        cmocka_unit_test(values_of_the_status_get_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

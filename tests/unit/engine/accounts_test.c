@@ -211,6 +211,57 @@ static void clocks_of_workers_may_differ(void **state) {
     }
 }
 
+// The worker was unreachable at the end.
+static void a_late_end_takes_nothing_back_from_the_counter(void **state) {
+    (void)state;
+    struct stage stage;
+    begin_run(&stage, 0);
+    stage_run(&stage, CLOCK_MINUTE);
+    double before = accounts_counted_in(&stage, "w1", "cpu");
+    accounts_completes(&stage, 1, "a", -20 * CLOCK_SECOND);
+    accounts_near(accounts_used_in(&stage, "w1", "cpu"), 40, 1.2);
+    accounts_near(accounts_counted_in(&stage, "w1", "cpu"), 60, 1.2);
+    assert_true(accounts_counted_in(&stage, "w1", "cpu") >= before);
+    accounts_submit(&stage, "b", "");
+    stage_run(&stage, CLOCK_SECOND);
+    size_t cluster = stage_where(&stage, "b");
+    accounts_runs(&stage, cluster, "b", 0);
+    stage_run(&stage, CLOCK_MINUTE);
+    double all = accounts_counted_in(&stage, NULL, "cpu");
+    accounts_near(all, cluster == 1 ? 100 : 120, 2.4); // in the same account it continues from 40
+    stage_end(&stage);
+}
+
+static void lead(struct stage *stage, int64_t for_ns, uint64_t term) {
+    stage_step(stage, &(struct engine_event){.type = EVENT_LEASE, .lease = {0, stage->now.mono_ns + for_ns, term}});
+}
+
+// The other replica counts meanwhile.
+static void a_replica_counts_while_it_leads(void **state) {
+    (void)state;
+    struct stage stage;
+    stage_init(&stage);
+    stage.options.shards = 1;
+    stage_start(&stage);
+    lead(&stage, 100 * CLOCK_SECOND, 1);
+    stage_run(&stage, 3 * CLOCK_SECOND);
+    accounts_submit(&stage, "a", "");
+    stage_run(&stage, CLOCK_SECOND);
+    accounts_runs(&stage, stage_where(&stage, "a"), "a", 0);
+    stage_run(&stage, 20 * CLOCK_SECOND);
+    lead(&stage, 0, 1);
+    stage_run(&stage, 2 * CLOCK_SECOND);
+    double counted = accounts_counted_in(&stage, NULL, NULL);
+    accounts_near(counted, 20, 1.5);
+    stage_run(&stage, 30 * CLOCK_SECOND);
+    assert_true(accounts_counted_in(&stage, NULL, NULL) == counted);
+    lead(&stage, CLOCK_MINUTE, 2);
+    stage_run(&stage, 11 * CLOCK_SECOND);
+    accounts_near(accounts_counted_in(&stage, NULL, NULL), counted + 10, 1.2);
+    accounts_near(accounts_used_in(&stage, NULL, NULL), 63, 1.5);
+    stage_end(&stage);
+}
+
 static void without_a_start_time_it_runs_since_it_was_seen(void **state) {
     (void)state;
     struct stage stage;
@@ -375,6 +426,8 @@ int main(void) {
         cmocka_unit_test(a_kill_in_the_middle_of_a_move_loses_nothing),
         cmocka_unit_test(three_attempts_add_up),
         cmocka_unit_test(clocks_of_workers_may_differ),
+        cmocka_unit_test(a_late_end_takes_nothing_back_from_the_counter),
+        cmocka_unit_test(a_replica_counts_while_it_leads),
         cmocka_unit_test(without_a_start_time_it_runs_since_it_was_seen),
         cmocka_unit_test(suspended_parts_do_not_count),
         cmocka_unit_test(elastic_workloads_count_what_they_request_at_the_time),

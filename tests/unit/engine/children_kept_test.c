@@ -29,8 +29,9 @@ static void children_are_read_as_they_were_printed(void **state) {
     size_t dropped = 7;
     AUTO_TEXT text = kept_print(kept, "u-1", KEPT_MAX, &dropped);
     assert_int_equal(dropped, 0);
-    assert_string_equal(text, "{\"uid\":\"u-1\",\"children\":{\"jobs\":{\"a-w-0\":{\"status\":{\"completedIndexes\":\"0-2\","
-                              "\"succeeded\":3}},\"a-w-1\":{\"status\":{\"succeeded\":1}}},\"pods\":{\"a\":{}}}}");
+    assert_string_equal(text,
+                        "{\"uid\":\"u-1\",\"children\":{\"jobs\":{\"a-w-0\":{\"status\":{\"completedIndexes\":\"0-2\","
+                        "\"succeeded\":3}},\"a-w-1\":{\"status\":{\"succeeded\":1}}},\"pods\":{\"a\":{}}}}");
     AUTO_JSON again = kept_read(text, "u-1");
     assert_true(json_equal(again, kept));
     assert_non_null(kept_of(again, "jobs", "a-w-1"));

@@ -10,10 +10,11 @@
 
 #define PROGRESS_AT "/metadata/annotations/wharf.dev~1progress"
 #define RJOB(name, replicas, more)                                                                                     \
-    "{'name':'" name "','replicas':" replicas ",'template':{'spec':{'completionMode':'Indexed','completions':4,"         \
+    "{'name':'" name "','replicas':" replicas ",'template':{'spec':{'completionMode':'Indexed','completions':4,"       \
     "'parallelism':4," more "'template':{'spec':{'restartPolicy':'Never','containers':[{'name':'c','image':'i'}]}}}}}"
 #define SPEC "'replicatedJobs':[" RJOB("w", "2", "") "," RJOB("d", "1", "") "]"
-#define CONDITION(type) "{'type':'" type "','status':'True','reason':'R','message':'','lastTransitionTime':'" HARNESS_NOW "'}"
+#define CONDITION(type)                                                                                                \
+    "{'type':'" type "','status':'True','reason':'R','message':'','lastTransitionTime':'" HARNESS_NOW "'}"
 #define COUNTS(name, ready, succeeded, failed)                                                                         \
     "{'name':'" name "','ready':" #ready ",'succeeded':" #succeeded ",'failed':" #failed ",'active':0,'suspended':0}"
 
@@ -45,7 +46,8 @@ static inline const char *play_job_text(struct stage *stage, size_t cluster, con
 }
 
 // One Job of the JobSet, suspended as the JobSet is.
-static inline void play_make_job(struct stage *stage, size_t cluster, const char *of, unsigned index, unsigned restarts) {
+static inline void play_make_job(struct stage *stage, size_t cluster, const char *of, unsigned index,
+                                 unsigned restarts) {
     const struct json *set = stage_job(stage, cluster, "a");
     const struct json *found = json_find_item(pointer_find(set, "/spec/replicatedJobs"), "name", of);
     assert_non_null(found);
@@ -85,9 +87,9 @@ static inline void play_does(struct stage *stage, size_t cluster, const char *jo
     AUTO_JSON patch = harness_json(quoted);
     AUTO_TEXT text = json_text(patch, NULL);
     stage->user = true;
-    assert_int_equal(world_patch(stage->clusters[cluster], "batch", "jobs", "default", job, "status", text,
-                                 stage->now.wall_ns),
-                     200);
+    assert_int_equal(
+        world_patch(stage->clusters[cluster], "batch", "jobs", "default", job, "status", text, stage->now.wall_ns),
+        200);
     stage->user = false;
 }
 

@@ -158,7 +158,7 @@ static void it_is_off_by_an_annotation(void **state) {
 static void what_another_workload_has_kept_is_not_given(void **state) {
     (void)state;
     struct stage stage;
-    play_begin(&stage, "'wharf.dev/progress':'{\\\"uid\\\":\\\"u\\\"," 
+    play_begin(&stage, "'wharf.dev/progress':'{\\\"uid\\\":\\\"u\\\","
                        "\\\"children\\\":{\\\"jobs\\\":{\\\"a-w-0\\\":{\\\"status\\\":{\\\"succeeded\\\":4,"
                        "\\\"completedIndexes\\\":\\\"0-3\\\"}}}}}'");
     stage_disconnect(&stage, 1);
@@ -229,13 +229,20 @@ static void a_list_that_is_refused_does_not_stop_the_move(void **state) {
 static void lost_answers_are_repeated(void **state) {
     (void)state;
     static const struct fault faults[] = {
-        {VERB_RAW_GET, 1, NULL, STAGE_LOST, 1, 0},           {VERB_RAW_GET, 1, NULL, 500, 2, 0},
-        {VERB_MERGE_PATCH, 0, "jobsets", STAGE_LOST, 1, 0},  {VERB_MERGE_PATCH, 0, "jobsets", STAGE_UNHEARD, 1, 0},
-        {VERB_MERGE_PATCH, 0, "jobsets", 409, 1, 0},         {VERB_DELETE, 1, NULL, STAGE_UNHEARD, 1, 0},
-        {VERB_DELETE, 1, NULL, 409, 1, 0},                   {VERB_RAW_GET, 2, NULL, STAGE_LOST, 1, 0},
-        {VERB_STATUS_PATCH, 2, "jobs", STAGE_LOST, 1, 0},    {VERB_STATUS_PATCH, 2, "jobs", STAGE_UNHEARD, 1, 0},
-        {VERB_STATUS_PATCH, 2, "jobs", 409, 1, 0},           {VERB_STATUS_PATCH, 2, "jobs", 500, 1, 0},
-        {VERB_MERGE_PATCH, 2, "jobsets", STAGE_LOST, 1, 0},  {VERB_MERGE_PATCH, 2, "jobsets", STAGE_UNHEARD, 1, 0},
+        {VERB_RAW_GET, 1, NULL, STAGE_LOST, 1, 0},
+        {VERB_RAW_GET, 1, NULL, 500, 2, 0},
+        {VERB_MERGE_PATCH, 0, "jobsets", STAGE_LOST, 1, 0},
+        {VERB_MERGE_PATCH, 0, "jobsets", STAGE_UNHEARD, 1, 0},
+        {VERB_MERGE_PATCH, 0, "jobsets", 409, 1, 0},
+        {VERB_DELETE, 1, NULL, STAGE_UNHEARD, 1, 0},
+        {VERB_DELETE, 1, NULL, 409, 1, 0},
+        {VERB_RAW_GET, 2, NULL, STAGE_LOST, 1, 0},
+        {VERB_STATUS_PATCH, 2, "jobs", STAGE_LOST, 1, 0},
+        {VERB_STATUS_PATCH, 2, "jobs", STAGE_UNHEARD, 1, 0},
+        {VERB_STATUS_PATCH, 2, "jobs", 409, 1, 0},
+        {VERB_STATUS_PATCH, 2, "jobs", 500, 1, 0},
+        {VERB_MERGE_PATCH, 2, "jobsets", STAGE_LOST, 1, 0},
+        {VERB_MERGE_PATCH, 2, "jobsets", STAGE_UNHEARD, 1, 0},
         {VERB_CREATE, 2, "jobsets", STAGE_UNHEARD, 1, 0},
     };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
@@ -344,8 +351,9 @@ static void one_attempt_costs_nothing(void **state) {
     (void)state;
     struct stage stage;
     play_begin(&stage, "");
-    play_status(&stage, 1, "'restarts':0,'terminalState':'Completed','replicatedJobsStatus':[" COUNTS(
-                               "w", 0, 2, 0) "," COUNTS("d", 0, 1, 0) "],'conditions':[" CONDITION("Completed") "]");
+    play_status(&stage, 1,
+                "'restarts':0,'terminalState':'Completed','replicatedJobsStatus':[" COUNTS("w", 0, 2, 0) "," COUNTS(
+                    "d", 0, 1, 0) "],'conditions':[" CONDITION("Completed") "]");
     stage_run(&stage, CLOCK_MINUTE);
     assert_null(stage_job(&stage, 1, "a"));
     assert_int_equal(stage.sent[1][VERB_RAW_GET], 0);

@@ -7,7 +7,8 @@
 #define WORKLOAD                                                                                                       \
     "{'apiVersion':'batch/"                                                                                            \
     "v1','kind':'Job','metadata':{'name':'a','namespace':'default','uid':'u-1','resourceVersion':"                     \
-    "'5','generation':2,'labels':{'team':'x','later':'y'},'annotations':{'note':'n'},'finalizers':['f']},'spec':{"     \
+    "'5','generation':2,'labels':{'team':'x','later':'y'},'annotations':{'note':'n','wharf.dev/"                       \
+    "attempt-env':'true'},'finalizers':['f']},'spec':{"                                                                \
     "'managedBy':'wharf.dev/host','parallelism':3,'suspend':false,'ttlSecondsAfterFinished':9,'selector':"             \
     "{'matchLabels':{'batch.kubernetes.io/controller-uid':'u-1'}},'template':{'metadata':{'labels':{"                  \
     "'controller-uid':'u-1','batch.kubernetes.io/controller-uid':'u-1','app':'a'}},'spec':{'containers':["             \
@@ -16,7 +17,8 @@
     "{'apiVersion':'batch/"                                                                                            \
     "v1','kind':'Job','metadata':{'name':'a','namespace':'default','uid':'m-1','resourceVersion':"                     \
     "'9','generation':1,'labels':{'team':'x','wharf.dev/origin':'here','wharf.dev/uid':'u-1','wharf.dev/kind':"        \
-    "'jobs.batch'},'annotations':{'wharf.dev/attempt':'1'}},'spec':{'parallelism':2,'suspend':false,'template':{"      \
+    "'jobs.batch'},'annotations':{'wharf.dev/attempt':'1','wharf.dev/attempt-env':'true','wharf.dev/"                  \
+    "previous':'{\\'A\\':\\'$\\'}'}},'spec':{'parallelism':2,'suspend':false,'template':{"                             \
     "'metadata':{'labels':{'app':'a'}},'spec':{'containers':[{'name':'c','image':'i'}]}}},'status':{'active':2,"       \
     "'ready':1,'failed':1,'startTime':'2026-03-01T11:00:00Z','uncountedTerminatedPods':{'failed':['p']}}}"
 
@@ -128,6 +130,25 @@ static struct error *make_owed(void **out) {
     return with_busy_kind(owed, out);
 }
 
+// The annotation that a second placement writes.
+static struct error *keep_values(void **out) {
+    static const wharf_continuity values[] = {
+        {"/status/active", "ACTIVE"}, {"/status/startTime", "START"}, {.pointer = NULL}};
+    struct kind with_values = *kind;
+    with_values.abi.continuity = values;
+    AUTO_BUFFER(text, 4096);
+    AUTO_BUFFER(left_out, 4096);
+    if (!values_keep(&with_values, workload, 2, &text, &left_out))
+        return error_no_memory();
+    *out = buffer_take(&text, NULL);
+    return NULL;
+}
+
+static bool is_kept(const void *made) {
+    return made && strcmp(made, ",\"wharf.dev/previous\":\"{\\\"ACTIVE\\\":1,\\\"START\\\":"
+                                "\\\"2026-03-01T11:00:00Z\\\"}\"") == 0;
+}
+
 static bool is_busy(const void *made) {
     return json_equal(made, all_services);
 }
@@ -150,6 +171,10 @@ static bool is_status(const void *made) {
 
 static void drop(void *made) {
     json_free(made);
+}
+
+static void drop_text(void *made) {
+    free(made);
 }
 
 static int setup(void **state) {
@@ -208,9 +233,10 @@ static void drop_kind(void *checked) {
 static void a_mirror_is_whole_or_tried_again(void **state) {
     (void)state;
     static const struct fault_case cases[] = {
-        {"kind_check", check_kind, is_kind, drop_kind}, {"mirror_make", make_whole, is_whole, drop},
-        {"mirror_patch", make_change, is_change, drop}, {"mirror_status", make_status, is_status, drop},
-        {"services", make_busy, is_busy, drop},         {"status without a mirror", make_owed, is_owed, drop},
+        {"kind_check", check_kind, is_kind, drop_kind},   {"mirror_make", make_whole, is_whole, drop},
+        {"mirror_patch", make_change, is_change, drop},   {"mirror_status", make_status, is_status, drop},
+        {"services", make_busy, is_busy, drop},           {"status without a mirror", make_owed, is_owed, drop},
+        {"values_keep", keep_values, is_kept, drop_text},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         fault_try(&cases[i]);

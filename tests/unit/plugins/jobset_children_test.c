@@ -75,20 +75,20 @@ static void jobs_that_are_replaced_are_not_kept(void **state) {
     // After a restart of one Job alone.
     static const char mirror[] = "{'status':{'replicatedJobsStatus':[{'name':'w','jobRestarts':[0,2]}]}}";
     for (int restarts = 1; restarts <= 2; restarts++) {
-        AUTO_JSON former = parsed("{" LABELS("w", "1", "0") "," INDEXED
-                                  ",'status':{'succeeded':1,'completedIndexes':'0'}}");
+        AUTO_JSON former =
+            parsed("{" LABELS("w", "1", "0") "," INDEXED ",'status':{'succeeded':1,'completedIndexes':'0'}}");
         assert_true(pointer_set(former, "/metadata/labels/jobset.sigs.k8s.io~1job-restart-attempt",
                                 json_new_string(restarts == 1 ? "1" : "2")));
         AUTO_JSON child = parsed(mirror);
-        expect(restarts == 1 ? "{}" : "{'status':{'completedIndexes':'0','succeeded':1}}", progress(former, child));
+        expect(restarts == 1 ? "{}" : "{'status':{'completedIndexes':'0','succeeded':1},'jobRestarts':2}",
+               progress(former, child));
     }
 }
 
 static void restarts_of_earlier_attempts_count(void **state) {
     (void)state;
     AUTO_JSON mirror = parsed(WORKLOAD("1", "0", "0", "0"));
-    assert_true(
-        pointer_set(mirror, "/metadata/annotations/jobset.wharf.dev~1earlier-restarts", json_new_string("2")));
+    assert_true(pointer_set(mirror, "/metadata/annotations/jobset.wharf.dev~1earlier-restarts", json_new_string("2")));
     AUTO_JSON job = parsed("{" LABELS("w", "0", "1") "," INDEXED ",'status':{'succeeded':1,'completedIndexes':'0'}}");
     expect("{'status':{'completedIndexes':'0','succeeded':1},'restarts':3}", progress(job, mirror));
     AUTO_JSON workload = parsed(WORKLOAD("2", "0", "0", "0"));
@@ -100,8 +100,8 @@ static void restarts_of_earlier_attempts_count(void **state) {
     assert_int_equal(json_int64(pointer_find(object, "/status/restarts"), 0), 3);
     assert_int_equal(adapter_mirror(&call, workload, made), WHARF_OK);
     adapter_call_end(&call);
-    assert_string_equal(
-        json_string(pointer_find(made, "/metadata/annotations/jobset.wharf.dev~1earlier-restarts")), "2");
+    assert_string_equal(json_string(pointer_find(made, "/metadata/annotations/jobset.wharf.dev~1earlier-restarts")),
+                        "2");
 }
 
 // -- giving --
@@ -118,7 +118,8 @@ static void gives(const char *expected, const char *kept, const char *workload, 
 static void jobs_get_what_they_lack(void **state) {
     (void)state;
     gives("{'status':{'completedIndexes':'0-2','succeeded':3}}", KEPT, IDLE, JOB(""));
-    gives("{'status':{'completedIndexes':'0-2','succeeded':3}}", KEPT, IDLE, JOB("'succeeded':1,'completedIndexes':'1'"));
+    gives("{'status':{'completedIndexes':'0-2','succeeded':3}}", KEPT, IDLE,
+          JOB("'succeeded':1,'completedIndexes':'1'"));
     gives("{}", KEPT, IDLE, JOB("'succeeded':3,'completedIndexes':'0-2'"));
     gives("{}", "{}", IDLE, JOB(""));
     gives("{'status':{'completedIndexes':'0-3','succeeded':4,'startTime':'" NOW "'}}",
@@ -130,6 +131,16 @@ static void what_was_kept_before_a_restart_is_void(void **state) {
     gives("{}", KEPT, WORKLOAD("1", "0", "0", "0"), JOB(""));
     gives("{'status':{'completedIndexes':'0','succeeded':1}}",
           "{'status':{'completedIndexes':'0','succeeded':1},'restarts':1}", WORKLOAD("1", "0", "0", "0"), JOB(""));
+}
+
+static void what_was_kept_before_a_restart_of_the_job_is_void(void **state) {
+    (void)state;
+    static const char workload[] = "{'status':{'replicatedJobsStatus':[{'name':'w','jobRestarts':[1,0]}]}}";
+    static const char first[] = "{'status':{'completedIndexes':'0','succeeded':1},'jobRestarts':1}";
+    gives("{}", KEPT, workload, JOB(""));
+    gives("{'status':{'completedIndexes':'0','succeeded':1}}", first, workload, JOB(""));
+    gives("{'status':{'completedIndexes':'0-2','succeeded':3}}", KEPT, workload,
+          "{" LABELS("w", "1", "0") "," INDEXED "}");
 }
 
 static void the_status_tells_which_jobs_are_complete(void **state) {
@@ -175,6 +186,7 @@ int main(void) {
         cmocka_unit_test(restarts_of_earlier_attempts_count),
         cmocka_unit_test(jobs_get_what_they_lack),
         cmocka_unit_test(what_was_kept_before_a_restart_is_void),
+        cmocka_unit_test(what_was_kept_before_a_restart_of_the_job_is_void),
         cmocka_unit_test(the_status_tells_which_jobs_are_complete),
         cmocka_unit_test(a_new_mirror_is_owed_what_there_is),
     };

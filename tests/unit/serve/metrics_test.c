@@ -328,6 +328,36 @@ static void every_family_is_in_the_manual(void **state) {
     buffer_free(&manual);
 }
 
+#define MANY 2000
+#define MANY_RESOURCES 64
+
+static void many_accounts_fit_the_answer(void **state) {
+    (void)state;
+    static const char *resources[MANY_RESOURCES];
+    static struct account_value counted[MANY_RESOURCES + 1];
+    static struct account_row rows[MANY];
+    static char name[254];
+    struct fake fake;
+    fake_init(&fake);
+    memset(name, 'x', sizeof name - 1);
+    for (size_t i = 0; i <= MANY_RESOURCES; i++)
+        counted[i].least = 12345678901234.5;
+    for (size_t i = 0; i < MANY_RESOURCES; i++)
+        resources[i] = name;
+    for (size_t i = 0; i < MANY; i++)
+        rows[i] = (struct account_row){
+            .namespace_ = name + 190, .kind = name, .cluster = name + 190, .counts = true, .counted = counted};
+    struct account_sums sums = {.n_resources = MANY_RESOURCES, .resources = resources, .n_rows = MANY, .rows = rows};
+    fake.snapshot.stats.accounts = &sums;
+    struct metrics_process process = {.resident_bytes = 1};
+    AUTO_BUFFER(out, (size_t)16 << 20);
+    assert_null(metrics_print(&fake.snapshot, &process, &out));
+    size_t series = 0;
+    for (const char *at = out.data; (at = strstr(at, "\nwharf_resource_seconds_total{")); at++)
+        series++;
+    assert_int_equal(series, 10000);
+}
+
 static void label_values_are_escaped(void **state) {
     (void)state;
     struct fake fake;
@@ -416,6 +446,7 @@ int main(void) {
         cmocka_unit_test(the_histogram_is_cumulative_and_in_seconds),
         cmocka_unit_test(every_series_follows_the_help_and_type_of_its_family),
         cmocka_unit_test(every_family_is_in_the_manual),
+        cmocka_unit_test(many_accounts_fit_the_answer),
         cmocka_unit_test(label_values_are_escaped),
         cmocka_unit_test(what_does_not_fit_is_an_error),
         cmocka_unit_test(what_50_workers_count_fits_the_answer),
