@@ -259,6 +259,8 @@ void outcome_count(struct trial *trial) {
         const struct json *now = trial_object(trial, ENGINE_MANAGEMENT, job->kind, job->namespace_, job->name);
         if (!job->ours || job->touched || !now || strcmp(rules_text(now, "metadata", NULL, "uid"), job->uid) != 0)
             continue;
+        if (*rules_text(now, "metadata", "annotations", MARK_RETRIED)) // more than one life
+            continue;
         bool ran = job->creates > 0;
         bool over = sim_finished(trial->kinds[job->kind], now);
         // A suspended Job gets its condition; for other kinds some changes concern the worker only. Where statuses wait
