@@ -140,6 +140,7 @@ struct error *host_snapshot(struct host *host, struct host_snapshot *out) {
     else
         out->origin = startup_origin(host->startup);
     out->stalled_ns = host_stalled_ns(host);
+    out->words = last_words_count(host->words);
     election_thread_read(host->election, &out->election);
     out->kinds = (const struct kind *const *)host_adapters(host)->kinds;
     for (size_t k = 0; k < out->stats.n_kinds; k++)

@@ -336,6 +336,7 @@ void instance_close(struct trial *trial, size_t c) {
 static struct engine_settings engine_settings_of(const struct trial *trial) {
     return (struct engine_settings){.create_namespaces = trial->plan.create_namespaces,
                                     .mirror_finalizer = trial->plan.mirror_finalizer,
+                                    .last_words = trial->plan.last_words ? LAST_WORDS_LOGS : LAST_WORDS_NONE,
                                     .worker_lost_timeout_ns = trial->plan.lost_timeout_ns,
                                     .mirror_retention_ns = trial->plan.retention_ns,
                                     .mass_deletion_max = trial->plan.mass_max,

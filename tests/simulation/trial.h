@@ -32,6 +32,7 @@ struct trial_plan { // what the seed determines in advance
     bool create_namespaces;
     bool upgrade; // the first process of the host has no key yet; the later ones adopt unsealed mirrors
     bool mirror_finalizer;
+    bool last_words;      // the deletion of failed mirrors waits
     enum trial_back back; // clusters are restored from copies, or wiped
     bool late_threads;    // a batch of commands may wait until the thread of its cluster runs
     bool short_queue;     // of events to the engine: links wait for it to take some
