@@ -194,6 +194,7 @@ struct decide_facts {
                                 // kind too
     int64_t probation_until_ns; // no first attempt before: signs of such a controller may come
     int64_t status_at_ns;       // no status before: the status subresource of the kind fails
+    int64_t words_until_ns;     // no deletion of the failed mirror before, see words/
     int64_t changes_at_ns;      // no status and no further attempt before, see status.h
     int64_t bytes_at_ns;        // no status before: statuses of the worker take too much space
     bool status_passes;         // exempt from changes_at_ns
@@ -216,6 +217,7 @@ struct decide_facts {
     enum needs_state needs_there;         // in the worker of the placement
     int64_t needs_at_ns;                  // NEEDS_COMING at the latest until then; 0: unknown
     enum elsewhere_verdict elsewhere;
+    bool elsewhere_keeps;                    // MOVES: the status without the failure has progress for the next attempt
     int64_t elsewhere_until_ns;              // ASKED, and MOVES while the worker is unreachable: the host waits so long
     const struct unstarted_facts *unstarted; // NULL: no unstarted mirror, no rejection by a worker
 };
