@@ -241,8 +241,10 @@ static void check_made(struct trial *trial, const struct tracked_mirror *mirror,
     }
 }
 
-// The mirror that the workload's annotations name has the progress of earlier attempts.
+// The mirror that the workload's annotations name has the progress of earlier attempts, with what failed in these.
 static bool goes_on(struct trial *trial, const struct tracked_workload *job, const struct json *workload) {
+    if (object_annotation(workload, MARK_RETRIED))
+        return false;
     for (size_t c = 1; c < trial->plan.n_clusters; c++) {
         const struct json *mirror = trial_object(trial, c, 0, job->namespace_, job->name);
         if (mirror &&
@@ -340,7 +342,8 @@ void progress_pod(void *ctx, const struct json *object, int64_t index) {
     const struct json *workload = workload_of(trial, job);
     if (!workload || text_equal(object_annotation(workload, MARK_CONTINUE), "false"))
         return;
-    uint64_t known = seen->known.done | seen->known.lost;
+    // What failed because of a worker is tried elsewhere.
+    uint64_t known = seen->known.done | (object_annotation(workload, MARK_RETRIED) ? 0 : seen->known.lost);
     if (known & (UINT64_C(1) << index))
         trial_fail(trial, "index %lld of %s runs again in %s, and was counted before", (long long)index, job->name,
                    world_name(trial->worlds[side->cluster]));
