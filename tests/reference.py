@@ -27,7 +27,7 @@ KEYS = (
     ("Dependencies", "dependencies", ("dependencies", "security")),
     ("Adapters", "adapters", ("kinds", "generic", "security")),
     ("Mirrors", "mirrorFinalizer mirrorRetention orphanGrace massDeletion seal", ("lifecycle", "security")),
-    ("Kueue and pod Events", "kueue podEvents", ("kueue", "pod-events")),
+    ("Kueue and pods", "kueue podEvents lastWords", ("kueue", "pod-events", "logs")),
     ("Credentials", "credentialPlugins", ("credentials",)),
     ("Server", "serve", ("api", "metrics", "security")),
     ("Fencing", "fencing", ("fencing",)),

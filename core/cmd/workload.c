@@ -69,6 +69,17 @@ static const char *progress_of(const struct json *explanation) {
     return mark;
 }
 
+static void print_words(const struct json *explanation) {
+    const struct json *item = json_first(json_get(explanation, "lastWords"));
+    if (item)
+        puts("\nLast words (wharf logs --previous-attempt prints the kept logs):");
+    for (; item; item = json_next(item)) {
+        printf("  attempt %lld in ", (long long)json_int64(json_get(item, "attempt"), 0));
+        AUTO_TEXT line = text_format("%s: %s", status_text(item, "cluster"), status_text(item, "text"));
+        text_print_line(stdout, line ? line : "");
+    }
+}
+
 static struct error *print_explanation(const struct json *explanation) {
     bool ours = json_bool(json_get(explanation, "ours"), false);
     AUTO_TEXT name = text_format("%s %s/%s", status_text(explanation, "kind"), status_text(explanation, "namespace"),
@@ -87,6 +98,7 @@ static struct error *print_explanation(const struct json *explanation) {
     TRY(print_table(explanation, &status_attempts, "Attempts (times are ages)"));
     TRY(print_table(explanation, &status_fits, "Workers"));
     TRY(print_dependencies(explanation));
+    print_words(explanation);
     const struct json *help = json_first(json_get(explanation, "help"));
     if (help)
         puts("\nWhat would help:");
@@ -125,13 +137,15 @@ static const struct flag logs_flags[] = {
     FLAG("tail", 0, "LINES", "only the last lines (default: all)", .check = is_number, .expected = "a number of lines"),
     FLAG("since", 0, "DURATION", "only lines newer than this age", CHECK_DURATION),
     SWITCH("timestamps", 0, "print the time of each line"),
+    SWITCH("previous-attempt", 0,
+           "the end of the logs of the last attempt that failed, kept until the workload is deleted"),
 };
 
 static struct error *make_logs_path(struct call *call, struct buffer *path) {
-    static const char *const parameters[][2] = {// flag and name
-                                                {"follow", "follow"},         {"all-pods", "allPods"},
-                                                {"timestamps", "timestamps"}, {"pod", "pod"},
-                                                {"container", "container"},   {"tail", "tailLines"}};
+    static const char *const parameters[][2] = {
+        // flag and name
+        {"follow", "follow"},       {"all-pods", "allPods"}, {"timestamps", "timestamps"},           {"pod", "pod"},
+        {"container", "container"}, {"tail", "tailLines"},   {"previous-attempt", "previousAttempt"}};
     const char *since = flags_value(call, "since");
     int64_t age_ns = flags_duration(since);
     if (since && age_ns <= 0)
@@ -152,11 +166,13 @@ static struct error *run_logs(struct call *call) {
     return remote_print(call->remote, path.data);
 }
 
-SUBCOMMAND(logs, run_logs, "print the logs of a workload's pods",
-           "Prints the log of a pod of the workload's mirror, in its worker. The caller needs no\n"
-           "credentials there, but the right to get pods/log in the workload's namespace of the management cluster.\n"
-           "Works until the mirror is deleted, mirrorRetention after its end. The name of the pod goes to stderr.\n",
-           .operand = OPERAND_OBJECT, ASKS_HOST, FLAGS(logs_flags));
+SUBCOMMAND(
+    logs, run_logs, "print the logs of a workload's pods",
+    "Prints the log of a pod of the workload's mirror, in its worker. The caller needs no\n"
+    "credentials there, but the right to get pods/log in the workload's namespace of the management cluster.\n"
+    "Works until the mirror is deleted, mirrorRetention after its end; with --previous-attempt, the kept end of\n"
+    "a failed attempt until the workload is deleted. The name of the pod goes to stderr.\n",
+    .operand = OPERAND_OBJECT, ASKS_HOST, FLAGS(logs_flags));
 
 static const struct flag retry_flags[] = {FLAG_NAMESPACE};
 

@@ -63,6 +63,7 @@ static struct config *with_defaults(const char *path) {
         .max_status_size = BUDGET_STATUS_SIZE,
         .engine = {.namespaces = strdup(CONFIG_NAMESPACES),
                    .worker_lost_timeout_ns = 15 * CLOCK_MINUTE,
+                   .last_words = LAST_WORDS_LOGS,
                    .mirror_retention_ns = 10 * CLOCK_MINUTE,
                    .mass_deletion_max = 20,
                    .mass_deletion_percent = 30,

@@ -77,6 +77,9 @@ struct config_serve {
     size_t tls_line;
 };
 bool config_serves(const struct config_serve *serve);
+struct config;
+// lastWords; without logs where the host serves none either.
+enum last_words config_last_words(const struct config *config);
 
 struct config {
     atomic_uint owners;

@@ -24,6 +24,11 @@ bool config_serves(const struct config_serve *serve) {
     return serve->address || serve->socket;
 }
 
+enum last_words config_last_words(const struct config *config) {
+    bool logs = config->engine.last_words == LAST_WORDS_LOGS;
+    return logs && !config_serves(&config->serve) ? LAST_WORDS_REASONS : config->engine.last_words;
+}
+
 static bool is_address(const char *text) {
     struct address address;
     return address_parse_port(text, &address);
@@ -297,6 +302,10 @@ static const struct config_field document[] = {
     {"podEvents", config_read_word, AT(pod_events),
      .help = "Default warnings. Events of a mirror's pods that appear on the workload (docs/pod-events.md).",
      CONFIG_WORDS({"warnings", POD_EVENTS_WARNINGS}, {"all", POD_EVENTS_ALL}, {"none", POD_EVENTS_NONE})},
+    {"lastWords", config_read_word, AT(engine.last_words),
+     .help = "Default logs. The end of a failed workload that the host keeps until the workload is deleted "
+             "(docs/logs.md): exit codes and reasons, with logs also termination messages and the ends of logs.",
+     CONFIG_WORDS({"logs", LAST_WORDS_LOGS}, {"reasons", LAST_WORDS_REASONS}, {"none", LAST_WORDS_NONE})},
     {"mirrorFinalizer", config_read_bool, AT(engine.mirror_finalizer),
      .help = "Default false. Whether mirrors get a finalizer until the host has copied the final status."},
     {"workerLostTimeout", config_read_duration, AT(engine.worker_lost_timeout_ns),

@@ -77,6 +77,13 @@ struct dependency_options {
     bool by_name; // watches of single objects instead of all of a resource, see docs/security.md
 };
 
+// The end of a failed workload that the host keeps, see core/host/words/.
+enum last_words {
+    LAST_WORDS_NONE,
+    LAST_WORDS_REASONS, // exit codes and reasons
+    LAST_WORDS_LOGS     // also termination messages and the ends of logs
+};
+
 // `tenancy` of the configuration, see core/engine/tenancy/.
 struct tenancy_options {
     bool impersonate;      // writes for a namespace in workers are those of user wharf:NAMESPACE
@@ -87,7 +94,8 @@ struct engine_settings {
     bool create_namespaces;
     bool kueue_carried;    // mirrors of admitted workloads get Kueue's labels
     bool mirror_finalizer; // create mirrors with MARK_FINALIZER
-    bool log_decisions;    // log each decision, LOG_DEBUG
+    enum last_words last_words;
+    bool log_decisions; // log each decision, LOG_DEBUG
     int64_t worker_lost_timeout_ns, mirror_retention_ns;
     int64_t mass_deletion_max, mass_deletion_percent, orphan_grace_ns; // see orphans.c
     size_t max_orphans;                                                // orphans kept per cluster; 0: no limit

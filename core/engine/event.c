@@ -6,7 +6,7 @@
 #define AT(member) offsetof(struct engine_event, member)
 
 // The texts of an event, by type; 0 ends a row.
-static const uint16_t texts[EVENT_CAUSES + 1][WORKER_SETTINGS_TEXTS + 1] = {
+static const uint16_t texts[EVENT_WORDS + 1][WORKER_SETTINGS_TEXTS + 1] = {
     [EVENT_LISTING] = {AT(version)},
     [EVENT_LISTED] = {AT(version)},
     [EVENT_RESTORED] = {AT(problem)},
@@ -25,6 +25,7 @@ static const uint16_t texts[EVENT_CAUSES + 1][WORKER_SETTINGS_TEXTS + 1] = {
                           AT(dependency.problem)},
     [EVENT_TENANT] = {AT(tenant.name), AT(tenant.uid), AT(tenant.problem)},
     [EVENT_CAUSES] = {AT(causes.namespace_), AT(causes.name), AT(causes.uid), AT(causes.causes), AT(causes.problem)},
+    [EVENT_WORDS] = {AT(words.namespace_), AT(words.name), AT(words.uid), AT(words.text)},
 };
 _Static_assert(WORKER_SETTINGS_TEXTS == 7, "EVENT_WORKER has a row with the texts");
 

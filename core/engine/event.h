@@ -38,7 +38,8 @@ enum event_type {
     EVENT_DENIED,     // of a kind in a worker: a missing permission
     EVENT_DEPENDENCY, // of objects that workloads refer to, in any cluster
     EVENT_TENANT,     // of a namespace in any cluster: its uid, or its consent
-    EVENT_CAUSES      // of the failure of a mirror: the answer to a pod_question
+    EVENT_CAUSES,     // of the failure of a mirror: the answer to a pod_question
+    EVENT_WORDS       // of a failed workload: the last words were read, or will not be
 };
 
 enum namespace_news {
@@ -159,6 +160,11 @@ struct engine_event {
             const char *causes;  // lines "<reason>\t<exit code, or nothing>\t<text>\n", the best one first
             const char *problem; // why the pods could not be read; or NULL
         } causes;                // CAUSES
+        struct {
+            const char *namespace_, *name, *uid; // of the workload
+            const char *text;                    // in short; NULL: there are none, or they are not new
+            uint32_t attempt;
+        } words; // WORDS
     };
 };
 
@@ -228,6 +234,18 @@ struct pod_question { // the texts first, see struct_copy_with_texts; owned bloc
     bool stuck;
 };
 #define POD_QUESTION_TEXTS 3
+// Last words of a failed mirror, to be read and kept, or those of a workload to be forgotten; see core/host/words/.
+struct words_wish {                      // the texts first, see struct_copy_with_texts; owned block
+    const char *namespace_, *name, *uid; // of the workload
+    const char *worker;                  // the name,
+    const char *space, *mirror;          // and there the namespace and the uid of the mirror
+    size_t kind, cluster;
+    uint32_t attempt;
+    bool forget;
+    bool fresh; // this process saw the mirror before the end: nothing is kept yet
+    bool as_tenant;
+};
+#define WORDS_WISH_TEXTS 6
 
 // The owner reuses one update for all steps.
 struct update {
@@ -243,6 +261,8 @@ struct update {
     size_t n_wishes, cap_wishes;
     struct pod_question **questions;
     size_t n_questions, cap_questions;
+    struct words_wish **words;
+    size_t n_words, cap_words;
     int64_t wake_ns; // due time of EVENT_TIME (monotonic), CLOCK_NEVER: at the next event
 };
 

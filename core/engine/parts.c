@@ -8,7 +8,7 @@ extern const struct part part_clock_jump, part_shard, part_capacity, part_store,
     part_identity, part_clusters, part_restored, part_limits, part_observe, part_admission, part_placement,
     part_worker_facts, part_startup_grace, part_retry, part_fence, part_unstarted, part_dropped, part_status,
     part_rival, part_probation, part_report, part_history, part_placement_events, part_kueue, part_aside, part_tenancy,
-    part_dependencies, part_continuity, part_accounts, part_children, part_elsewhere, part_suspects;
+    part_dependencies, part_continuity, part_accounts, part_children, part_elsewhere, part_suspects, part_words;
 
 static const struct part *const parts[] = {
     &part_clock_jump, // before any decision by time
@@ -44,6 +44,7 @@ static const struct part *const parts[] = {
     &part_kueue,
     &part_continuity,
     &part_children,
+    &part_words,
     &part_dependencies, // after the parts that change mirrors and clusters in a step
 };
 

@@ -55,8 +55,10 @@ void update_clear(struct update *update) {
         free(update->wishes[i]);
     for (size_t i = 0; i < update->n_questions; i++)
         free(update->questions[i]);
+    for (size_t i = 0; i < update->n_words; i++)
+        free(update->words[i]);
     update->n_commands = update->n_events = update->n_log = update->n_relists = update->n_wishes = 0;
-    update->n_questions = 0;
+    update->n_questions = update->n_words = 0;
 }
 
 void update_free(struct update *update) {
@@ -67,5 +69,6 @@ void update_free(struct update *update) {
     free(update->relists);
     free(update->wishes);
     free(update->questions);
+    free(update->words);
     *update = (struct update){0};
 }

@@ -113,6 +113,7 @@ static bool apply_settings(struct host *host) {
     struct thread_settings threads = thread_settings_of(host->current);
     threads.io.fencing.epoch = engine_fence_epoch(host->turn.engine);
     use_thread_settings(host, threads);
+    host_words_configure(host);
     host->is_current = true;
     return true;
 }
@@ -232,10 +233,15 @@ static struct error *fill_host(struct host *host) {
     adapter_process_on_ready(poke_inbox, host);
     TRY(queries_new(&host->queries));
     TRY(worker_records_new(&host->records));
+    TRY(host_words_begin(host));
     TRY(startup_new(host->config, poke_inbox, host, &host->startup));
     TRY(election_thread_new(host->config, post_own, host, &host->election));
-    host->turn.dispatch = (struct dispatch){
-        .names = host->names, .kinds = host->first->kinds, .deliver = clusters_deliver, .post = post_own, .ctx = host};
+    host->turn.dispatch = (struct dispatch){.names = host->names,
+                                            .kinds = host->first->kinds,
+                                            .deliver = clusters_deliver,
+                                            .post = post_own,
+                                            .words = host_words_take,
+                                            .ctx = host};
     TRY(cluster_thread_open(host, &host->clusters[ENGINE_MANAGEMENT]->thread));
     host->management = host->clusters[ENGINE_MANAGEMENT]->thread;
     return NULL;
@@ -272,6 +278,7 @@ void host_free(struct host *host) {
     if (!host)
         return;
     adapter_process_on_ready(NULL, NULL);
+    last_words_free(host->words);
     clusters_free(host);
     election_thread_free(host->election); // its gates outlive the connections
     startup_free(host->startup);
@@ -317,6 +324,7 @@ static struct error *start_engine(struct host *host, struct moment now) {
         return error_no_memory();
     host->is_current = true;
     queries_open(host->queries, poke_inbox, host);
+    host_words_configure(host);
     log_fields(LOG_INFO, "started", {"origin", origin}, {"controller", config->controller_name});
     workers_tick(host, now); // before the engine gets the first workload
     cluster_thread_watch(host->clusters[ENGINE_MANAGEMENT]->thread);
@@ -388,6 +396,7 @@ struct error *host_run(struct host *host) {
         election_thread_leave(host->election, STOP_LEAVE_NS);
     }
     queries_close(host->queries);
+    last_words_stop(host->words);
     clusters_stop(host);
     log_plain(LOG_INFO, "stopped");
     return error;

@@ -8,6 +8,7 @@
 #include "core/host/check/rights.h"
 #include "core/host/lease/election.h"
 #include "core/host/sources/sources.h"
+#include "core/host/words/words.h"
 
 // Results of the sources of workers and of the last reload of the configuration: part of a snapshot.
 struct reload_note {
@@ -109,11 +110,12 @@ struct host_snapshot {
     const char *origin; // of mirrors; NULL: not known yet
     bool stopping;
     int64_t started_wall_ns;
-    int64_t wall_ns;           // when it was taken
+    struct moment taken;
     int64_t stalled_ns;        // see host_stalled_ns
     size_t workloads;          // tracked
     struct reload_notes notes; // owned
     struct election_state election;
+    struct words_counts words;
 };
 // From any thread. ERROR_NO_MEMORY only.
 struct error *host_snapshot(struct host *host, struct host_snapshot *out);

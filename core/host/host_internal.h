@@ -10,6 +10,7 @@
 #include "core/host/startup/startup.h"
 #include "core/host/turn/query.h"
 #include "core/host/turn/turn.h"
+#include "core/host/words/words.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -66,6 +67,7 @@ struct host {
     size_t n_clusters;
     struct queries *queries; // of other threads
     struct worker_records *records;
+    struct word_keeper *words;
     struct cluster_thread *management; // also of clusters[0], for other threads
     struct cluster_thread *closing;    // a list
     pthread_mutex_t wanted_mutex;
@@ -136,6 +138,11 @@ void trim_when_idle(struct host *host, struct moment now, size_t events);
 
 // host_adapters.c: tells the engine; before a step.
 void host_adapters_look(struct host *host);
+
+// host_words.c
+struct error *host_words_begin(struct host *host);
+void host_words_configure(struct host *host);
+void host_words_take(void *ctx, struct words_wish *wish); // ctx: the host, see struct dispatch
 
 // host_marks.c
 bool host_marks_begin(struct host *host); // false: out of memory

@@ -118,7 +118,7 @@ static struct error *read_clusters(struct host *host, struct host_snapshot *out)
 static struct error *copy_snapshot(struct host *host, struct host_snapshot *out) {
     AUTO_LOCK(&host->snapshot_mutex);
     *out = host->snapshot;
-    out->wall_ns = clock_now().wall_ns;
+    out->taken = clock_now();
     out->stats = (struct stats){0};
     out->notes = (struct reload_notes){.sources = NULL};
     out->features.dependencies = (struct dependency_options){.copy = NULL};
@@ -140,6 +140,7 @@ struct error *host_snapshot(struct host *host, struct host_snapshot *out) {
     else
         out->origin = startup_origin(host->startup);
     out->stalled_ns = host_stalled_ns(host);
+    out->words = last_words_count(host->words);
     election_thread_read(host->election, &out->election);
     out->kinds = (const struct kind *const *)host_adapters(host)->kinds;
     for (size_t k = 0; k < out->stats.n_kinds; k++)

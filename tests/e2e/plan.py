@@ -34,6 +34,7 @@ ROWS = (
     (60, "test_manifests"),
     (50, "test_versions"),
     (60, "test_logs"),
+    (60, "test_words"),
     (50, "test_cron", "test_policies", "test_origins"),
     (50, "test_loss"),
     (90, "test_tenancy"),

@@ -3,6 +3,7 @@
 
     e2e.wharf.dev/run   how long a pod runs, "0.5s" (default: it ends at once)
     e2e.wharf.dev/hold  "all" or "index:1,2": those go on until their namespace is released
+    e2e.wharf.dev/said  the termination message of a container that fails
     e2e.wharf.dev/fail  "always", "index:1,3", or "once": the first pod of the Job fails, and no other
 """
 import contextlib
@@ -16,7 +17,7 @@ import traceback
 import kube
 import mounts
 
-RUN, HOLD, FAIL = ("e2e.wharf.dev/" + word for word in ("run", "hold", "fail"))
+RUN, HOLD, FAIL, SAID = ("e2e.wharf.dev/" + word for word in ("run", "hold", "fail", "said"))
 _INDEX = "batch.kubernetes.io/job-completion-index"
 _ENDED = ("Succeeded", "Failed")
 _ROUND = 0.05   # seconds
@@ -213,6 +214,8 @@ class Kubelet(threading.Thread):
     def _finish(self, pod, failed, exit_code):
         ended = {"exitCode": exit_code if failed else 0, "reason": "Error" if failed else "Completed",
                  "startedAt": pod["status"].get("startTime") or _now(), "finishedAt": _now()}
+        if failed and SAID in pod["metadata"].get("annotations", {}):
+            ended["message"] = pod["metadata"]["annotations"][SAID]
         self._patch(pod, {"phase": "Failed" if failed else "Succeeded",
                           "conditions": _conditions(False, "PodFailed" if failed else "PodCompleted"),
                           "containerStatuses": _containers(pod, {"terminated": ended}, False)})

@@ -305,11 +305,14 @@ def _live(env, exec_):
         env.change(name, {"metadata": {"labels": {"changed": "yes"}}})
         until(lambda name=name: any(mirror["metadata"]["labels"].get("changed") for mirror in env.mirrors(name).values()),
               f"the change of {name} to reach its mirror")
+    env.submit(job("broken", fail="always", backoffLimit=0))
+    until(lambda: env.management.find("configmaps", env.namespace, "wharf-last-words"), "last words to be kept")
     env.release()
-    for name in names:
-        env.until_finished(name)
+    for name in (*names, "broken"):
+        env.until_finished(name, "Failed" if name == "broken" else "Complete")
         env.until_no_mirror(name)
         env.management.delete("jobs", env.namespace, name)
+    until(lambda: not env.management.find("configmaps", env.namespace, "wharf-last-words"), "last words to be forgotten")
     until(lambda: finished(env.management.get("jobs", elsewhere, "apart")), "the Job of a new namespace to be finished")
     env.management.delete("namespaces", None, elsewhere)
 

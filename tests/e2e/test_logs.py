@@ -27,7 +27,7 @@ def _with_nodes(test):
     def run(env):
         with kubelet.nodes_of(env.workers) as nodes:
             test(env, nodes)
-    run.__module__ = __name__
+    run.__module__ = test.__module__
     return run
 
 

@@ -64,13 +64,13 @@ MANAGEMENT = expect(
     "everywhere create subjectaccessreviews.authorization.k8s.io", "everywhere list events",
     "in wharf-system list,watch,patch secrets", "in wharf-system get secrets wharf-seal",
     "in wharf-system create secrets", "in wharf-system get,list,watch,patch configmaps wharf-workers",
-    "in wharf-system create configmaps",
+    "in wharf-system create configmaps", "everywhere get,list,create,patch,delete configmaps wharf-last-words",
     "in wharf-system list,create,patch,delete leases.coordination.k8s.io")
 LOGS = expect("everywhere get,list pods", "everywhere get pods/log")
 EXEC = expect("everywhere create,get pods/exec")
 WORKER = LOGS | expect(
     "everywhere get,list,watch,create,patch,delete jobs.batch", "everywhere get namespaces kube-system",
-    "everywhere list,watch,patch workloads.kueue.x-k8s.io",
+    "everywhere list,watch,patch workloads.kueue.x-k8s.io", "everywhere patch jobs/status.batch",
     "everywhere list,watch namespaces", "everywhere list,watch resourcequotas",
     "everywhere list,watch events", "in wharf-system create serviceaccounts/token wharf")
 
@@ -100,6 +100,11 @@ class Rights(unittest.TestCase):
                                     '{name: own, self: true, namespaces: {map: {"*": "run-{namespace}"}}}'))
         self.assertEqual(rights(rbac("management", "--config", own)), both["management"] | both["worker"])
         self.assertEqual(rights(rbac("worker", "--config", own)), both["worker"])
+
+    def test_last_words_take_rights_on_one_name_and_none_where_they_are_off(self):
+        words = expect("everywhere get,list,create,patch,delete configmaps wharf-last-words")
+        self.assertEqual(rights(rbac("management", "--config", self.config("lastWords: reasons\n"))) & words, words)
+        self.assertEqual(rights(rbac("management", "--config", self.config("lastWords: none\n"))) & words, set())
 
     def test_jobs_in_a_worker(self):
         self.assertEqual(rights(rbac("worker")), WORKER)
@@ -215,7 +220,8 @@ class Rights(unittest.TestCase):
     def test_namespaced_limits_what_is_written_and_not_what_is_watched(self):
         def is_limited(right):
             written = right[1] in ("create", "patch", "delete")
-            return written and ("jobs" in right[2] or "workloads" in right[2]) or right[2].startswith("pods")
+            return written and ("jobs" in right[2] or "workloads" in right[2]) or right[2].startswith("pods") or \
+                right[3] == "wharf-last-words" and right[1] != "list"
         for cluster, all_of in (("management", MANAGEMENT), ("worker", WORKER)):
             limited = {(f"in {space}", *right[1:]) for right in all_of if is_limited(right) for space in ("a", "b")}
             self.assertEqual(rights(rbac(cluster, "--namespaced", "a,b")),
@@ -234,7 +240,7 @@ class Rights(unittest.TestCase):
         items, bound, may = tenants("--config", path)
         host = rights(items)
         self.assertEqual(bound, {("team-a", "wharf:team-a"), ("team-b", "wharf:team-b")})
-        self.assertEqual(may, {("create", "jobs"), ("patch", "jobs"), ("delete", "jobs"), ("patch", "workloads"),
+        self.assertEqual(may, {("create", "jobs"), ("patch", "jobs"), ("patch", "jobs/status"), ("delete", "jobs"), ("patch", "workloads"),
                                ("get", "pods/log"), ("create", "pods/exec"), ("get", "pods/exec")})
         self.assertLessEqual(expect("everywhere impersonate users wharf:team-a", "everywhere impersonate users wharf:team-b",
                                     "everywhere impersonate groups wharf:tenants", "everywhere get,list pods",

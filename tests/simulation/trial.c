@@ -170,6 +170,7 @@ static void cut_plan(struct trial *trial) {
     } traits[] = {{&plan->create_namespaces, "namespaces are created"},
                   {&plan->upgrade, "the first process has no key"},
                   {&plan->mirror_finalizer, "mirrors have a finalizer"},
+                  {&plan->last_words, "last words are asked for and never answered"},
                   {&plan->late_threads, "threads are late"},
                   {&plan->short_queue, "the queue of events is short"},
                   {&plan->burst, "users create everything at once"},
@@ -258,6 +259,7 @@ static void make_plan(struct trial *trial) {
     plan->gentle_users = trial->seed % 10 == 5;
     plan->upgrade = trial->seed % 8 == 3;
     plan->mirror_finalizer = trial->seed % 8 == 0 || trial->seed % 8 == 6;
+    plan->last_words = trial->seed % 4 == 1;
     plan->create_namespaces = trial_chance(trial, 50);
     plan->back = plan->faults ? choose_back(trial) : TRIAL_BACK_NONE;
     plan->stripping = plan->faults && trial_chance(trial, 10);

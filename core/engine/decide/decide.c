@@ -135,6 +135,7 @@ static struct action finished(const struct decide_facts *f) {
     if (m->busy || (m->being_deleted && !m->finalizer))
         return action_none("the mirror is being deleted");
     int64_t at_ns = clock_later(f->workload->retain_until_ns, decide_request_at_ns(m));
+    at_ns = clock_later(at_ns, f->words_until_ns);
     if (at_ns > f->now_ns)
         return (struct action){.type = ACTION_WAIT,
                                .at_ns = refused ? clock_earlier(at_ns, copy.at_ns) : at_ns,

@@ -308,6 +308,24 @@ void inspect_namespace(const struct engine *engine, const char *worker, const ch
     (void)cluster_namespace(engine, c, namespace_, out);
 }
 
+const char *inspect_uid(const struct engine *engine, const struct kind *kind, const char *namespace_,
+                        const char *name) {
+    const struct entry *entry = find_entry(engine, kind, namespace_, name);
+    return entry && entry->workload->facts.exists ? entry->workload->uid : "";
+}
+
+bool inspect_is_gone(const struct engine *engine, const char *plural_group, const char *namespace_, const char *name,
+                     const char *uid) {
+    size_t k = 0;
+    while (k < engine->n_kinds && strcmp(engine->kinds[k]->plural_group, plural_group) != 0)
+        k++;
+    if (k == engine->n_kinds || !cluster_is_connected(engine, ENGINE_MANAGEMENT, k) ||
+        !cluster_watch(engine, ENGINE_MANAGEMENT, k)->listed)
+        return false;
+    const struct entry *entry = store_get(&engine->store, k, namespace_, name);
+    return !entry || !entry->workload->facts.exists || strcmp(entry->workload->uid, uid) != 0;
+}
+
 const char *inspect_version(const struct engine *engine, const struct kind *kind) {
     size_t k = number_of(engine, kind);
     return k < engine->n_kinds ? cluster_watch(engine, ENGINE_MANAGEMENT, k)->version : NULL;

@@ -60,6 +60,13 @@ enum inspect_mirror inspect_mirror(const struct engine *engine, const struct kin
 void inspect_namespace(const struct engine *engine, const char *worker, const char *namespace_,
                        char out[NAMESPACE_SIZE]);
 
+// The uid of a workload that is delegated to this host; "": none.
+const char *inspect_uid(const struct engine *engine, const struct kind *kind, const char *namespace_, const char *name);
+// Whether no workload of this name has the uid, as far as a complete list of the kind shows; `plural_group`:
+// "jobs.batch".
+bool inspect_is_gone(const struct engine *engine, const char *plural_group, const char *namespace_, const char *name,
+                     const char *uid);
+
 // The API version of a kind in the management cluster, NULL: unknown; and the reason why there is no watch, "": the
 // watch is open.
 const char *inspect_version(const struct engine *engine, const struct kind *kind);

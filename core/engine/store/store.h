@@ -218,6 +218,10 @@ struct workload {
         bool uncompared;                  // the server's result of an accepted status is not compared yet
         bool status_is_own;               // this host wrote the status, by the answer to the write
     } status;
+    struct workload_words {      // see words/
+        int64_t until_ns;        // no deletion of the failed mirror before; 0: no read
+        uint32_t asked, running; // the last attempt with a read; seen before the end. 0: none
+    } words;
     char uid[STORE_UID_MAX];
 };
 

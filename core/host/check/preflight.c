@@ -166,7 +166,12 @@ static void report_denied(struct visit *visit, const struct access_review *permi
     if (visit->preflight->n_namespaces == 0)
         shown.namespace_ = NULL;
     AUTO_TEXT text = access_review_text(&shown);
-    visit_problem(visit, "may not %s, expected to be allowed%s%s", text ? text : shown.verb, *why ? ": " : "", why);
+    if (!visit->without)
+        visit_problem(visit, "may not %s, expected to be allowed%s%s", text ? text : shown.verb, *why ? ": " : "", why);
+    else if (visit->without != visit->warned)
+        visit_warn(visit, "may not %s: %s", text ? text : shown.verb, visit->without);
+    if (visit->without) // once for all verbs
+        visit->warned = visit->without;
 }
 
 // An error: further reviews would fail too.
@@ -204,6 +209,7 @@ static struct error *check_right(struct visit *visit, const struct right *right)
     const struct preflight *preflight = visit->preflight;
     if (right->scope == RIGHT_TENANT) // see visits_check_tenants
         return NULL;
+    visit->without = right->without;
     if (right->scope != RIGHT_WORK || preflight->n_namespaces == 0)
         return right_each(right, namespace_of(visit, right), check_permission, visit);
     for (size_t n = 0; n < preflight->n_namespaces; n++) {

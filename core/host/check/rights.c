@@ -32,7 +32,9 @@ enum {
     WATCHES_ALL = 1 << 17, // dependencies.watch
     WATCHES_NAMES = 1 << 18,
     TENANTS = 1 << 19,
-    CAUSES = 1 << 20 // retryElsewhere, without pod Events
+    LAST_WORDS = 1 << 20,
+    LAST_LOGS = 1 << 21, // lastWords: logs, without tenants
+    CAUSES = 1 << 22     // retryElsewhere, without pod Events
 };
 
 enum subject {
@@ -47,7 +49,7 @@ enum subject {
     REFERRED, // dependencies.copy and dependencies.check
     COPIED    // dependencies.copy
 };            // of a rule: its own resources, those of the enabled kinds, or those of the configuration
-enum named { ANY, KUBE_SYSTEM, SEAL_SECRET, WORKERS_MAP, ACCOUNT };
+enum named { ANY, KUBE_SYSTEM, SEAL_SECRET, WORKERS_MAP, LAST_WORDS_MAP, ACCOUNT };
 
 struct rule {
     unsigned roles, when; // when 0: always
@@ -105,6 +107,13 @@ static const struct rule rules[] = {
     {WORKER, 0, RIGHT_WORK, KUEUE, "workloads", "patch", NULL, PLAIN},
     {MANAGEMENT, 0, RIGHT_CLUSTER, "events.k8s.io", "events", "create, patch", "Events on workloads.", ANY, FIXED,
      "create, patch", 0},
+    {MANAGEMENT, LAST_WORDS, RIGHT_CLUSTER, CORE, "configmaps", "list",
+     "The namespaces with last words of failed workloads (lastWords).", LAST_WORDS_MAP, FIXED, "list", 0},
+    {MANAGEMENT, LAST_WORDS, RIGHT_WORK, CORE, "configmaps", "get, create, patch, delete",
+     "The last words of failed workloads (lastWords). Server-side apply creates, so the name limits create, too.",
+     LAST_WORDS_MAP, FIXED, "get, create, patch, delete", 0},
+    {WORKER, LAST_WORDS, RIGHT_WORK, CORE, "pods", NULL, NULL, ANY, FIXED, "get, list", 0},
+    {WORKER, LAST_LOGS, RIGHT_WORK, CORE, "pods/log", NULL, NULL, ANY, FIXED, "get", 0},
     {MANAGEMENT | WORKER, 0, RIGHT_CLUSTER, CORE, "namespaces", "get",
      "Its uid identifies the cluster; reading it shows whether the cluster answers.", KUBE_SYSTEM, FIXED, "get",
      ORIGIN},
@@ -184,6 +193,7 @@ struct rights_features rights_features_of(const struct config *config) {
                                     .create_namespaces = config->engine.create_namespaces,
                                     .fencing = config->engine.fencing.enabled,
                                     .tenants = config->engine.tenancy.impersonate,
+                                    .last_words = config_last_words(config),
                                     .dependencies = config->engine.dependencies};
 }
 
@@ -382,6 +392,8 @@ static unsigned conditions_of(const struct rights_wanted *wanted) {
            (wanted->callers ? CALLERS : 0) | (wanted->cluster_profiles ? PROFILES : 0) |
            (wanted->worker_secrets ? SECRETS : 0) | (wanted->seal ? SEAL : 0) |
            (features->create_namespaces ? CREATES : 0) | (features->pod_events ? POD_EVENTS : 0) |
+           (features->last_words != LAST_WORDS_NONE ? LAST_WORDS : 0) |
+           (features->last_words == LAST_WORDS_LOGS && !features->tenants ? LAST_LOGS : 0) |
            (features->capacity ? CAPACITY : 0) | (features->tenants ? TENANTS : 0) | (wanted->logs ? LOGS : 0) |
            (wanted->exec ? EXEC : 0) | (called ? LOGS_OR_EXEC : 0) |
            ((features->pod_events || features->pod_causes) && !called ? PODS_OF_EVENTS : 0) |
@@ -398,17 +410,28 @@ static enum right_scope scope_of(const struct rights_table *table, const struct 
     return acts && table->wanted->features.tenants ? RIGHT_TENANT : rule->scope;
 }
 
+static const char *without_of(const struct rule *rule) {
+    if (rule->subject == STATUS_WITH_PROGRESS || rule->subject == CHILDREN || rule->subject == CHILDREN_STATUS)
+        return "further attempts of workloads start from nothing there (docs/lifecycle.md)";
+    if (rule->when == LAST_WORDS)
+        return "last words of failed workloads are not kept (lastWords in docs/logs.md)";
+    return rule->when == LAST_LOGS ? "last words of failed workloads are kept without logs (lastWords in docs/logs.md)"
+                                   : NULL;
+}
+
 static void add_rule(struct rights_table *table, const struct rule *rule, const char *verbs) {
     const char *const names[] = {[ANY] = NULL,
                                  [KUBE_SYSTEM] = "kube-system",
                                  [SEAL_SECRET] = table->wanted->seal_name,
                                  [WORKERS_MAP] = RIGHTS_WORKERS,
+                                 [LAST_WORDS_MAP] = RIGHTS_LAST_WORDS,
                                  [ACCOUNT] = table->wanted->account};
     const struct right right = {.scope = scope_of(table, rule, verbs),
                                 .comment = rule->comment,
                                 .group = rule->group,
                                 .verbs = verbs,
-                                .names = names[rule->name]};
+                                .names = names[rule->name],
+                                .without = without_of(rule)};
     if (rule->subject == REFERRED || rule->subject == COPIED)
         rights_add_dependencies(table, &right, rule->subject == COPIED);
     else if (rule->subject == OWNERS)

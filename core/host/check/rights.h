@@ -11,7 +11,8 @@
 #define RIGHTS_ACCOUNT "wharf"       // the host's ServiceAccount by default, in both clusters
 #define RIGHTS_VIEWER "wharf-viewer" // that of the command line, in the management cluster
 #define RIGHTS_NAMESPACE "wharf-system"
-#define RIGHTS_WORKERS "wharf-workers" // the ConfigMap with the cordons and drains of operators
+#define RIGHTS_LAST_WORDS "wharf-last-words" // the ConfigMap in each namespace of workloads
+#define RIGHTS_WORKERS "wharf-workers"       // the ConfigMap with the cordons and drains of operators
 
 enum right_scope {
     RIGHT_CLUSTER, // in the whole cluster: a watch of all namespaces, an object without one
@@ -28,6 +29,7 @@ struct right {
     const char *group;   // "" for core
     const char *names;   // "a, b", of the only objects; NULL: all
     const char *verbs;   // "get, list"
+    const char *without; // static: a warning of `wharf check` if the right is missing; NULL: an error
 };
 
 const char *right_scope_name(enum right_scope scope); // "cluster"
@@ -41,6 +43,7 @@ struct rights_features {
     bool create_namespaces;                 // missing ones are made
     bool fencing;                           // the Leases of the guard
     bool tenants;                           // the host acts as tenants in workers
+    enum last_words last_words;             // of failed workloads
     struct dependency_options dependencies; // the texts are those of the configuration
 };
 struct rights_features rights_features_of(const struct config *config);

@@ -13,6 +13,7 @@
 
 #define CONTAINERS_MAX ((size_t)256) // of a pod; further ones are left out
 #define TEXT_MAX 1024                // bytes of a text that a worker wrote; longer ones are cut
+#define MESSAGE_MAX 4096             // bytes of a message; a kubelet keeps no longer one of a container
 #define SINGLE 32                    // up to so many pods are read one by one; else all of the namespace
 #define PAGE 500                     // of metadata,
 #define PAGE_OF_PODS 100             // of whole pods
@@ -63,15 +64,19 @@ const struct pod_container *pod_container_find(const struct pod *pod, const char
     return NULL;
 }
 
-static const char *keep_text(struct pods *pods, const struct json *value, const char *fallback) {
-    char cut[TEXT_MAX];
-    text_copy(cut, sizeof cut, json_string_or(value, fallback));
+static const char *keep_within(struct pods *pods, const struct json *value, const char *fallback, size_t max) {
+    char cut[MESSAGE_MAX];
+    text_copy(cut, max, json_string_or(value, fallback));
     char **place = array_next(&pods->texts, pods->n_texts, sizeof *place);
     if (!place || !(*place = strdup(cut))) {
         pods->failed = true;
         return "";
     }
     return pods->texts[pods->n_texts++];
+}
+
+static const char *keep_text(struct pods *pods, const struct json *value, const char *fallback) {
+    return keep_within(pods, value, fallback, TEXT_MAX);
 }
 
 static const struct json *find_status(const struct json *statuses, const char *name) {
@@ -103,7 +108,9 @@ static void read_containers(struct pods *pods, const struct json *object, const 
                                         .terminated = ended,
                                         .restarts = json_int64(json_get(status, "restartCount"), 0),
                                         .exit_code = json_int64(json_get(ended, "exitCode"), 0),
-                                        .reason = keep_text(pods, json_get(why, "reason"), "")};
+                                        .reason = keep_text(pods, json_get(why, "reason"), ""),
+                                        .message = keep_within(pods, json_get(why, "message"), "", MESSAGE_MAX),
+                                        .ended = keep_text(pods, json_get(ended, "finishedAt"), "")};
     }
 }
 
@@ -117,6 +124,7 @@ static struct error *add_pod(struct pods *pods, const struct json *object) {
     *out = (struct pod){.name = keep_text(pods, json_get(metadata, "name"), ""),
                         .phase = keep_text(pods, json_get(status, "phase"), "Unknown"),
                         .reason = keep_text(pods, json_get(status, "reason"), ""),
+                        .message = keep_text(pods, json_get(status, "message"), ""),
                         .created = keep_text(pods, json_get(metadata, "creationTimestamp"), "")};
     read_containers(pods, object, "containers", "containerStatuses", out);
     read_containers(pods, object, "initContainers", "initContainerStatuses", out);
@@ -139,13 +147,14 @@ static struct error *read_object(const struct search *search, const char *path, 
 }
 
 // All pages of a list.
-static struct error *read_pages(struct search *search, const char *collection,
+static struct error *read_pages(struct search *search, const char *collection, const char *select,
                                 struct error *(*each)(struct search *search, const struct json *object)) {
     AUTO_BUFFER(more, 16384);
     do {
         AUTO_JSON page = NULL;
-        AUTO_TEXT path = text_format("%s?limit=%d%s%s", collection, search->whole ? PAGE_OF_PODS : PAGE,
-                                     more.len > 0 ? "&continue=" : "", more.len > 0 ? more.data : "");
+        AUTO_TEXT path =
+            text_format("%s?limit=%d%s%s%s", collection, search->whole ? PAGE_OF_PODS : PAGE, select ? select : "",
+                        more.len > 0 ? "&continue=" : "", more.len > 0 ? more.data : "");
         TRY(read_object(search, path, !search->whole, &page));
         for (const struct json *item = json_first(json_get(page, "items")); item; item = json_next(item))
             TRY(each(search, item));
@@ -193,7 +202,7 @@ static struct error *list_kind(struct search *search, const struct owner_ref *ow
     if (!plural)
         return NULL;
     AUTO_TEXT collection = text_format("%s/namespaces/%s/%s", root, search->namespace_, plural);
-    return collection ? read_pages(search, collection, see_object) : error_no_memory();
+    return collection ? read_pages(search, collection, NULL, see_object) : error_no_memory();
 }
 
 // Lists the kinds of owners that were not listed yet. A kind that cannot be read is left out, and remembered.
@@ -270,14 +279,15 @@ static struct error *run_search(struct search *search, size_t max) {
     AUTO_TEXT collection = text_format("/api/v1/namespaces/%s/pods", search->namespace_);
     if (!collection || !owner_kinds_add(&search->listed, &(struct owner_ref){.api_version = "v1", .kind = "Pod"}, ""))
         return error_no_memory();
-    TRY(read_pages(search, collection, see_object));
+    const char *select = search->source->select;
+    TRY(read_pages(search, collection, select, see_object));
     search->pods_listed = true;
     bool found = true;
     for (unsigned round = 0; round < DEPTH && found; round++)
         TRY(list_owners(search, &found));
     mark_pods(search, max);
     search->whole = true;
-    return search->n_found <= SINGLE ? read_each(search) : read_pages(search, collection, add_found);
+    return search->n_found <= SINGLE ? read_each(search) : read_pages(search, collection, select, add_found);
 }
 
 static int newest_first(const void *a, const void *b) {

@@ -12,17 +12,20 @@
 struct pods_source {
     struct error *(*get)(void *ctx, const char *path, bool metadata, struct json **out);
     void *ctx;
+    const char *select; // for the list of pods, "&fieldSelector=status.phase%3DFailed"; NULL: all
 };
 
 struct pod_container {
     const char *name;
     bool init, ready, running, terminated;
     int64_t restarts, exit_code;
-    const char *reason; // of the waiting or terminated state; "" if none
+    const char *reason;  // of the waiting or terminated state; "" if none
+    const char *message; // the same
+    const char *ended;   // time of the end; "" if none
 };
 
 struct pod {
-    const char *name, *phase, *reason, *created;
+    const char *name, *phase, *reason, *message, *created;
     const char *default_container; // its annotation, or the first one; "" if the pod has no containers
     struct pod_container *containers;
     size_t n_containers;

@@ -177,7 +177,10 @@ void dispatch_run(struct dispatch *dispatch, struct update *update) {
     add_wishes(dispatch, update);
     for (size_t i = 0; i < update->n_questions; i++)
         add_question(dispatch, update->questions[i]);
-    update->n_commands = update->n_events = update->n_log = update->n_relists = update->n_questions = 0;
+    for (size_t i = 0; i < update->n_words; i++)
+        (dispatch->words ? dispatch->words(dispatch->ctx, update->words[i]) : free(update->words[i]));
+    update->n_questions = update->n_words = 0;
+    update->n_commands = update->n_events = update->n_log = update->n_relists = 0;
     for (struct command_batch *batch; (batch = dispatch->first);) {
         dispatch->first = batch->next;
         if (!dispatch->deliver(dispatch->ctx, batch))

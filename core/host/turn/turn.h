@@ -153,6 +153,8 @@ struct dispatch {
     // Accepts an event for the engine (see inbox_post_now): REASON_NOT_SENT for a command that could not be delivered;
     // the engine retries the command.
     void (*post)(void *ctx, struct engine_event *event);
+    // Takes a wish (free()); NULL: nobody keeps last words.
+    void (*words)(void *ctx, struct words_wish *wish);
     void *ctx;
     struct command_batch *first; // during dispatch_run: a batch for each cluster
 };

@@ -27,6 +27,7 @@ static const struct {
     [VERB_CREATE] = {HTTP_POST, "application/json", "create", METER_CREATE},
     [VERB_MERGE_PATCH] = {HTTP_PATCH, "application/merge-patch+json", "patch", METER_PATCH},
     [VERB_STATUS_PATCH] = {HTTP_PATCH, "application/merge-patch+json", "patch", METER_PATCH_STATUS},
+    [VERB_APPLY] = {HTTP_PATCH, "application/apply-patch+yaml", "apply", METER_PATCH},
     [VERB_DELETE] = {HTTP_DELETE, "application/json", "delete", METER_DELETE},
     [VERB_RAW_GET] = {HTTP_GET, NULL, "get", METER_GET},
 };

@@ -20,7 +20,8 @@ enum verb {
     VERB_MERGE_PATCH,  // application/merge-patch+json on the object
     VERB_STATUS_PATCH, // the same on /status
     VERB_DELETE,       // body: DeleteOptions
-    VERB_RAW_GET       // `name` is a complete path, e.g. "/apis/batch/v1"; the response's value is any document
+    VERB_RAW_GET,      // `name` is a complete path, e.g. "/apis/batch/v1"; the response's value is any document
+    VERB_APPLY         // server-side apply, not by the engine: RBAC can limit this to a name, unlike VERB_CREATE
 };
 
 // The outcome of a request (Status.reason if known, else the code; apimachinery api/errors).

@@ -149,7 +149,7 @@ static const struct {
 } paths[] = {
     {"status", api_show_status, NULL},  {"workers", api_show_workers, NULL}, {"adapters", api_show_adapters, NULL},
     {"workloads", NULL, api_workloads}, {"workloads/", NULL, api_explain},   {"rights", NULL, api_rights},
-    {"accounts", NULL, api_accounts},
+    {"accounts", NULL, api_accounts},   {"last-words/", NULL, api_words},
 };
 
 bool api_get(const struct api_source *source, const struct api_request *request, struct buffer *body, unsigned *code) {

@@ -68,6 +68,11 @@ struct api_mirror {
 struct error *api_find_mirror(const struct api_source *source, const struct kind *kind, const char *namespace_,
                               const char *name, struct api_mirror *out);
 
+// What is kept of the failed attempts of a workload (core/host/words/), the newest first: an array, owned by the
+// caller. `uid` "": of the workload of this name. ERROR_NOT_FOUND: no such workload is delegated to this host.
+struct error *api_last_words(const struct api_source *source, const struct kind *kind, const char *namespace_,
+                             const char *name, const char *uid, struct json **out);
+
 // The stream /api/v1/watch, one for each reader. Zero-initialised: everything is new. `sequence` may be set to a
 // Last-Event-ID.
 struct api_watch {

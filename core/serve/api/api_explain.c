@@ -5,6 +5,7 @@
 #include "core/serve/api/api_internal.h"
 
 #include "core/adapter/phase.h"
+#include "core/host/words/words_text.h"
 #include "core/json/pointer.h"
 
 #define PART_MAX ((size_t)1 << 20)
@@ -373,19 +374,26 @@ static void explain_events(const struct explain *explain) {
         writer_null(explain->out, "events");
 }
 
-static struct error *read_path(const struct api_call *call, struct explain *explain) {
-    AUTO_TEXT copy = strdup(call->rest);
-    char *name = copy, *kind = strsep(&name, "/"), *namespace_ = strsep(&name, "/");
-    if (!copy)
-        return error_no_memory();
-    if (!name || strchr(name, '/') || *name == '\0')
-        return error_new(ERROR_INVALID,
-                         "found /api/v1/workloads/%.200s, expected /api/v1/workloads/KIND/NAMESPACE/NAME", call->rest);
-    if (strlen(namespace_) >= sizeof explain->namespace_ || strlen(name) >= sizeof explain->name)
-        return error_new(ERROR_INVALID, "the namespace or the name is too long");
-    text_copy(explain->namespace_, sizeof explain->namespace_, namespace_);
-    text_copy(explain->name, sizeof explain->name, name);
-    return api_find_kind(call->source, kind, &explain->kind);
+// What is kept of failed attempts, in short; null where it cannot be read.
+static void explain_words(const struct explain *explain) {
+    AUTO_JSON items = NULL;
+    AUTO_ERROR error =
+        api_last_words(explain->source, explain->kind, explain->namespace_, explain->name, explain->uid, &items);
+    if (error) {
+        writer_null(explain->out, "lastWords");
+        return;
+    }
+    writer_array(explain->out, "lastWords");
+    for (const struct json *item = json_first(items); item; item = json_next(item)) {
+        AUTO_BUFFER(text, PATH_MAX_BYTES);
+        words_show(item, &text);
+        writer_object(explain->out, NULL);
+        writer_int(explain->out, "attempt", json_int64(json_get(item, "attempt"), 0));
+        api_put(explain->out, "cluster=%s at=%s text=%s", json_string(json_get(item, "cluster")),
+                json_string(json_get(item, "at")), text.data ? text.data : "");
+        writer_end(explain->out, '}');
+    }
+    writer_end(explain->out, ']');
 }
 
 struct error *api_explain(struct api_call *call) {
@@ -393,7 +401,7 @@ struct error *api_explain(struct api_call *call) {
     AUTO_BUFFER(help, PART_MAX);
     struct explain explain = {
         .source = call->source, .out = &call->out, .workers = {.out = &workers}, .help = {.out = &help}};
-    TRY(read_path(call, &explain));
+    TRY(api_split(call, "workloads", &explain.kind, explain.namespace_, explain.name));
     TRY(call->source->query(call->source->ctx, write_explanation, &explain));
     if (!explain.known)
         TRY(explain_foreign(&explain));
@@ -401,6 +409,7 @@ struct error *api_explain(struct api_call *call) {
         return error_no_memory();
     api_put_items(&call->out, "workers", &workers);
     api_put_items(&call->out, "help", &help);
+    explain_words(&explain);
     explain_events(&explain);
     return NULL;
 }

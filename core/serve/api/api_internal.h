@@ -43,6 +43,11 @@ struct error *api_workloads(struct api_call *call);
 struct error *api_explain(struct api_call *call);
 struct error *api_rights(struct api_call *call);
 struct error *api_accounts(struct api_call *call);
+struct error *api_words(struct api_call *call);
+
+// Splits KIND/NAMESPACE/NAME; both buffers have 254 bytes.
+struct error *api_split(const struct api_call *call, const char *path, const struct kind **kind, char *namespace_,
+                        char *name);
 
 const char *api_phase_name(size_t phase);
 // "kind", "group" and "resource" of the open object.

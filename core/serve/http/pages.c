@@ -63,6 +63,7 @@ static const struct route routes[] = {
     {.path = "/api/v1/accounts", .access = ACCESS_WORKLOADS, .serve = serve_api},
     {.path = "/api/v1/workloads/", .segments = 3, .access = ACCESS_EXPLAIN, .serve = serve_api},
     {.path = "/api/v1/pods/", .segments = 3, .access = ACCESS_LOGS, .serve = serve_pods},
+    {.path = "/api/v1/last-words/", .segments = 3, .access = ACCESS_LOGS, .serve = serve_api},
     {.path = "/api/v1/logs/", .segments = 3, .access = ACCESS_LOGS, .kind = CONNECTION_LOGS, .serve = serve_logs},
     {.path = "/api/v1/exec/", .segments = 3, .access = ACCESS_EXEC, .kind = CONNECTION_EXEC, .serve = serve_exec},
 };

@@ -140,9 +140,10 @@ const char *access_token(const struct web_call *call);
 // Identifies the caller and checks the right to the route; sets call->user. On failure *code is the status code.
 struct error *access_check(struct web_call *call, unsigned *code);
 
-// The routes: serve_api.c, targets.c, logs.c, exec.c
+// The routes: serve_api.c, targets.c, logs.c, last_words.c, exec.c
 struct error *serve_api(struct web_call *call);
 struct error *serve_watch(struct web_call *call);
 struct error *serve_pods(struct web_call *call);
 struct error *serve_logs(struct web_call *call);
+struct error *serve_kept_logs(struct web_call *call, int64_t tail); // last_words.c, for serve_logs; tail -1: all lines
 struct error *serve_exec(struct web_call *call);

@@ -21,7 +21,8 @@ enum over {
     OVER_WAITING,
     OVER_UNPLACED,
     OVER_DEPENDENCIES,
-    OVER_COPIES
+    OVER_COPIES,
+    OVER_WORDS
 };
 
 struct position {
@@ -210,6 +211,10 @@ static const struct family families[] = {
     FAMILY("wharf_engine_stalled_seconds",
            "How long there has been work without the engine finishing anything; 0 when all is well.",
            SNAPSHOT(stalled_ns)),
+    FAMILY("wharf_last_words_total", "Failed attempts of workloads, by what became of their last words.",
+           OVER(OVER_WORDS), SNAPSHOT(words.results)),
+    FAMILY("wharf_last_words_waiting", "Failed attempts whose last words are being read or kept.",
+           SNAPSHOT(words.waiting)),
     FAMILY("wharf_in_sync", "1 once all that can be reached was listed and nothing waits, else 0.", SNAPSHOT(in_sync)),
     FAMILY("wharf_config_last_reload_successful", "1 if the configuration was accepted at the last read, else 0.",
            SNAPSHOT(notes.reload.successful)),
@@ -235,6 +240,8 @@ static const char *const phase_labels[STATS_PHASES] = {
     [WHARF_SUCCEEDED] = "succeeded", [WHARF_FAILED] = "failed",
 };
 
+static const char *const words_labels[WORDS_RESULTS] = {
+    [WORDS_KEPT] = "kept", [WORDS_EMPTY] = "empty", [WORDS_DROPPED] = "dropped", [WORDS_FAILED] = "failed"};
 static const char *const policy_labels[] = {
     [WORKER_ACTIVE] = "active",
     [WORKER_CORDONED] = "cordoned",
@@ -264,6 +271,7 @@ static const struct dimension {
     [OVER_UNPLACED] = {"reason", 0, WAITINGS, NULL},
     [OVER_DEPENDENCIES] = {"state", 0, DEPENDENCY_STATES, NULL},
     [OVER_COPIES] = {"result", 0, COPY_RESULTS, NULL},
+    [OVER_WORDS] = {"result", 0, WORDS_RESULTS, words_labels},
 };
 
 static const char *label_value(enum over over, const struct host_snapshot *s, size_t i) {

@@ -475,6 +475,11 @@ static struct error *start_session(struct log_session *session) {
 }
 
 struct error *serve_logs(struct web_call *call) {
+    int64_t tail = -1;
+    if (web_flag(call, "previousAttempt")) {
+        TRY(read_number(call, "tailLines", &tail));
+        return serve_kept_logs(call, tail);
+    }
     struct log_session *session = calloc(1, sizeof *session);
     if (!session)
         return error_no_memory();

@@ -68,7 +68,7 @@ struct error *target_read(struct target *target) {
     if (target->moved || !target->worker.client)
         TRY(connect_to(target));
     struct pods pods;
-    const struct pods_source source = {get_within_patience, target};
+    const struct pods_source source = {.get = get_within_patience, .ctx = target};
     target->until_ns = clock_now().mono_ns + target->source->patience_ns;
     struct error *error = pods_find(&source, target->mirror.space, target->mirror.uid, PODS_MAX, &pods);
     if (error && error->code == ERROR_REFUSED)

@@ -91,6 +91,8 @@ function drawStory(told) {
     told.ours === false ? el("p", {}, told.why) : null,
     waiting ? section("Waits for", el("p", {}, waiting, told.until ? ` (until ${clock(told.until)})` : "")) : null,
     told.attempts && told.attempts.length ? section("Attempts", ...timeLine(told.attempts)) : null,
+    told.lastWords && told.lastWords.length ? section("Last words", el("ul", {}, ...told.lastWords.map((words) =>
+      el("li", { className: "text" }, `attempt ${words.attempt} in ${words.cluster}: ${words.text}`)))) : null,
     section("Clusters", reasons(told.workers)),
     told.help && told.help.length ? section("What would help", el("ul", {}, ...told.help.map((line) => el("li", {}, line)))) : null,
     told.events && told.events.length ? section("Events", el("table", {}, el("tbody", {}, ...told.events.map((event) =>

@@ -184,6 +184,8 @@ static void take_update(struct stage *stage) {
         stage->wished(stage, stage->update.wishes[i]);
     for (size_t i = 0; i < stage->update.n_questions && stage->asked; i++)
         stage->asked(stage, stage->update.questions[i]);
+    for (size_t i = 0; i < stage->update.n_words && stage->worded; i++)
+        stage->worded(stage, stage->update.words[i]);
     for (size_t i = 0; i < stage->update.n_log; i++) {
         stage->warnings += stage->update.log[i].level == LOG_WARN;
         if (stage->update.log[i].level == LOG_ERROR) // a defect that the engine found in itself

@@ -44,6 +44,7 @@ struct stage {
     void (*wished)(struct stage *stage, const struct dependency_wish *wish);
     void (*asked)(struct stage *stage, const struct pod_question *question);
     void (*linked)(struct stage *stage, size_t cluster);
+    void (*worded)(struct stage *stage, const struct words_wish *wish); // a wish about last words. May be NULL.
     void (*made)(struct stage *stage); // called for each engine, before anything is connected. May be NULL.
     int64_t latency_ns;                // of answers; watches report after a millisecond
     int64_t retry_after_ns;            // of the answers that meddle gives; 0: none

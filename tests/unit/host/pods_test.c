@@ -89,7 +89,7 @@ static void owners_are_followed_to_the_mirror(void **state) {
     (void)state;
     struct worker worker = {.answers = jobset, .count = N_JOBSET};
     struct pods pods;
-    assert_null(pods_find(&(struct pods_source){get, &worker}, "a", "mirror", PODS_MAX, &pods));
+    assert_null(pods_find(&(struct pods_source){.get = get, .ctx = &worker}, "a", "mirror", PODS_MAX, &pods));
     // The third one, "driven", is gone when it is read.
     assert_int_equal(pods.count, 2);
     assert_string_equal(pods.list[0].name, "two");
@@ -105,7 +105,7 @@ static void a_pods_containers_are_read_with_their_states(void **state) {
     (void)state;
     struct worker worker = {.answers = jobset, .count = N_JOBSET};
     struct pods pods;
-    assert_null(pods_find(&(struct pods_source){get, &worker}, "a", "mirror", PODS_MAX, &pods));
+    assert_null(pods_find(&(struct pods_source){.get = get, .ctx = &worker}, "a", "mirror", PODS_MAX, &pods));
     const struct pod *pod = &pods.list[0];
     assert_string_equal(pod->default_container, "main");
     assert_int_equal(pod->n_containers, 3);
@@ -123,7 +123,7 @@ static void a_pods_containers_are_read_with_their_states(void **state) {
 static void objects_of_each_kind_are_listed_once(void **state) {
     (void)state;
     struct worker worker = {.answers = jobset, .count = N_JOBSET};
-    const struct pods_source source = {get, &worker};
+    const struct pods_source source = {.get = get, .ctx = &worker};
     struct pods pods;
     assert_null(pods_find(&source, "a", "mirror", 10, &pods));
     // Two pages of pods, two kinds with their discovery, three pods; the JobSets' discovery is not there.
@@ -141,7 +141,8 @@ static void a_namespace_that_is_none_is_not_asked_for(void **state) {
     (void)state;
     struct worker worker = {.count = 0};
     struct pods pods;
-    struct error *error = pods_find(&(struct pods_source){get, &worker}, "a/../../secrets", "mirror", PODS_MAX, &pods);
+    struct error *error =
+        pods_find(&(struct pods_source){.get = get, .ctx = &worker}, "a/../../secrets", "mirror", PODS_MAX, &pods);
     assert_int_equal(error->code, ERROR_INVALID);
     assert_int_equal(worker.asked, 0);
     error_free(error);
@@ -162,7 +163,7 @@ static void a_pod_whose_name_is_a_path_is_left_out(void **state) {
                                                                                   OWNER("batch/v1", "Job", "m")) "]}"},
         {"/api/v1/namespaces/a/pods/good", WHOLE("good", "2026-01-02T03:04:05Z", "Running")}};
     struct worker worker = {.answers = answers, .count = 2};
-    const struct pods_source source = {get, &worker};
+    const struct pods_source source = {.get = get, .ctx = &worker};
     struct pods pods;
     assert_null(pods_find(&source, "a", "m", PODS_MAX, &pods));
     assert_int_equal(pods.count, 1);
@@ -193,7 +194,7 @@ static void no_more_is_kept_of_large_objects_than_of_many_small_ones(void **stat
     (void)state;
     struct endless endless = {.bytes = 1 << 20};
     struct pods pods;
-    assert_null(pods_find(&(struct pods_source){get_endless, &endless}, "a", "mirror", PODS_MAX, &pods));
+    assert_null(pods_find(&(struct pods_source){.get = get_endless, .ctx = &endless}, "a", "mirror", PODS_MAX, &pods));
     assert_int_equal(endless.asked, 16);
     assert_true(pods.truncated);
     assert_int_equal(pods.count, 0);
@@ -205,7 +206,7 @@ static void pods_that_may_not_be_listed_are_an_error(void **state) {
     static const struct answer answers[] = {{"/api/v1/namespaces/a/pods?limit=500", NULL}};
     struct worker worker = {.answers = answers, .count = 1};
     struct pods pods;
-    struct error *error = pods_find(&(struct pods_source){get, &worker}, "a", "mirror", PODS_MAX, &pods);
+    struct error *error = pods_find(&(struct pods_source){.get = get, .ctx = &worker}, "a", "mirror", PODS_MAX, &pods);
     assert_int_equal(error->code, ERROR_REFUSED);
     error_free(error);
 }
