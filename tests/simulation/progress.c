@@ -362,8 +362,13 @@ void progress_told(struct trial *trial, const struct json *object) {
     const struct tracked_mirror *mirror = rules_mirror(trial, uid_of(object));
     if (!mirror || mirror->kind != 0)
         return;
+    // Once the next attempt is recorded, the former one is over.
+    const struct tracked_workload *job = rules_workload(trial, mirror->workload);
+    const struct json *workload = job ? workload_of(trial, job) : NULL;
     struct seen *seen = seen_of(trial, mirror);
     struct achieved now = read_status(object);
+    if (!workload || mirror_attempt(workload) != mirror->attempt)
+        return;
     if (seen->process != trial->host->number)
         seen->told = (struct achieved){0};
     seen->process = trial->host->number;
