@@ -241,10 +241,8 @@ static void check_made(struct trial *trial, const struct tracked_mirror *mirror,
     }
 }
 
-// The mirror that the workload's annotations name has the progress of earlier attempts, with what failed in these.
+// The mirror that the workload's annotations name has the progress of earlier attempts.
 static bool goes_on(struct trial *trial, const struct tracked_workload *job, const struct json *workload) {
-    if (object_annotation(workload, MARK_RETRIED))
-        return false;
     for (size_t c = 1; c < trial->plan.n_clusters; c++) {
         const struct json *mirror = trial_object(trial, c, 0, job->namespace_, job->name);
         if (mirror &&
@@ -254,13 +252,14 @@ static bool goes_on(struct trial *trial, const struct tracked_workload *job, con
     return false;
 }
 
-// P8: no index and no counter of a workload falls. An attempt that starts from nothing tries indexes again that had
-// failed.
+// P8: no index and no counter of a workload falls. An attempt that starts from nothing, and one that follows a failure
+// of a worker, tries indexes again that had failed.
 static void check_copied(struct trial *trial, const struct tracked_workload *job, const struct world_write *write) {
     if (!is_clean(trial, job) || work_of(trial, job)->lowered || !write->old)
         return;
     struct achieved before = read_status(write->old), after = read_status(write->now);
-    uint64_t lost = goes_on(trial, job, write->now) ? before.lost & ~after.lost & ~after.done : 0;
+    bool tries = !goes_on(trial, job, write->now) || object_annotation(write->now, MARK_RETRIED);
+    uint64_t lost = !tries ? before.lost & ~after.lost & ~after.done : 0;
     if (before.done & ~after.done || lost || before.succeeded > after.succeeded || before.failed > after.failed)
         trial_fail(trial, "P8: the status of %s falls", job->name);
 }
@@ -342,7 +341,7 @@ void progress_pod(void *ctx, const struct json *object, int64_t index) {
     const struct json *workload = workload_of(trial, job);
     if (!workload || text_equal(object_annotation(workload, MARK_CONTINUE), "false"))
         return;
-    // What failed because of a worker is tried elsewhere.
+    // Failures of a worker do not count in the next one.
     uint64_t known = seen->known.done | (object_annotation(workload, MARK_RETRIED) ? 0 : seen->known.lost);
     if (known & (UINT64_C(1) << index))
         trial_fail(trial, "index %lld of %s runs again in %s, and was counted before", (long long)index, job->name,
