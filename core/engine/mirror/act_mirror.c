@@ -208,10 +208,10 @@ bool act_update(struct engine *engine, struct entry *entry, struct mirror *mirro
     wharf_result result = context.workload && context.mirror ? mirror_patch(&context, &patch) : WHARF_RETRY;
     if (call_succeeded(engine, entry, result, &call, "CarryChange", &mirror->denials, &mirror->facts.update_at_ns))
         call_report_message(engine, entry, &call, "CarryChange");
+    mirror->facts.update_due = result == WHARF_RETRY; // else until the workload or the mirror changes
     if (result == WHARF_RETRY)
         return true;
     mirror->uncompared = false;
-    mirror->facts.update_due = false; // until the workload or the mirror changes
     if (result == WHARF_REFUSED)
         return true;
     mirror->facts.left_suspended =

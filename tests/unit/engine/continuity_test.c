@@ -389,6 +389,32 @@ static void progress_that_the_controller_resets_is_told_once(void **state) {
     stage_end(&stage);
 }
 
+static unsigned calls;
+static const wharf_kind *whole;
+
+// The adapter has no result for the patch that resumes the mirror, the first time.
+static wharf_result later(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
+                          wharf_value *desired) {
+    if (calls++ == 0)
+        return WHARF_RETRY;
+    return whole->update ? whole->update(call, workload, mirror, desired) : WHARF_OK;
+}
+
+static void an_adapter_without_a_result_is_asked_again(void **state) {
+    (void)state;
+    struct stage stage;
+    play_init(&stage);
+    wharf_kind copy = stage.kind->abi;
+    play_first(&stage, "");
+    whole = &copy;
+    calls = 0;
+    stage.kind->abi.update = later;
+    play_move(&stage, LONG);
+    assert_true(calls > 1);
+    play_assert_goes_on(&stage);
+    stage_end(&stage);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_further_attempt_gets_the_progress_before_it_runs),
@@ -409,6 +435,7 @@ int main(void) {
         cmocka_unit_test(off_by_the_workload_and_by_the_configuration),
         cmocka_unit_test(turned_off_while_a_mirror_is_owed_progress),
         cmocka_unit_test(progress_that_the_controller_resets_is_told_once),
+        cmocka_unit_test(an_adapter_without_a_result_is_asked_again),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
 }
