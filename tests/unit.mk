@@ -48,7 +48,7 @@ $(call unit_bin,adapter/process% engine/recordings plugins/kinds): | $(B)/wharf-
 # Certificates and a server, for what goes over the network.
 $(call unit_bin,$(addprefix kube/,$(addprefix transport/,curl_transport curl_cancel curl_limits curl_trust loop tunnel gate) $(addprefix kubeconfig/,kubeconfig endpoint) $(addprefix credentials/,exec_plugin curl_exec))): \
 	$(call unit_obj,kube/pki kube/tls_server kube/net_world)
-$(call unit_bin,host/blocking_client host/token_renewal serve/worker): $(call unit_obj,kube/pki kube/tls_server)
+$(call unit_bin,cmd/reporter host/blocking_client host/token_renewal serve/worker): $(call unit_obj,kube/pki kube/tls_server)
 
 # The allocating functions pass through tests/unit/fault/fault.c, which makes them fail.
 FAULT_WRAP := malloc calloc realloc reallocarray free strdup strndup vasprintf __vasprintf_chk cJSON_malloc cJSON_free
