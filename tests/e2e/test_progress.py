@@ -1,105 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attempts that go on where the former one was: what a worker's Job controller has counted does not run again."""
-import contextlib
-import http.client
-import json
-import threading
-
 import kube
 from jobs import condition, counts, finished, indexed, job
 from skip import may_be_refused
 from test_fence import FENCING, _allow, _guard, _knows_the_guard
 from wait import until
+from watcher import Watcher
 
-_INDEX = "batch.kubernetes.io/job-completion-index"
 _MARK = "wharf.dev/progress"
-
-
-def _indexes(text):
-    """{0, 1, 2, 5} of "0-2,5"."""
-    found = set()
-    for part in filter(None, (text or "").split(",")):
-        first, _, last = part.partition("-")
-        found.update(range(int(first), int(last or first) + 1))
-    return found
-
-
-class _Watcher:
-    """Independent of the host: what each mirror of one Job has counted, and which indexes got pods for it, in all workers. A mirror of
-    a later attempt is made after the last news of the former one."""
-
-    def __init__(self, env, name):
-        self.env, self.name = env, name
-        self.lock, self.ended, self.streams, self.threads = threading.Lock(), threading.Event(), [], []
-        self.counted, self.ran, self.attempts = {}, {}, {}   # by the uid of the mirror
-        self.fell = []
-
-    def __enter__(self):
-        for client in (self.env.management, *(worker.admin for worker in self.env.workers)):
-            for plural, take in (("jobs", self._job), ("pods", self._pod)):
-                thread = threading.Thread(target=self._follow, args=(client, plural, take), daemon=True)
-                self.threads.append(thread)
-                thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.ended.set()
-        for stream in self.streams:
-            with contextlib.suppress(OSError):
-                stream.close()
-        for thread in self.threads:
-            thread.join(10)
-
-    def _follow(self, client, plural, take):
-        last = {}
-        while not self.ended.is_set():
-            with contextlib.suppress(OSError, http.client.HTTPException, kube.ApiError, ValueError):
-                stream = client.watch(plural, self.env.namespace)
-                self.streams.append(stream)
-                for line in stream:
-                    found = json.loads(line)["object"]
-                    with self.lock:
-                        take(client, found, last)
-            self.ended.wait(0.2)
-
-    def _job(self, client, found, last):
-        if found["metadata"].get("name") != self.name:
-            return
-        uid, done = found["metadata"]["uid"], _indexes(found.get("status", {}).get("completedIndexes"))
-        if client is self.env.management:
-            before = last.get(uid, (set(), 0, 0))
-            now = (done, *counts(found)[2:])
-            if not before[0] <= now[0] or before[1] > now[1] or before[2] > now[2]:
-                self.fell.append((before, now))
-            last[uid] = now
-            return
-        self.attempts[uid] = int(found["metadata"]["annotations"]["wharf.dev/attempt"])
-        self.counted.setdefault(uid, set()).update(done)
-
-    def _pod(self, client, found, _last):
-        owner = (found["metadata"].get("ownerReferences") or [{}])[0]
-        if client is not self.env.management and owner.get("name") == self.name:
-            index = found["metadata"]["annotations"].get(_INDEX)
-            self.ran.setdefault(owner["uid"], {})[found["metadata"]["uid"]] = int(index) if index else None
-
-    def again(self, but=()):
-        """{attempt: the indexes that ran in it although an earlier one, except those of `but`, had counted them}"""
-        with self.lock:
-            order, seen, found = sorted(self.attempts, key=self.attempts.get), set(), {}
-            for uid in order:
-                found[self.attempts[uid]] = seen & set(self.ran.get(uid, {}).values())
-                seen |= self.counted[uid] if self.attempts[uid] not in but else set()
-            return {attempt: indexes for attempt, indexes in found.items() if indexes}
-
-    def ran_in(self, *attempts):
-        """The indexes of all pods that these attempts had, sorted; without attempts: of all."""
-        with self.lock:
-            return sorted(index for uid, pods in self.ran.items() for index in pods.values()
-                          if not attempts or self.attempts.get(uid) in attempts)
-
-    def check(self, but=()):
-        assert not self.again(but), f"counted indexes ran again: {self.again(but)}"
-        assert not self.fell, f"the status fell: {self.fell}"
 
 
 def _await(env, name, succeeded):
@@ -128,7 +36,7 @@ def _marks(env, name):
 
 def indexes_that_were_counted_do_not_run_again_after_moves(env):
     env.use_all()
-    with _Watcher(env, "moved") as watcher:
+    with Watcher(env, "moved") as watcher:
         env.submit(indexed("moved", 60, parallelism=6, run="0.4s", backoffLimit=20))
         for number in range(1, 6):
             _await(env, "moved", 8 * number)
@@ -152,7 +60,7 @@ def counted_successes_and_failures_count_in_the_next_attempt(env):
                        hold="index:4,5"))
     env.until_job("bounded", "with two failed indexes", lambda found: found["status"].get("failedIndexes") == "1,3")
     env.until_job("bounded", "with two successes", lambda found: counts(found)[2] == 2)
-    with _Watcher(env, "bounded") as watcher:
+    with Watcher(env, "bounded") as watcher:
         _move(env, "bounded")
         env.release()
         env.until_finished("plain")
@@ -165,34 +73,32 @@ def counted_successes_and_failures_count_in_the_next_attempt(env):
     assert made <= 8, f"{made} pods for 6 completions and a move of at most two of them"
 
 
-def a_move_survives_kills_at_any_time(env):
-    env.use_all()
-    ended = threading.Event()
+def _writes_of_moves(env, marks):
+    """How many writes the host has sent since the marks that moves consist of: deletions and creates of mirrors, placements, patches
+    of mirrors and of their statuses."""
+    return sum(len(audit.host(env.namespace, marks[name], subresource="" if name == "management" else None))
+               for name, audit in env.audits.items())
 
-    def kill():
-        while not ended.wait(1.5):
-            env.host.kill()
-            env.host.start()
-    with _Watcher(env, "killed") as watcher:
-        env.submit(indexed("killed", 40, parallelism=5, run="0.4s", backoffLimit=20))
-        for number in range(1, 4):
-            _await(env, "killed", 8 * number)
-            thread = threading.Thread(target=kill, daemon=True)
-            ended.clear()
+
+def a_move_survives_a_kill_after_each_of_its_writes(env):
+    env.use_all()
+    with Watcher(env, "killed") as watcher:
+        env.submit(indexed("killed", 60, parallelism=5, run="0.4s", backoffLimit=20))
+        for writes in range(6):   # a deletion, a placement, a create, the status, the resume
+            _await(env, "killed", 8 * (writes + 1))
             worker = env.job("killed")["metadata"]["annotations"]["wharf.dev/cluster"]
+            marks = {name: audit.mark() for name, audit in env.audits.items()}
             assert env.host.command("drain", worker, "--policy", "move", "--no-wait")[0] == 0
-            thread.start()
-            attempt = str(number + 1)
-            try:
-                until(lambda attempt=attempt: finished(env.job("killed")) or (
-                    env.job("killed")["metadata"]["annotations"]["wharf.dev/attempt"] == attempt and _marks(env, "killed") == ["given"]),
-                    f"attempt {attempt} to go on")
-            finally:
-                ended.set()
-                thread.join(60)
+            until(lambda marks=marks, writes=writes: _writes_of_moves(env, marks) >= writes, f"{writes} writes", every=0.005)
+            env.host.kill()
+            assert not finished(env.job("killed")), "it was killed too late"
+            env.host.start()
+            attempt = str(writes + 2)
+            until(lambda attempt=attempt: env.job("killed")["metadata"]["annotations"]["wharf.dev/attempt"] == attempt
+                  and _marks(env, "killed") == ["given"], f"attempt {attempt} to go on")
             assert env.host.command("uncordon", worker)[0] == 0
         env.until_finished("killed")
-        assert env.job("killed")["status"]["completedIndexes"] == "0-39", env.job("killed")["status"]
+        assert env.job("killed")["status"]["completedIndexes"] == "0-59", env.job("killed")["status"]
         watcher.check()
 
 
@@ -201,7 +107,7 @@ def a_move_survives_kills_at_any_time(env):
 def a_lost_worker_loses_only_what_was_not_seen(env):
     env.use_all(workerLostTimeout="3s", placement="{policy: ordered}")
     first, second = env.workers
-    with _Watcher(env, "lost") as watcher:
+    with Watcher(env, "lost") as watcher:
         env.submit(indexed("lost", 12, parallelism=3, run="0.5s", hold="index:9,10,11"))
         assert env.placed("lost") == first.name
         _await(env, "lost", 9)
@@ -224,7 +130,7 @@ def a_fenced_worker_s_progress_is_given(env):
         since = env.host.log_size()
         env.use_all(**{**FENCING, "placement": "{policy: ordered}"})
         _knows_the_guard(env, since)
-        with _Watcher(env, "cut") as watcher:
+        with Watcher(env, "cut") as watcher:
             env.submit(indexed("cut", 6, parallelism=6, hold="index:4,5"))
             assert env.placed("cut") == first.name
             _await(env, "cut", 4)
