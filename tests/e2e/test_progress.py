@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attempts that go on where the former one was: what a worker's Job controller has counted does not run again."""
 import kube
+from audit import code
 from jobs import condition, counts, finished, indexed, job
 from skip import may_be_refused
 from test_fence import FENCING, _allow, _guard, _knows_the_guard
 from wait import until
-from watcher import Watcher
+from watcher import INDEX, Watcher
 
 _MARK = "wharf.dev/progress"
 
@@ -73,6 +74,56 @@ def counted_successes_and_failures_count_in_the_next_attempt(env):
     assert made <= 8, f"{made} pods for 6 completions and a move of at most two of them"
 
 
+def _indexes_in(env, worker, name):
+    """Of all pods that were created for this Job in this worker."""
+    return sorted(int(entry["requestObject"]["metadata"]["annotations"][INDEX]) for entry in env.audits[worker.name].entries(env.namespace)
+                  if entry["verb"] == "create" and entry["objectRef"]["resource"] == "pods" and code(entry) == 201
+                  and entry["requestObject"]["metadata"]["ownerReferences"][0]["name"] == name)
+
+
+def the_rest_of_a_job_s_rules_hold_in_the_next_attempt(env):
+    env.use_all(placement="{policy: ordered}")
+    first, second = env.workers
+    held = {"parallelism": 4, "hold": "index:2,3"}
+    rule = {"action": "FailIndex", "onExitCodes": {"operator": "In", "values": [1]}}
+    bodies = {
+        "elastic": indexed("elastic", 4, **held),
+        "replaced": indexed("replaced", 4, podReplacementPolicy="Failed", **held),
+        "paused": indexed("paused", 4, **held),
+        "enough": indexed("enough", 5, **{**held, "parallelism": 5, "hold": "index:2,3,4"}, successPolicy={"rules": [{"succeededCount": 3}]}),
+        "most": indexed("most", 4, fail="index:1,3", backoffLimitPerIndex=0, maxFailedIndexes=1, **{**held, "hold": "index:3"}),
+        "exit": indexed("exit", 4, fail="index:1", backoffLimitPerIndex=2, podFailurePolicy={"rules": [rule]}, **held)}
+    ends = {"most": ("0,2", "1,3"), "exit": ("0,2,3", "1")}
+    for body in bodies.values():
+        env.submit(body)
+    for name in bodies:
+        assert env.placed(name) == first.name
+        _await(env, name, 1 if name == "exit" else 2)
+    for name in ends:
+        env.until_job(name, "with a failed index", lambda found: found["status"].get("failedIndexes") == "1")
+    env.change("paused", {"spec": {"suspend": True}})
+    env.until_job("paused", "suspended", lambda found: condition(found, "Suspended"))
+    assert env.host.command("drain", first.name, "--policy", "move", "--no-wait")[0] == 0
+    try:
+        until(lambda: not env.mirror(first.name, "paused"), "the suspended mirror to be gone")
+        env.change("paused", {"spec": {"suspend": False}})
+        for name in bodies:
+            assert env.placed(name, attempt=2) == second.name
+            until(lambda name=name: _marks(env, name) == ["given"], f"{name} to have its progress")
+        env.change("elastic", {"spec": {"parallelism": 5, "completions": 5}})
+        until(lambda: env.mirror(second.name, "elastic")["spec"]["completions"] == 5, "the change to be carried")
+        env.release()
+        for name in bodies:
+            status = env.until_finished(name, "Failed" if name in ends else "Complete")["status"]
+            assert name not in ends or (status["completedIndexes"], status["failedIndexes"]) == ends[name], status
+            expected = {"elastic": [2, 3, 4], "enough": [2, 3, 4], "most": [3]}.get(name, [2, 3])
+            assert _indexes_in(env, second, name) == expected, f"{name}: {_indexes_in(env, second, name)}"
+        assert condition(env.job("enough"), "Complete")["reason"] == "SuccessPolicy", env.job("enough")["status"]
+        assert condition(env.job("most"), "Failed")["reason"] == "MaxFailedIndexesExceeded", env.job("most")["status"]
+    finally:
+        assert env.host.command("uncordon", first.name)[0] == 0
+
+
 def _writes_of_moves(env, marks):
     """How many writes the host has sent since the marks that moves consist of: deletions and creates of mirrors, placements, patches
     of mirrors and of their statuses."""
@@ -81,7 +132,7 @@ def _writes_of_moves(env, marks):
 
 
 def a_move_survives_a_kill_after_each_of_its_writes(env):
-    env.use_all()
+    env.use_all(workerLostTimeout="10s")   # as long waits a host that starts after the deletion and before the placement
     with Watcher(env, "killed") as watcher:
         env.submit(indexed("killed", 60, parallelism=5, run="0.4s", backoffLimit=20))
         for writes in range(6):   # a deletion, a placement, a create, the status, the resume

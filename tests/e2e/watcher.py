@@ -8,7 +8,7 @@ import threading
 import kube
 from jobs import counts
 
-_INDEX = "batch.kubernetes.io/job-completion-index"
+INDEX = "batch.kubernetes.io/job-completion-index"
 
 
 def indexes(text):
@@ -76,7 +76,7 @@ class Watcher:
     def _pod(self, client, found, _last):
         owner = (found["metadata"].get("ownerReferences") or [{}])[0]
         if client is not self.env.management and owner.get("name") == self.name:
-            index = found["metadata"]["annotations"].get(_INDEX)
+            index = found["metadata"]["annotations"].get(INDEX)
             self.ran.setdefault(owner["uid"], {})[found["metadata"]["uid"]] = int(index) if index else None
 
     def again(self, but=()):
@@ -87,6 +87,11 @@ class Watcher:
                 found[self.attempts[uid]] = seen & set(self.ran.get(uid, {}).values())
                 seen |= self.counted[uid] if self.attempts[uid] not in but else set()
             return {attempt: indexes for attempt, indexes in found.items() if indexes}
+
+    def counted_in(self, attempt):
+        """What the mirrors of this attempt have counted so far."""
+        with self.lock:
+            return set().union(*(self.counted[uid] for uid, each in self.attempts.items() if each == attempt))
 
     def told_again(self):
         """{attempt: the indexes that ran in it although the workload's status had them when it began}"""
