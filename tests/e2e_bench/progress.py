@@ -23,7 +23,7 @@ import load  # noqa: E402
 import manifests  # noqa: E402
 import servers  # noqa: E402
 from assets import Assets  # noqa: E402
-from audit import HOST_USERS, Audit  # noqa: E402
+from audit import HOST_USERS, Audit, code  # noqa: E402
 from host import Host  # noqa: E402
 from jobs import counts, finished, indexed, job  # noqa: E402
 from relay import Relay  # noqa: E402
@@ -85,22 +85,23 @@ class Field:
         return until(killing, what, _TIMEOUT, every=0.2)
 
     def writes(self, marks=None):
-        """Counter of what the host has written, but for Leases and its record: "workers create jobs"."""
+        """Counter of what the host has written in the namespace: "workers create jobs", "workers patch jobs (409)"."""
         found = collections.Counter()
         for name, audit in self.audits.items():
             for entry in audit.writes(self.namespace, (marks or {}).get(name, 0)):
                 what = entry["objectRef"]
                 place = "/".join(filter(None, (what["resource"], what.get("subresource"))))
-                found[f"{'management' if name == 'management' else 'workers'} {entry['verb']} {place}"] += 1
+                failed = f" ({code(entry)})" if code(entry) >= 400 else ""
+                found[f"{'management' if name == 'management' else 'workers'} {entry['verb']} {place}{failed}"] += 1
         return found
 
 
 class Moves:
-    """The moves of one Job. `lost`: the attempts whose worker was not drained."""
+    """The moves of one Job. `lost`: {attempt whose worker was not drained: (how, what its mirror had counted before)}."""
 
-    def __init__(self, field, name):
-        self.field, self.name = field, name
-        self.done, self.lost = collections.Counter(), set()
+    def __init__(self, field, watcher):
+        self.field, self.watcher, self.name = field, watcher, watcher.name
+        self.done, self.lost = collections.Counter(), {}
 
     def _annotation(self, key):
         return self.field.job(self.name)["metadata"].get("annotations", {}).get("wharf.dev/" + key)
@@ -122,7 +123,7 @@ class Moves:
             self._until_elsewhere(attempt)
             self._command("uncordon", worker)
         else:
-            self.lost.add(attempt)
+            self.lost[attempt] = how, self.watcher.counted_in(attempt)
             (cluster.lose if how == "killed" else field.relays[worker].cut)()
             self._until_elsewhere(attempt, kills=False)
             (cluster.bring_back if how == "killed" else field.relays[worker].mend)()
@@ -131,6 +132,15 @@ class Moves:
         self.done[how] += 1
         print(f"{time.strftime('%X')} {how} {worker} after {counts(field.job(self.name))[2]} successes, attempt {attempt + 1}", flush=True)
         return True
+
+    def again(self):
+        """Counter of what ran again after a loss, by how and when the lost worker's Job counted it."""
+        found = collections.Counter()
+        for attempt, (how, before) in self.lost.items():
+            later = {index for each in self.watcher.attempts.values() if each > attempt for index in self.watcher.ran_in(each)}
+            found[how + " worker, before"] += len(later & before)
+            found[how + " worker, after"] += len(later & self.watcher.counted_in(attempt) - before)
+        return found
 
     def _command(self, *args):
         code, out, err = self.field.host.command(*args)
@@ -150,11 +160,10 @@ def single(field):
 
 
 def told(writes, by=1):
-    return ", ".join(f"{what} {number / by:.2f}" for what, number in sorted(writes.items()))
+    return ", ".join(f"{what} {number / by:.3g}" for what, number in sorted(writes.items()))
 
 
 def run(field, number):
-    began = time.monotonic()
     with contextlib.ExitStack() as stack:
         _allow(field)
         for worker in field.workers:
@@ -164,13 +173,13 @@ def run(field, number):
         until(field.guarded, "the host to see the guards")
         once = single(field)
         print(f"writes of a life with one attempt: {told(once)}", flush=True)
-        return moved(field, number, once, began)
+        return moved(field, number, once)
 
 
-def moved(field, number, once, began):
-    moves, marks = Moves(field, "moved"), {name: audit.mark() for name, audit in field.audits.items()}
+def moved(field, number, once):
+    marks = {name: audit.mark() for name, audit in field.audits.items()}
     with Watcher(field, "moved") as watcher:
-        began = time.monotonic()
+        moves, began = Moves(field, watcher), time.monotonic()
         field.management.create("jobs", field.namespace, indexed(
             "moved", number, parallelism=max(10, number // 100), run="0.2s", backoffLimit=1000))
         for place, how in enumerate(_MOVES, 1):
@@ -178,10 +187,10 @@ def moved(field, number, once, began):
                 break
         field.wait(lambda: finished(field.job("moved")), "the Job to finish")
         took, done = time.monotonic() - began, field.job("moved")
-        time.sleep(2)   # the observer may hear of it later
+        until(lambda: len(set(watcher.ran_in())) == number, "the observer to have seen all pods")
     made = collections.Counter(watcher.ran_in())
     attempts = int(done["metadata"]["annotations"]["wharf.dev/attempt"])
-    after_drains, all_again = watcher.again(moves.lost), watcher.again()
+    after_drains = watcher.again(moves.lost)
     writes = field.writes(marks)
     print(f"""
 {number} indexes, {len(field.workers)} workers, {took:.0f} s: {done['status']['conditions'][-1]['type']}, {done['status']['completedIndexes']}
@@ -189,7 +198,7 @@ moves: {', '.join(f'{each} {how}' for how, each in moves.done.items())}; kills o
 attempts {attempts}, pods {sum(made.values())}, indexes with more than one pod {sum(each > 1 for each in made.values())}
 indexes that ran again although the status had them: {sum(map(len, watcher.told_again().values()))}
 ... although a drained worker's Job had counted them: {sum(map(len, after_drains.values()))}
-... although a lost worker's Job had counted them, unseen by the host: {sum(map(len, all_again.values())) - sum(map(len, after_drains.values()))}
+... although a lost worker's Job had counted them, unseen by the host, before or after the loss: {told(moves.again())}
 times that the status fell: {len(watcher.fell)}
 writes for each further attempt: {told({what: each - once.get(what, 0) for what, each in writes.items() if what != 'management patch jobs/status'}, attempts - 1)}
 patches of the Job's status: {writes['management patch jobs/status']}""", flush=True)
