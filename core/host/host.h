@@ -110,7 +110,7 @@ struct host_snapshot {
     const char *origin; // of mirrors; NULL: not known yet
     bool stopping;
     int64_t started_wall_ns;
-    int64_t wall_ns;           // when it was taken
+    struct moment taken;
     int64_t stalled_ns;        // see host_stalled_ns
     size_t workloads;          // tracked
     struct reload_notes notes; // owned

@@ -118,7 +118,7 @@ static struct error *read_clusters(struct host *host, struct host_snapshot *out)
 static struct error *copy_snapshot(struct host *host, struct host_snapshot *out) {
     AUTO_LOCK(&host->snapshot_mutex);
     *out = host->snapshot;
-    out->wall_ns = clock_now().wall_ns;
+    out->taken = clock_now();
     out->stats = (struct stats){0};
     out->notes = (struct reload_notes){.sources = NULL};
     out->features.dependencies = (struct dependency_options){.copy = NULL};

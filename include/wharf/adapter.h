@@ -504,9 +504,9 @@ typedef struct wharf_kind {
     // Since 1.2. Objects that the kind's controller makes for a mirror, with progress of their own: WHARF_CHILDREN.
     uint32_t child_size WHARF_0, continuity_size WHARF_0;
     const wharf_child *children WHARF_0;
-    // Since 1.2. As `progress`, for `child`, a new mirror's one; NULL: before the creation. `former` is what was kept of
-    // the former child of this name, if anything, with the workload as member "workload". Without that member, `former`
-    // is a child of `child`, the former mirror: all of `object` is kept.
+    // Since 1.2. As `progress`, for `child`, a new mirror's one; NULL: before the creation. `former` is what was kept
+    // of the former child of this name, if anything, with the workload as member "workload". Without that member,
+    // `former` is a child of `child`, the former mirror: all of `object` is kept.
     wharf_result (*child_progress)(const wharf_call *call, const wharf_value *former, const wharf_value *child,
                                    wharf_value *object) WHARF_0;
     // Since 1.2. Values of the last status for the pods of the next attempt. See WHARF_CONTINUITY.

@@ -58,7 +58,7 @@ def _run_for(env, worker, seconds):
     return row
 
 
-def both_attempts_and_a_kill_are_in_the_accounts(env):
+def top_counts_both_attempts_over_kills_of_the_host(env):
     env.use_all()
     env.submit(_asking("used"))
     first = env.placed("used")
@@ -98,7 +98,7 @@ def both_attempts_and_a_kill_are_in_the_accounts(env):
     assert lines[1].split()[:3] == [env.namespace, "1", "0"] and len(lines) == 2, lines
 
 
-def a_namespace_without_workloads_has_no_account(env):
+def top_has_no_row_without_workloads(env):
     env.use_all()
     assert _top(env) == f"No workload has run in namespace {env.namespace}.\n"
     assert _top(env, "--csv") == "namespace,workloads,running,seconds\n"

@@ -70,7 +70,7 @@ LOGS = expect("everywhere get,list pods", "everywhere get pods/log")
 EXEC = expect("everywhere create,get pods/exec")
 WORKER = LOGS | expect(
     "everywhere get,list,watch,create,patch,delete jobs.batch", "everywhere get namespaces kube-system",
-    "everywhere list,watch,patch workloads.kueue.x-k8s.io",
+    "everywhere list,watch,patch workloads.kueue.x-k8s.io", "everywhere patch jobs/status.batch",
     "everywhere list,watch namespaces", "everywhere list,watch resourcequotas",
     "everywhere list,watch events", "in wharf-system create serviceaccounts/token wharf")
 
@@ -240,7 +240,7 @@ class Rights(unittest.TestCase):
         items, bound, may = tenants("--config", path)
         host = rights(items)
         self.assertEqual(bound, {("team-a", "wharf:team-a"), ("team-b", "wharf:team-b")})
-        self.assertEqual(may, {("create", "jobs"), ("patch", "jobs"), ("delete", "jobs"), ("patch", "workloads"),
+        self.assertEqual(may, {("create", "jobs"), ("patch", "jobs"), ("patch", "jobs/status"), ("delete", "jobs"), ("patch", "workloads"),
                                ("get", "pods/log"), ("create", "pods/exec"), ("get", "pods/exec")})
         self.assertLessEqual(expect("everywhere impersonate users wharf:team-a", "everywhere impersonate users wharf:team-b",
                                     "everywhere impersonate groups wharf:tenants", "everywhere get,list pods",

@@ -4,6 +4,7 @@
 // expires, the engine's thread when there is an event, or when a cluster_io waits for room in the queue.
 #include "core/base/error.h"
 #include "core/engine/engine.h"
+#include "tests/simulation/account_rules.h"
 #include "tests/simulation/breaks.h"
 #include "tests/simulation/crew.h"
 #include "tests/simulation/faults.h"
@@ -227,6 +228,7 @@ static void take_turn(struct trial *trial) {
     struct instance *host = trial->host;
     (void)turn_run(&host->turn, event_queue_take(&host->queue, trial->now_ns));
     host->wake_ns = virtual_time(trial, host->turn.update.wake_ns);
+    account_rules_turn(trial);
 }
 
 bool instance_is_awake(const struct trial *trial) {

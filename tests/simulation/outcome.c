@@ -259,13 +259,16 @@ void outcome_count(struct trial *trial) {
         const struct json *now = trial_object(trial, ENGINE_MANAGEMENT, job->kind, job->namespace_, job->name);
         if (!job->ours || job->touched || !now || strcmp(rules_text(now, "metadata", NULL, "uid"), job->uid) != 0)
             continue;
+        if (*rules_text(now, "metadata", "annotations", MARK_RETRIED)) // more than one life
+            continue;
         bool ran = job->creates > 0;
         bool over = sim_finished(trial->kinds[job->kind], now);
         // A suspended Job gets its condition; for other kinds some changes concern the worker only. Where statuses wait
         // for a place, for the thread of its cluster (rule 5: one in flight), or for another replica that takes over,
         // several changes are one.
         bool exact = job->kind == 0 && !trial->plan.slow && !trial->plan.burst && trial->plan.window_max == 0 &&
-                     !trial->plan.costs && !trial->plan.late_threads && !trial->plan.elects;
+                     !trial->plan.costs && !trial->plan.late_threads && !trial->plan.elects &&
+                     places_retries(trial) == 0; // a failure is held back
         bool fits = exact ? job->statuses == (ran ? job->changes : 1)
                           : job->statuses <= job->changes + !ran && (job->kind > 0 || job->statuses > 0);
         if (job->placements != ran || job->creates != ran || job->deletes != (ran && over) || !fits ||

@@ -55,6 +55,27 @@ bool places_wait(const struct trial *trial, const char *namespace_) {
     return trial->plan.wait && !(has_rule(trial) && strcmp(namespace_, "team") == 0);
 }
 
+// The choice of a worker is checked in other trials: a worker that failed the workload comes last.
+int64_t places_retries(const struct trial *trial) {
+    bool retries = !trial->plan.places && (getenv("SIM_RETRY") || draw(trial, 406, 5) == 0);
+    return retries ? 1 + (int64_t)draw(trial, 407, 2) : 0;
+}
+
+bool places_was_retried(struct trial *trial, size_t cluster, const struct json *body) {
+    const char *names = rules_text(body, "metadata", "annotations", MARK_RETRIED);
+    AUTO_TEXT copy = strdup(names);
+    int64_t count = 0;
+    bool found = false;
+    for (char *rest = copy, *name; (name = strsep(&rest, ",")); count++) {
+        found |= strcmp(name, world_name(trial->worlds[cluster])) == 0;
+        if (rest && pattern_list_matches(rest, name))
+            trial_fail(trial, "rule E4: %s failed a workload twice (%s)", name, names);
+    }
+    if (*names && count > places_retries(trial))
+        trial_fail(trial, "rule E4: a workload has moved %d times (%s)", (int)count, names);
+    return found;
+}
+
 struct placement_options places_options(const struct trial *trial) {
     static struct placement_rule rule; // read at once
     bool places = trial->plan.places;
@@ -64,7 +85,8 @@ struct placement_options places_options(const struct trial *trial) {
                       .require_fields = trial->plan.fields && draw(trial, 405, 3) ? REQUIRE_ALL : REQUIRE_SCHEDULING,
                       .wait_when_lost = trial->plan.wait,
                       .pending_timeout_ns = trial->plan.pending_timeout_ns,
-                      .give_up_after_ns = trial->plan.give_up_after_ns}};
+                      .give_up_after_ns = trial->plan.give_up_after_ns,
+                      .retry = {.max = places_retries(trial), .reasons = "*"}}};
     if (has_rule(trial)) {
         rule = options.otherwise;
         rule.namespaces = "team";

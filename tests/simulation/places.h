@@ -16,6 +16,10 @@ void places_worker(const struct trial *trial, size_t cluster, struct engine_even
 void places_annotate(struct trial *trial, struct json *job);
 // What the configuration and, unless `job` is NULL, these annotations of a Job of that name permit.
 bool places_permit(const struct trial *trial, size_t cluster, const char *job);
+// How often a workload runs elsewhere after a failure, whatever the reason (retryElsewhere); 0: never.
+int64_t places_retries(const struct trial *trial);
+// The placement `body` names the worker as one that failed the workload. Also checks the names (rules E2 and E4).
+bool places_was_retried(struct trial *trial, size_t cluster, const struct json *body);
 // onWorkerLost: wait applies there.
 bool places_wait(const struct trial *trial, const char *namespace_);
 bool places_are_limited(const struct trial *trial); // some worker has maxActive until the end of the trouble

@@ -223,7 +223,8 @@ static void check_again(struct trial *trial, const struct about *about, const st
         if (m->attempt + 1 == attempt && rules_was_final(trial, m) && !pests_rule(trial, m->cluster))
             finished = m;
     }
-    if (finished)
+    bool retried = places_was_retried(trial, finished ? finished->cluster : 0, body);
+    if (finished && !retried)
         trial_fail(trial, "attempt %u of %s is placed although attempt %u had finished", attempt, about->name,
                    attempt - 1);
 }

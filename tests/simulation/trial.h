@@ -83,6 +83,16 @@ struct tap;
 struct tenants_play;
 struct sent; // a batch of commands in flight to a cluster_io
 
+#define ACCOUNTS_SEEN 256
+
+struct account_seen { // by account_rules.h
+    unsigned process, turns;
+    struct account_counted {
+        uint64_t key; // 0: free
+        double seconds;
+    } rows[ACCOUNTS_SEEN];
+};
+
 struct instance { // a replica of the host: its process, another one after each restart
     struct trial *trial;
     size_t index;
@@ -91,6 +101,7 @@ struct instance { // a replica of the host: its process, another one after each 
     size_t n_configured; // kinds that it has been told of
     struct members *members;
     struct pace_rules *pace;
+    struct account_seen accounts;
     struct turn turn; // of its engine
     struct event_queue queue;
     struct sent *sent[TRIAL_CLUSTERS];

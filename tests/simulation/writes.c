@@ -42,6 +42,7 @@ static struct json *without_ours(const struct json *object) {
                                        "/metadata/annotations/wharf.dev~1previous",
                                        "/metadata/annotations/wharf.dev~1progress",
                                        "/metadata/annotations/wharf.dev~1retried",
+                                       "/metadata/annotations/wharf.dev~1used",
                                        "/metadata/labels/wharf.dev~1cluster",
                                        "/metadata/resourceVersion",
                                        "/metadata/managedFields"};

@@ -216,9 +216,6 @@ static struct error *check_suspend(const wharf_kind *kind) {
     const char *value = kind->suspend_value    ? kind->suspend_value
                         : kind->suspend_values ? kind->suspend_values[0]
                                                : NULL;
-    if (kind->progress && (!kind->suspend || kind->flags & WHARF_KIND_NO_STATUS_SUBRESOURCE))
-        return error_new(ERROR_INVALID, "progress: found the function, expected NULL in a kind without %s",
-                         kind->suspend ? "a status subresource" : "suspend");
     if (!kind->suspend)
         return value ? kind_wrong(kind->suspend_value ? "suspend_value" : "suspend_values", value,
                                   "nothing, as there is no suspend")

@@ -14,15 +14,15 @@ void account_sums_unref(struct account_sums *sums) {
         free(sums);
 }
 
-static double value_at(const struct account_sums *sums, const struct account_value *value, int64_t wall_ns) {
-    double now = value->fixed + value->rate * ((double)(wall_ns - sums->begun_ns) / (double)CLOCK_SECOND);
+static double value_at(const struct account_sums *sums, const struct account_value *value, int64_t mono_ns) {
+    double now = value->fixed + value->rate * ((double)(mono_ns - sums->begun_ns) / (double)CLOCK_SECOND);
     return now > value->least ? now : value->least;
 }
 
-double account_used(const struct account_sums *sums, const struct account_row *row, size_t index, int64_t wall_ns) {
-    return value_at(sums, &row->used[index], wall_ns);
+double account_used(const struct account_sums *sums, const struct account_row *row, size_t index, int64_t mono_ns) {
+    return value_at(sums, &row->used[index], mono_ns);
 }
 
-double account_counted(const struct account_sums *sums, const struct account_row *row, size_t index, int64_t wall_ns) {
-    return value_at(sums, &row->counted[index], wall_ns - ACCOUNTS_LAG_NS);
+double account_counted(const struct account_sums *sums, const struct account_row *row, size_t index, int64_t mono_ns) {
+    return value_at(sums, &row->counted[index], mono_ns - ACCOUNTS_LAG_NS);
 }

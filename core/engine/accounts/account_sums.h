@@ -23,7 +23,7 @@ struct account_row {
 
 struct account_sums {
     atomic_uint refs;
-    int64_t begun_ns; // wall clock
+    int64_t begun_ns; // monotonic
     size_t n_resources;
     const char **resources;
     size_t n_rows;
@@ -32,5 +32,5 @@ struct account_sums {
 
 struct account_sums *account_sums_ref(struct account_sums *sums); // NULL is fine, here and below
 void account_sums_unref(struct account_sums *sums);
-double account_used(const struct account_sums *sums, const struct account_row *row, size_t index, int64_t wall_ns);
-double account_counted(const struct account_sums *sums, const struct account_row *row, size_t index, int64_t wall_ns);
+double account_used(const struct account_sums *sums, const struct account_row *row, size_t index, int64_t mono_ns);
+double account_counted(const struct account_sums *sums, const struct account_row *row, size_t index, int64_t mono_ns);

@@ -108,12 +108,12 @@ void account_add(struct engine *engine, struct account *account, const struct us
                  struct share share, int sign) {
     struct accounts *accounts = engine->accounts;
     size_t need = accounts->names.count + 1;
-    double since = seconds_of(share.since_ns - accounts->begun_ns), over = seconds_of(share.over_ns);
+    double since = seconds_of(share.since_ns - accounts->begun.wall_ns), over = seconds_of(share.over_ns);
     accounts->changed = true;
     if (account->n_series < need && !array_reserve(&account->series, &account->n_series, need, sizeof *account->series))
         return;
     if (sum == SUM_COUNTED) {
-        keep_shown(account, seconds_of(engine->now.wall_ns - accounts->begun_ns));
+        keep_shown(account, seconds_of(engine->now.mono_ns - accounts->begun.mono_ns));
         account->counts = true;
     }
     for (size_t i = 0; i <= (usage ? usage->amounts->count : 0); i++) {
@@ -184,7 +184,7 @@ struct account_sums *account_sums_new(const struct accounts *accounts) {
     struct account_sums *sums = malloc(head + texts_size(accounts));
     if (!sums)
         return NULL;
-    *sums = (struct account_sums){.begun_ns = accounts->begun_ns, .n_resources = n_resources};
+    *sums = (struct account_sums){.begun_ns = accounts->begun.mono_ns, .n_resources = n_resources};
     atomic_init(&sums->refs, 1);
     struct fill fill = {.accounts = accounts, .sums = sums, .texts = (char *)sums + head};
     sums->rows = (struct account_row *)(sums + 1);
@@ -198,13 +198,13 @@ struct account_sums *account_sums_new(const struct accounts *accounts) {
     return sums;
 }
 
-struct accounts *accounts_new(int64_t wall_ns, uint64_t seed) {
+struct accounts *accounts_new(struct moment now, uint64_t seed) {
     struct accounts *accounts = calloc(1, sizeof *accounts);
     if (!accounts || !(accounts->others = make_account("", "", ""))) {
         free(accounts);
         return NULL;
     }
-    accounts->begun_ns = wall_ns;
+    accounts->begun = now;
     map_init(&accounts->by_key, seed);
     map_init(&accounts->usages, seed);
     return accounts;

@@ -19,7 +19,7 @@ struct usage { // what all pods of a workload request; equal ones are shared
     char key[];
 };
 
-struct growth { // fixed + rate * t, with t in seconds since accounts.begun_ns
+struct growth { // fixed + rate * t, with t in seconds since accounts.begun
     double fixed, rate;
 };
 
@@ -38,15 +38,21 @@ struct account {
 };
 
 struct accounts {
-    int64_t begun_ns;
+    struct moment begun;
     struct map by_key, usages;
     struct account *others;
     struct resource_names names;
     uint64_t held;                  // shards, at the last step
-    int64_t held_since[SHARDS_MAX]; // wall clock
+    int64_t held_since[SHARDS_MAX]; // by account_now
     bool changed;                   // since `sums` were made
     int64_t full_ns;                // no search for idle accounts before
 };
+
+// The time of the accounts: the wall clock when the process began, which nobody sets later.
+static inline int64_t account_now(const struct engine *engine) {
+    const struct moment *begun = &engine->accounts->begun;
+    return begun->wall_ns + (engine->now.mono_ns - begun->mono_ns);
+}
 
 // The requests of the entry's workload, with a reference; NULL: not known now. *open as in struct usage.
 struct usage *usage_of(struct engine *engine, struct entry *entry);
@@ -58,7 +64,7 @@ void account_unref(struct engine *engine, struct account *account); // NULL is f
 
 struct share { // of a workload in the sums of an account
     int64_t over_ns;
-    int64_t since_ns; // wall clock, of the part that grows; 0: none
+    int64_t since_ns; // by account_now, of the part that grows; 0: none
 };
 enum sum { SUM_USED, SUM_COUNTED };
 // Adds the share (sign 1), or takes it off (-1).
@@ -67,5 +73,5 @@ void account_add(struct engine *engine, struct account *account, const struct us
 
 // A new block of the present sums, with one reference. NULL: out of memory.
 struct account_sums *account_sums_new(const struct accounts *accounts);
-struct accounts *accounts_new(int64_t wall_ns, uint64_t seed); // NULL: out of memory
+struct accounts *accounts_new(struct moment now, uint64_t seed); // NULL: out of memory
 void accounts_free(struct accounts *accounts);

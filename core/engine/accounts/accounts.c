@@ -18,7 +18,7 @@ struct former_use { // by former attempts, in one worker
     int64_t used_ns;
 };
 
-// The use of a workload. Times are of the host's wall clock, unless the object's clock is named.
+// The use of a workload. Times are by account_now, unless the object's clock is named.
 struct account_run {
     struct account *account; // of the present attempt; NULL: has not run
     struct usage *usage;     // NULL: unknown
@@ -80,7 +80,7 @@ static void add_run(struct engine *engine, const struct account_run *run, int si
 static void settle(struct engine *engine, struct account_run *run) {
     if (!run->account)
         return;
-    int64_t now_ns = engine->now.wall_ns;
+    int64_t now_ns = account_now(engine);
     struct share counted = counted_of(run);
     int64_t part_ns = counted.since_ns ? clock_later(now_ns - counted.since_ns, 0) : 0;
     account_add(engine, run->account, run->usage, SUM_COUNTED, (struct share){counted.over_ns + part_ns, 0}, 1);
@@ -151,6 +151,11 @@ static int64_t start_by_status(const struct json *object) {
                : condition_time(phase_condition(json_path(object, "status", "conditions", NULL), "Suspended", "False"));
 }
 
+// The time of a moment by a wall clock.
+static int64_t time_of(const struct engine *engine, int64_t wall_ns) {
+    return account_now(engine) + (wall_ns - engine->now.wall_ns);
+}
+
 // Whether this process made the mirror, so that it has seen the start; *placed_ns: when.
 static bool has_placed(const struct entry *entry, int64_t *placed_ns) {
     const struct attempt *attempt = attempt_history_newest(entry);
@@ -167,12 +172,12 @@ static int64_t counted_from(const struct engine *engine, const struct entry *ent
 // The pods run since `start_ns` by the object's clock, 0: since now. The clock of the worker may differ: the mirror did
 // not start before its placement or before it was resumed, nor in the future.
 static void begin_part(struct engine *engine, struct entry *entry, struct account_run *run, int64_t start_ns) {
-    int64_t now_ns = engine->now.wall_ns, placed_ns;
-    (void)has_placed(entry, &placed_ns);
-    int64_t least_ns = clock_later(placed_ns, run->stop_ns);
+    int64_t now_ns = account_now(engine), placed_ns;
+    int64_t placed = has_placed(entry, &placed_ns) ? time_of(engine, placed_ns) : 0;
+    int64_t least_ns = clock_later(placed, run->stop_ns);
     run->exact = start_ns && start_ns != run->start_ns; // else suspended meanwhile, and the status has the first start
     run->start_ns = start_ns;
-    run->anchor_ns = run->exact ? clock_earlier(clock_later(start_ns, least_ns), now_ns) : now_ns;
+    run->anchor_ns = run->exact ? clock_earlier(clock_later(time_of(engine, start_ns), least_ns), now_ns) : now_ns;
     run->from_ns = counted_from(engine, entry, run);
     run->stop_ns = 0;
     run->state = RUN_RUNS;
@@ -219,7 +224,7 @@ static int64_t end_by_workload(struct engine *engine, struct entry *entry) {
 
 // The length of the part is exact if one clock tells both ends.
 static void finish(struct engine *engine, struct entry *entry, struct mirror *mirror, struct account_run *run) {
-    int64_t now_ns = engine->now.wall_ns, end_ns = mirror ? mirror->ended_ns : end_by_workload(engine, entry);
+    int64_t now_ns = account_now(engine), end_ns = mirror ? mirror->ended_ns : end_by_workload(engine, entry);
     bool seen_whole = run->state == RUN_NOT && run->account && !mirror;
     if (run->state == RUN_NOT && !seen_whole)
         start(engine, entry, mirror, run);
@@ -228,7 +233,7 @@ static void finish(struct engine *engine, struct entry *entry, struct mirror *mi
     else if (end_ns && run->exact)
         run->stop_ns = run->anchor_ns + clock_later(end_ns - run->start_ns, 0);
     else
-        run->stop_ns = end_ns ? clock_earlier(clock_later(end_ns, run->anchor_ns), now_ns) : now_ns;
+        run->stop_ns = end_ns ? clock_earlier(clock_later(time_of(engine, end_ns), run->anchor_ns), now_ns) : now_ns;
     run->state = RUN_OVER;
 }
 
@@ -297,7 +302,7 @@ static bool has_run_unseen(const struct entry *entry, const struct mirror *mirro
 static void found_mirror(const struct engine *engine, const struct mirror *mirror, struct account_run *run) {
     run->by_workload = false;
     if (run->attempt == 1 && run->exact && mirror->created_ns > run->start_ns) {
-        end_part(run, engine->now.wall_ns);
+        end_part(run, account_now(engine));
         return;
     }
     run->before_ns = run->start_ns = run->stop_ns = 0;
@@ -318,7 +323,7 @@ static void change_state(struct engine *engine, struct entry *entry, struct mirr
     if (state == RUN_OVER)
         finish(engine, entry, mirror, run);
     else if (state == RUN_NOT && run->state != RUN_NOT)
-        end_part(run, run->state == RUN_OVER ? run->stop_ns : engine->now.wall_ns);
+        end_part(run, run->state == RUN_OVER ? run->stop_ns : account_now(engine));
     run->from_ns = clock_later(run->from_ns, from_ns);
     run->stop_ns = state == RUN_RUNS ? 0 : run->stop_ns;
     run->state = (uint8_t)state;
@@ -365,7 +370,7 @@ static void forget(struct engine *engine, struct entry *entry) {
 
 static int64_t present_ns(const struct engine *engine, const struct account_run *run) {
     struct share share = used_of(run);
-    return share.over_ns + (share.since_ns ? clock_later(engine->now.wall_ns - share.since_ns, 0) : 0);
+    return share.over_ns + (share.since_ns ? clock_later(account_now(engine) - share.since_ns, 0) : 0);
 }
 
 static void put_seconds(struct writer *out, const char *cluster, int64_t used_ns) {
@@ -410,7 +415,7 @@ static void tick(struct engine *engine) {
     uint64_t held = shard_mask(engine), lost = accounts->held & ~held, taken = held & ~accounts->held;
     for (size_t i = 0; taken && i < SHARDS_MAX; i++)
         if (taken >> i & 1)
-            accounts->held_since[i] = engine->now.wall_ns;
+            accounts->held_since[i] = account_now(engine);
     accounts->held = held;
     struct store_cursor at = {0};
     for (struct entry *entry; lost && (entry = store_next(&engine->store, &at));)
@@ -420,7 +425,7 @@ static void tick(struct engine *engine) {
 
 static struct error *begin(struct engine *engine, const struct engine_options *options) {
     (void)options;
-    engine->accounts = accounts_new(engine->now.wall_ns, engine->seed);
+    engine->accounts = accounts_new(engine->now, engine->seed);
     return engine->accounts ? NULL : error_no_memory();
 }
 

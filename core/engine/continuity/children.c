@@ -16,6 +16,7 @@
 #define AGAIN_NS (500 * CLOCK_MS)     // between lists meanwhile
 #define RESETS_MAX 2                  // statuses that the worker accepted and did not keep
 #define CHANGED_MAX 3                 // lists before a planned move, while the mirror changes all the time
+#define KEPT_NS (10 * CLOCK_SECOND)   // from a list to the move
 
 static struct children *state_of(struct mirror *mirror) {
     if (!mirror->progress.children)
@@ -26,13 +27,6 @@ static struct children *state_of(struct mirror *mirror) {
 static const wharf_child *row_of(const struct engine *engine, const struct entry *entry, size_t row) {
     const wharf_child *children = engine->kinds[entry->kind]->abi.children;
     return children && children[row].plural ? &children[row] : NULL;
-}
-
-static uint32_t rows(const struct engine *engine, const struct entry *entry) {
-    uint32_t count = 0;
-    while (row_of(engine, entry, count))
-        count++;
-    return count;
 }
 
 static struct json *kept_of_workload(const struct json *workload) {
@@ -179,7 +173,6 @@ static wharf_result compare(struct engine *engine, struct entry *entry, struct m
 
 static void begin_again(struct children *children) {
     json_free(TAKE(children->patches));
-    children->listed = 0;
     children->row = 0;
     children->missing = false;
 }
@@ -193,7 +186,6 @@ static void on_list(struct engine *engine, struct entry *entry, struct mirror *m
         return;
     }
     children->row++;
-    children->listed = version_hash(engine, mirror);
 }
 
 static bool send_patch(struct engine *engine, struct entry *entry, struct mirror *mirror) {
@@ -245,17 +237,15 @@ enum children_step children_step(struct engine *engine, struct entry *entry, str
     return CHILDREN_WAIT;
 }
 
-// The answer shows whether the worker keeps the status. False: not.
-static bool keeps(struct engine *engine, struct entry *entry, const struct wharf_child *row, const struct json *child) {
+// What the child of an answer still lacks: *status.
+static wharf_result find_rest(struct engine *engine, struct entry *entry, const wharf_child *row,
+                              const struct json *child, struct json **status) {
     AUTO_CALL call;
-    AUTO_JSON status = NULL;
     call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
     const struct json *workload = doc_tree(&engine->store, &entry->workload->doc);
     AUTO_JSON kept = kept_of_workload(workload);
     AUTO_JSON former = former_of(workload);
-    return former &&
-           lack_of(&call, former, kept_of(kept, row->plural, object_name(child)), child, &status) == WHARF_OK &&
-           !status;
+    return former ? lack_of(&call, former, kept_of(kept, row->plural, object_name(child)), child, status) : WHARF_RETRY;
 }
 
 static void on_child(struct engine *engine, struct entry *entry, struct mirror *mirror,
@@ -269,13 +259,20 @@ static void on_child(struct engine *engine, struct entry *entry, struct mirror *
         return;
     }
     mirror->failures = 0;
-    if (response->object && !keeps(engine, entry, row_of(engine, entry, request->source), response->object->value)) {
+    AUTO_JSON rest = NULL;
+    const struct json *child = response->object ? response->object->value : NULL;
+    if (child && find_rest(engine, entry, row_of(engine, entry, request->source), child, &rest) != WHARF_OK) {
+        begin_again(children);
+        mirror->facts.update_at_ns = engine->now.mono_ns + CLOCK_SECOND;
+        return;
+    }
+    if (rest) {
         begin_again(children);
         if (++children->resets >= RESETS_MAX)
             progress_refuse(mirror,
-                            "the worker accepts the status of %s and does not keep it: a controller or a "
-                            "policy there resets it",
-                            object_name(response->object->value));
+                            "the worker accepts the status of %s and does not keep it: a controller or a policy there "
+                            "resets it",
+                            object_name(child));
         return;
     }
     json_remove_child(children->patches, json_first(children->patches));
@@ -311,7 +308,8 @@ static bool is_saved(struct engine *engine, struct entry *entry, const char *tex
     return json_size(kept) == 0 || json_equal(kept, there);
 }
 
-static void keep_list(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct json *items) {
+static void keep_list(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct json *items,
+                      uint64_t version) {
     struct children *children = mirror->progress.children;
     const struct json *workload = doc_tree(&engine->store, &entry->workload->doc);
     size_t dropped = 0;
@@ -332,10 +330,13 @@ static void keep_list(struct engine *engine, struct entry *entry, struct mirror 
                      "%zu children of the mirror in cluster %s start from nothing in the next attempt: the progress of "
                      "all would take more than %zu bytes",
                      dropped, mirror_cluster(engine, mirror), KEPT_MAX);
+    if (children->row == 0)
+        children->version = version;
     if (row_of(engine, entry, ++children->row))
         return;
-    children->listed = version_hash(engine, mirror);
-    children->saved = is_saved(engine, entry, children->kept);
+    children->listing = false;
+    children->kept_ns = engine->now.mono_ns;
+    children->lists++;
 }
 
 static void send_keep(struct engine *engine, struct entry *entry, struct mirror *mirror) {
@@ -365,18 +366,21 @@ bool children_are_saved(struct engine *engine, struct entry *entry, struct mirro
         queue_retry_soon(engine, &mirror->facts.not_before_ns);
         return false;
     }
-    bool listed = !row_of(engine, entry, children->row);
-    bool as_seen = children->listed == version_hash(engine, mirror) || mirror->failures >= CHANGED_MAX;
-    if (listed && as_seen && (children->saved || is_saved(engine, entry, children->kept)))
-        return true;
-    if (listed && as_seen) {
-        send_keep(engine, entry, mirror);
-        return false;
+    // The children change while the mirror does not.
+    bool fresh = children->kept_ns && engine->now.mono_ns - children->kept_ns < KEPT_NS;
+    bool as_seen = children->version == version_hash(engine, mirror) || children->lists >= CHANGED_MAX;
+    if (!children->listing && fresh && as_seen) {
+        children->saved |= is_saved(engine, entry, children->kept);
+        if (!children->saved)
+            send_keep(engine, entry, mirror);
+        return children->saved;
     }
-    if (listed) { // the mirror has changed since
+    if (!children->listing) {
         begin_again(children);
-        children->saved = false;
         free(TAKE(children->kept));
+        children->lists = fresh ? children->lists : 0;
+        children->saved = false;
+        children->listing = true;
     }
     (void)send_list(engine, entry, mirror, row_of(engine, entry, children->row), true);
     return false;
@@ -394,8 +398,9 @@ static void not_listed(struct engine *engine, struct entry *entry, struct mirror
         return;
     mirror->facts.not_before_ns = 0;
     children->saved = true;
-    children->row = rows(engine, entry);
-    children->listed = version_hash(engine, mirror);
+    children->listing = false;
+    children->kept_ns = engine->now.mono_ns;
+    children->lists = CHANGED_MAX;
     report_event(
         engine, entry, true, "ProgressRefused", "KeepProgress",
         "the children of the mirror in cluster %s start from nothing in the next attempt, since the host cannot "
@@ -437,7 +442,7 @@ static void answered(struct engine *engine, struct entry *entry, struct request_
     else if (!listed)
         not_listed(engine, entry, mirror, request, response);
     else if (request->keeps)
-        keep_list(engine, entry, mirror, items);
+        keep_list(engine, entry, mirror, items, request->known);
     else
         on_list(engine, entry, mirror, items);
 }

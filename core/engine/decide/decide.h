@@ -217,6 +217,7 @@ struct decide_facts {
     enum needs_state needs_there;         // in the worker of the placement
     int64_t needs_at_ns;                  // NEEDS_COMING at the latest until then; 0: unknown
     enum elsewhere_verdict elsewhere;
+    bool elsewhere_keeps;                    // MOVES: the status without the failure has progress for the next attempt
     int64_t elsewhere_until_ns;              // ASKED, and MOVES while the worker is unreachable: the host waits so long
     const struct unstarted_facts *unstarted; // NULL: no unstarted mirror, no rejection by a worker
 };

@@ -32,6 +32,11 @@ bool decide_retries(const struct decide_facts *f, const struct mirror_facts *m, 
         return true;
     }
     size_t best = choose_other(f, &candidates);
+    if (best != DECIDE_UNPLACED && f->elsewhere_keeps && decide_owes_status(f, m)) { // without the failure
+        *action = decide_status(f, "the worker failed");
+        action->leaves = true;
+        return true;
+    }
     *action = decide_place(f, best, f->workload->attempt + 1, "the worker failed");
     action->had_choice = candidates > 1;
     return best != DECIDE_UNPLACED;

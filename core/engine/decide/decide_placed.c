@@ -10,10 +10,7 @@ static bool is_waiting(const struct decide_facts *f, const struct mirror_facts *
            !m->finished && !m->being_deleted && !m->owed && !f->workload->suspended;
 }
 
-// Rule P6: before the host deletes a mirror to place the workload elsewhere, the status of the mirror is written.
-// Without the newest if the mirror changes all the time, and if the management cluster rejects the status or another
-// writer takes it back.
-static bool has_last_status(const struct decide_facts *f, const struct mirror_facts *m) {
+bool decide_owes_status(const struct decide_facts *f, const struct mirror_facts *m) {
     struct action last = decide_status(f, NULL);
     return (last.type != ACTION_NONE || last.waiting) && last.waiting != WAITING_REPEATED &&
            (!m || m->last_statuses < DECIDE_LAST_STATUSES) && f->workload->status_refusals < DECIDE_STATUS_REFUSALS;
@@ -34,7 +31,7 @@ static struct action wait_for_start(const struct decide_facts *f, const struct m
     at_ns = clock_later(at_ns, decide_request_at_ns(m));
     if (at_ns <= f->now_ns) {
         // A write in flight could start the mirror, or there is a sign of a start.
-        if (m->busy || m->unsure || f->busy || !f->placing || !f->management_connected || has_last_status(f, m)) {
+        if (m->busy || m->unsure || f->busy || !f->placing || !f->management_connected || decide_owes_status(f, m)) {
             otherwise.blocked = true; // the decision follows once the management cluster is reachable
             return otherwise;
         }
@@ -190,7 +187,7 @@ static struct action drain(const struct decide_facts *f, const struct mirror_fac
         at_ns = clock_later(at_ns, f->workers[m->cluster].moves_at_ns);
     bool ready = w->suspended || placement_choose(f, &next_ns, &(size_t){0}) != DECIDE_UNPLACED;
     bool due = ready && at_ns <= f->now_ns;
-    if (due && !has_last_status(f, m))
+    if (due && !decide_owes_status(f, m))
         return action_on_mirror(ACTION_DELETE, m, "the worker is drained");
     if (ready && !due)
         next_ns = at_ns;
@@ -211,7 +208,7 @@ static struct action leave_namespace(const struct decide_facts *f, const struct 
     struct action copy = with_mirror(f, m);
     if (m->finished || m->busy || m->being_deleted || m->unsure || f->busy || !f->placing || !f->management_connected)
         return copy;
-    bool last = has_last_status(f, m);
+    bool last = decide_owes_status(f, m);
     copy.leaves = decide_request_at_ns(m) <= f->now_ns;
     if (copy.leaves && !last)
         return action_on_mirror(ACTION_DELETE, m, "the namespace in the worker no longer consents");
@@ -330,7 +327,7 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
         return action_on_mirror(ACTION_VERIFY, m, "the mirror may be gone");
     if (w->suspended)
         return decide_queued(f, decide_status(f, "suspended"));
-    if (w->gone_attempt == w->attempt && decide_has_last_status(w) && has_last_status(f, NULL))
+    if (w->gone_attempt == w->attempt && decide_has_last_status(w) && decide_owes_status(f, NULL))
         return decide_status(f, "the last status of the mirror");
     if (w->gone_attempt == w->attempt)
         return placement_move(f, gone_because(f));

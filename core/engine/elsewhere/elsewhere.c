@@ -19,6 +19,7 @@ struct elsewhere {
     uint32_t attempt;
     bool failed;                  // the mirror has failed; else it does not start
     bool asked;                   // about the failure
+    bool keeps;                   // the status without the failure has progress
     bool left;                    // the placement elsewhere, or the withdrawal, was sent
     enum elsewhere_verdict state; // see decide.h
     int64_t until_ns;             // ASKED: of the wait; MOVES, STUCK: of the answer
@@ -70,13 +71,43 @@ static const struct retry_elsewhere *retry_of(const struct engine *engine, const
     return &placement_rule_of(engine, entry, known, NULL)->retry;
 }
 
-static void decide_cause(struct engine *engine, struct entry *entry, const struct mirror *mirror, bool found) {
+static bool is_failure(const struct json *condition) {
+    const char *type = json_string_or(json_get(condition, "type"), "");
+    return strcmp(type, "FailureTarget") == 0 || strcmp(type, "Failed") == 0;
+}
+
+struct json *elsewhere_without_failure(struct engine *engine, const struct entry *entry, struct mirror *mirror) {
+    const struct elsewhere *e = entry->workload->elsewhere.state;
+    if (!e || e->state != ELSEWHERE_MOVES || e->attempt != mirror->facts.attempt)
+        return NULL;
+    AUTO_JSON copy = json_copy(doc_tree(&engine->store, &mirror->doc));
+    AUTO_JSON conditions = json_new_array();
+    bool good = copy && conditions;
+    const struct json *c = json_first(json_path(copy, "status", "conditions", NULL));
+    for (; good && c; c = json_next(c))
+        good = is_failure(c) || json_append(conditions, json_copy(c));
+    good = good && json_set(json_get(copy, "status"), "conditions", TAKE(conditions));
+    return good ? TAKE(copy) : NULL;
+}
+
+// The status without the failure is one of a mirror that runs, in which the adapter may find progress.
+static bool keeps_progress(struct engine *engine, struct entry *entry, struct mirror *mirror) {
+    AUTO_JSON object =
+        engine->kinds[entry->kind]->abi.progress ? elsewhere_without_failure(engine, entry, mirror) : NULL;
+    AUTO_CALL call;
+    wharf_phase phase = {.size = sizeof phase};
+    call_begin(engine, entry, WHARF_MIRROR_PRESENT, &call);
+    return object && adapter_phase(&call, object, &phase) == WHARF_OK && !phase_is_final(phase.phase);
+}
+
+static void decide_cause(struct engine *engine, struct entry *entry, struct mirror *mirror, bool found) {
     struct elsewhere *e = entry->workload->elsewhere.state;
     if (e->failed)
         e->state = found ? ELSEWHERE_MOVES : ELSEWHERE_NO;
     else
         e->state = found ? ELSEWHERE_STUCK : ELSEWHERE_NO;
     e->until_ns = engine->now.mono_ns + ANSWER_NS;
+    e->keeps = e->state == ELSEWHERE_MOVES && keeps_progress(engine, entry, mirror);
     if (found)
         suspects_note(engine, entry, mirror->facts.cluster, e->reason);
 }
@@ -84,7 +115,7 @@ static void decide_cause(struct engine *engine, struct entry *entry, const struc
 static void on_causes(struct engine *engine, struct engine_event *event) {
     struct entry *entry = store_get(&engine->store, event->kind, event->causes.namespace_, event->causes.name);
     struct elsewhere *e = entry ? entry->workload->elsewhere.state : NULL;
-    const struct mirror *mirror = e ? facts_placed_mirror(entry) : NULL;
+    struct mirror *mirror = e ? facts_placed_mirror(entry) : NULL;
     bool known = false;
     if (!mirror || mirror->facts.cluster != event->cluster || mirror->facts.attempt != e->attempt ||
         strcmp(mirror->uid, event->causes.uid) != 0 || (e->failed && e->state != ELSEWHERE_ASKED))
@@ -244,6 +275,7 @@ static void facts(const struct engine *engine, const struct entry *entry, struct
     if (!e || e->attempt != entry->workload->facts.attempt)
         return;
     facts->elsewhere = e->state;
+    facts->elsewhere_keeps = e->keeps;
     facts->elsewhere_until_ns = e->until_ns;
 }
 

@@ -3,6 +3,7 @@
 #include "core/adapter/phase.h"
 #include "core/base/clock.h"
 #include "core/engine/clusters/cluster_state.h"
+#include "core/engine/elsewhere/elsewhere.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/kueue/kueue.h"
 #include "core/engine/limits/limits.h"
@@ -130,13 +131,13 @@ static wharf_mirror_state mirror_state(const struct engine *engine, const struct
 
 // Makes the patch of the status from the mirror, or from the final status of a deleted one (`last`). False: failed.
 static bool make_patch(struct engine *engine, struct entry *entry, struct mirror *mirror, bool last,
-                       struct request_in_flight *request, struct json **patch) {
+                       const struct json *held, struct request_in_flight *request, struct json **patch) {
     AUTO_JSON final = last ? store_parse(&entry->workload->status.final_status) : NULL;
     AUTO_CALL call;
     struct mirror_context context =
         call_begin_for_mirror(engine, entry, mirror, mirror_state(engine, entry, mirror || last), &call);
-    if (last)
-        context.mirror = final;
+    if (last || held)
+        context.mirror = last ? final : held;
     bool known = context.workload && (context.mirror || (!mirror && !last));
     wharf_result result = known ? mirror_status(&context, patch, &request->wanted) : WHARF_RETRY;
     request->patch_hash = *patch ? mirror_patch_hash(*patch) : 0;
@@ -153,12 +154,16 @@ bool act_status(struct engine *engine, struct entry *entry, bool leaves) {
         return true;
     }
     bool last = !mirror && (decide_has_final_status(&w->facts) || decide_has_last_status(&w->facts));
+    bool held_back = mirror && leaves && elsewhere_leaves(entry, w->facts.attempt + 1);
     AUTO_JSON patch = NULL;
+    AUTO_JSON held = held_back ? elsewhere_without_failure(engine, entry, mirror) : NULL;
     struct request_in_flight request = {.type = REQUEST_STATUS,
                                         .attempt = w->facts.attempt,
-                                        .is_final =
-                                            mirror ? mirror->facts.finished : last && w->facts.has_final_status};
-    if (!make_patch(engine, entry, mirror, last, &request, &patch))
+                                        .is_final = mirror ? mirror->facts.finished && !held_back
+                                                           : last && w->facts.has_final_status};
+    if (held_back && !held)
+        queue_retry_soon(engine, &w->facts.not_before_ns);
+    if ((held_back && !held) || !make_patch(engine, entry, mirror, last, held, &request, &patch))
         return true;
     if (patch && request.patch_hash == w->status.denied_status_hash &&
         w->status.denied_until_ns > engine->now.mono_ns) {

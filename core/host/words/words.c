@@ -11,6 +11,8 @@
 
 #define STACK ((size_t)512 * 1024)
 #define GATHER_NS (CLOCK_SECOND / 5)       // for more changes of the same namespace
+#define AGAIN_NS (2 * CLOCK_SECOND)        // after a failure
+#define TRIES 3                            // of a read, and of a write
 #define FULL ((size_t)256)                 // changes that wait for the keeper: readers wait, too
 #define TOLD_NS CLOCK_MINUTE               // between two log lines about the same trouble
 #define SWEEP_FIRST_NS (10 * CLOCK_SECOND) // after the first use,
@@ -251,7 +253,15 @@ static bool is_wanted(struct reader *reader, struct words_task *task) {
     return !error && !kept;
 }
 
-// True: the keeper has the task now.
+// After the others. Under no lock.
+static void enqueue(struct word_keeper *words, struct words_task *task) {
+    AUTO_LOCK(&words->mutex);
+    append(&words->wishes, task);
+    words->n_wishes++;
+    pthread_cond_broadcast(&words->changed);
+}
+
+// True: the task is in a queue again.
 static bool read_one(struct reader *reader, struct words_task *task) {
     struct word_keeper *words = reader->words;
     if (!is_wanted(reader, task))
@@ -259,11 +269,17 @@ static bool read_one(struct reader *reader, struct words_task *task) {
     AUTO_ERROR error = read_words(reader, task);
     if (error) {
         words_link_close(&reader->worker);
-        if (error->code != ERROR_REFUSED && error->code != ERROR_STOPPED)
+        bool failed = error->code != ERROR_REFUSED && error->code != ERROR_STOPPED;
+        if (failed && ++task->tries < TRIES) {
+            enqueue(words, task);
+            return true;
+        }
+        if (failed)
             tell_failure(words, "the last words of a failed workload cannot be read", task->wish, task->wish->worker,
                          error_text(error));
         return false;
     }
+    task->tries = 0;
     if (!task->value) {
         count(words, WORDS_EMPTY);
         return false;
@@ -326,18 +342,30 @@ static struct error *keep_all(struct word_keeper *words, struct words_task *cons
     return words_keep(&words->keeper.management, tasks[0]->wish->namespace_, changes, n);
 }
 
+static void keep_later(struct word_keeper *words, struct words_task *task) {
+    AUTO_LOCK(&words->mutex);
+    add_change(words, task);
+    words->gather_ns = clock_now().mono_ns + AGAIN_NS;
+}
+
 static void keep(struct word_keeper *words, struct words_task *const *tasks, size_t n) {
     const char *namespace_ = tasks[0]->wish->namespace_;
-    AUTO_ERROR error = is_refused(words, "management", namespace_) ? NULL : keep_all(words, tasks, n);
+    bool refused = is_refused(words, "management", namespace_);
+    AUTO_ERROR error = refused ? NULL : keep_all(words, tasks, n);
+    bool failed = error && error->code != ERROR_REFUSED && error->code != ERROR_STOPPED;
     if (error && error->code == ERROR_REFUSED)
         refuse(words, "management", namespace_, error_text(error));
-    else if (error && error->code != ERROR_STOPPED)
-        tell_failure(words, "the last words of failed workloads cannot be kept", tasks[0]->wish, "management",
-                     error_text(error));
     if (error)
         words_link_close(&words->keeper.management);
     for (size_t i = 0; i < n; i++) {
-        if (!error && tasks[i]->value)
+        if (failed && ++tasks[i]->tries < TRIES) {
+            keep_later(words, tasks[i]);
+            continue;
+        }
+        if (failed)
+            tell_failure(words, "the last words of a failed workload cannot be kept", tasks[i]->wish, "management",
+                         error_text(error));
+        else if (!refused && !error && tasks[i]->value)
             count(words, WORDS_KEPT);
         answer(words, tasks[i]->wish, tasks[i]->text);
         task_free(tasks[i]);
@@ -448,7 +476,7 @@ void last_words_configure(struct word_keeper *words, enum last_words level, cons
 }
 
 // False: there is no room, or no thread.
-static bool enqueue(struct word_keeper *words, struct words_task *task) {
+static bool accept_task(struct word_keeper *words, struct words_task *task) {
     AUTO_LOCK(&words->mutex);
     bool forget = task->wish->forget;
     if (!forget)
@@ -470,7 +498,7 @@ void last_words_take(struct word_keeper *words, struct words_wish *wish) {
     bool complete = task && (!wish->forget || (task->key = strdup(wish->uid)));
     if (task)
         task->wish = wish;
-    if (complete && enqueue(words, task))
+    if (complete && accept_task(words, task))
         return;
     if (!wish->forget) { // a forgotten one is left to the sweep
         count(words, WORDS_DROPPED);

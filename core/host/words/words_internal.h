@@ -43,6 +43,7 @@ struct words_task {
     struct words_wish *wish; // owned
     char *key, *value;       // owned; forgotten: the uid, and NULL
     char *text;              // for the Event, owned; or NULL
+    unsigned tries;          // that failed, of the read or the write
 };
 
 // Changes the ConfigMap of the namespace. ERROR_REFUSED: a missing right.

@@ -9,8 +9,9 @@
 
 #include <poll.h>
 
-#define TRIES 8     // where other hosts write too
-#define AGAIN_MS 50 // after the first conflict
+#define EXACT_TRIES 4 // then without the resourceVersion as precondition
+#define TRIES 8       // where other hosts write too
+#define AGAIN_MS 50   // after the first conflict
 #define REQUEST_NS (10 * CLOCK_SECOND)
 #define PATH_MAX_BYTES 512
 
@@ -95,7 +96,7 @@ static bool adds(const struct words_change *changes, size_t count) {
 }
 
 static struct error *change_once(struct words_link *link, const char *namespace_, const struct words_change *changes,
-                                 size_t count, bool *again) {
+                                 size_t count, bool exact, bool *again) {
     AUTO_JSON map = NULL;
     AUTO_BUFFER(body, 2 * WORDS_MAP_BYTES);
     enum words_write write = WORDS_NOTHING;
@@ -108,7 +109,7 @@ static struct error *change_once(struct words_link *link, const char *namespace_
         *again = true;
         return NULL;
     }
-    TRY(words_merge(map, changes, count, &body, &write));
+    TRY(words_merge(map, changes, count, exact, &body, &write));
     if (write == WORDS_NOTHING)
         return NULL;
     return send(link, write == WORDS_DELETE ? VERB_DELETE : VERB_MERGE_PATCH, namespace_, &body, again);
@@ -119,17 +120,18 @@ struct error *words_keep(struct words_link *link, const char *namespace_, const 
     struct random random = {random_system()};
     bool again = false;
     for (unsigned i = 0; i < TRIES; i++) {
-        TRY(change_once(link, namespace_, changes, count, &again));
-        if (!again || atomic_load(link->client.stop))
+        TRY(change_once(link, namespace_, changes, count, i < EXACT_TRIES, &again));
+        if (!again)
             return NULL;
+        if (atomic_load(link->client.stop))
+            return error_new(ERROR_STOPPED, "the host is stopping");
         if (i > 0)
             (void)poll(NULL, 0, (int)random_below(&random, (uint64_t)AGAIN_MS << i));
     }
     return error_new(ERROR_IO, "ConfigMap " WORDS_MAP " changes all the time");
 }
 
-// The sweep
-// ------------------------------------------------------------------------------------------------------------
+// The sweep ---------------------------------------------------------------------------------------------------------
 
 struct sweep {
     const struct words_source *source;

@@ -343,14 +343,16 @@ static void limit(struct words_merging *merge, const struct words_change *change
         leave_out(merge, oldest(merge, NULL));
 }
 
-static void put_precondition(struct writer *out, const char *key, const struct json *map) {
+static void put_precondition(struct writer *out, const char *key, const struct json *map, bool exact) {
     writer_object(out, key);
     writer_string(out, "uid", object_uid(map));
-    writer_string(out, "resourceVersion", object_version(map));
+    if (exact)
+        writer_string(out, "resourceVersion", object_version(map));
     writer_end(out, '}');
 }
 
-static enum words_write write_merge(const struct words_merging *merge, const struct json *map, struct buffer *body) {
+static enum words_write write_merge(const struct words_merging *merge, const struct json *map, bool exact,
+                                    struct buffer *body) {
     struct writer out = {.out = body};
     size_t left = 0, changed = 0;
     for (size_t i = 0; i < merge->count; i++) {
@@ -359,14 +361,14 @@ static enum words_write write_merge(const struct words_merging *merge, const str
     }
     if (left == 0 && map) {
         writer_object(&out, NULL);
-        put_precondition(&out, "preconditions", map);
+        put_precondition(&out, "preconditions", map, true);
         writer_end(&out, '}');
         return WORDS_DELETE;
     }
     if (changed == 0)
         return WORDS_NOTHING;
     writer_object(&out, NULL);
-    put_precondition(&out, "metadata", map);
+    put_precondition(&out, "metadata", map, exact);
     writer_object(&out, "data");
     for (size_t i = 0; i < merge->count; i++) {
         const struct words_item *item = &merge->items[i];
@@ -380,8 +382,8 @@ static enum words_write write_merge(const struct words_merging *merge, const str
     return WORDS_PATCH;
 }
 
-struct error *words_merge(const struct json *map, const struct words_change *changes, size_t count, struct buffer *body,
-                          enum words_write *out) {
+struct error *words_merge(const struct json *map, const struct words_change *changes, size_t count, bool exact,
+                          struct buffer *body, enum words_write *out) {
     const struct json *data = json_get(map, "data");
     struct words_merging merge = {.items = calloc(json_size(data) + count + 1, sizeof *merge.items)};
     if (!merge.items)
@@ -395,7 +397,7 @@ struct error *words_merge(const struct json *map, const struct words_change *cha
         else
             forget(&merge, changes[i].key);
     limit(&merge, changes, count);
-    *out = write_merge(&merge, map, body);
+    *out = write_merge(&merge, map, exact, body);
     free(merge.items);
     return body->failed ? error_no_memory() : NULL;
 }

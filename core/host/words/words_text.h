@@ -67,7 +67,8 @@ struct words_change { // an entry to add, or with `value` NULL the uid of a work
 
 enum words_write { WORDS_NOTHING, WORDS_PATCH, WORDS_DELETE };
 
-// How the ConfigMap `map` has to change: a merge patch for it, or a deletion of the empty one, with the
-// resourceVersion as precondition. Drops the oldest entries of all beyond the limits.
-struct error *words_merge(const struct json *map, const struct words_change *changes, size_t count, struct buffer *body,
-                          enum words_write *out);
+// How the ConfigMap `map` has to change: a merge patch for it, or a deletion of the empty one. Drops the oldest entries
+// of all beyond the limits. `exact`: with the resourceVersion as precondition; a patch without it touches no entry of
+// others that `map` does not have, but the limits may be exceeded until the next one. A deletion always has it.
+struct error *words_merge(const struct json *map, const struct words_change *changes, size_t count, bool exact,
+                          struct buffer *body, enum words_write *out);

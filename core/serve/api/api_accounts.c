@@ -32,10 +32,10 @@ static void put_row(const struct host_snapshot *snapshot, const struct kind *kin
         writer_null(out, absent[i]);
     api_put(out, "namespace=%s cluster=%s workloads=%ju running=%ju", api_filled(row->namespace_),
             api_filled(row->cluster), (uintmax_t)row->workloads, (uintmax_t)row->running);
-    writer_double(out, "seconds", account_used(sums, row, 0, snapshot->wall_ns));
+    writer_double(out, "seconds", account_used(sums, row, 0, snapshot->taken.mono_ns));
     writer_object(out, "resources");
     for (size_t r = 1; r <= sums->n_resources; r++) {
-        double used = account_used(sums, row, r, snapshot->wall_ns);
+        double used = account_used(sums, row, r, snapshot->taken.mono_ns);
         if (used > 0)
             writer_double(out, sums->resources[r - 1], used);
     }
@@ -49,7 +49,8 @@ static void put_rows(const struct host_snapshot *snapshot, const struct account_
         const struct account_row *row = &sums->rows[i];
         const struct kind *kind = kind_of(snapshot, row);
         bool is_rest = !*row->kind; // beyond the most accounts
-        if (account_used(sums, row, 0, snapshot->wall_ns) > 0 && (kind || is_rest) && is_wanted(filter, kind, row))
+        if (account_used(sums, row, 0, snapshot->taken.mono_ns) > 0 && (kind || is_rest) &&
+            is_wanted(filter, kind, row))
             put_row(snapshot, kind, row, out);
     }
 }
@@ -62,7 +63,7 @@ struct error *api_accounts(struct api_call *call) {
     if (kind)
         TRY(api_find_kind(call->source, kind, &filter.kind));
     TRY(call->source->snapshot(call->source->ctx, &snapshot));
-    writer_time(&call->out, "at", snapshot.wall_ns);
+    writer_time(&call->out, "at", snapshot.taken.wall_ns);
     writer_array(&call->out, "items");
     put_rows(&snapshot, &filter, &call->out);
     writer_end(&call->out, ']');

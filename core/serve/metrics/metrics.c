@@ -179,11 +179,11 @@ static void print_account(const struct account_sums *sums, const struct account_
 }
 
 // Without resources that an account has not used.
-static void print_used(const struct account_sums *sums, int64_t wall_ns, struct buffer *out) {
+static void print_used(const struct account_sums *sums, int64_t mono_ns, struct buffer *out) {
     size_t left = RESOURCE_SERIES;
     for (size_t i = 0; i < sums->n_rows; i++)
         for (size_t r = 1; sums->rows[i].counts && r <= sums->n_resources; r++) {
-            double value = account_counted(sums, &sums->rows[i], r, wall_ns);
+            double value = account_counted(sums, &sums->rows[i], r, mono_ns);
             if (value > 0 && left > 0 && left--)
                 print_account(sums, &sums->rows[i], r, value, out);
         }
@@ -195,11 +195,11 @@ static void print_accounts(const struct host_snapshot *s, struct buffer *out) {
                    "Seconds that workloads ran, from the start to the end in their objects.");
     for (size_t i = 0; sums && i < sums->n_rows; i++)
         if (sums->rows[i].counts)
-            print_account(sums, &sums->rows[i], 0, account_counted(sums, &sums->rows[i], 0, s->wall_ns), out);
+            print_account(sums, &sums->rows[i], 0, account_counted(sums, &sums->rows[i], 0, s->taken.mono_ns), out);
     metrics_family(out, "wharf_resource_seconds_total", NULL,
                    "Requested resources by the seconds that workloads ran, cpu in cores.");
     if (sums)
-        print_used(sums, s->wall_ns, out);
+        print_used(sums, s->taken.mono_ns, out);
 }
 
 // The names come from annotations: every user who may change a workload can write one.

@@ -29,7 +29,7 @@ worker: clusterrolebinding.rbac.authorization.k8s.io/wharf-worker created
 worker: role.rbac.authorization.k8s.io/wharf created in namespace wharf-system
 worker: rolebinding.rbac.authorization.k8s.io/wharf created in namespace wharf-system
 worker: token for serviceaccount/wharf created, valid until 2030-01-02T03:04:05Z
-worker: the host can connect and has all 20 rights that it needs
+worker: the host can connect and has all 21 rights that it needs
 management: namespace/wharf-system created
 management: secret/w1 created in namespace wharf-system
 worker w1 joined

@@ -2,12 +2,6 @@
 // The data that came with ABI 1.2.
 #include "tests/unit/adapter/kind_cases.h"
 
-static wharf_result progress(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
-                             wharf_value *object) {
-    (void)call, (void)workload, (void)mirror, (void)object;
-    return WHARF_OK;
-}
-
 static void words_of_1_2_that_are_wrong_are_named(void **state) {
     (void)state;
     static const wharf_phase_rule also = {"/status/retries", "0", .flags = WHARF_RULE_AND},
@@ -89,17 +83,6 @@ static void words_of_1_2_that_are_wrong_are_named(void **state) {
     assert_all_refused(cases, i);
 }
 
-static void progress_needs_a_suspended_mirror_and_its_status(void **state) {
-    (void)state;
-    struct wrong cases[] = {{NULL, "", good()}, {NULL, "", good()}};
-    size_t i = 0;
-    cases[i].kind.suspend = NULL, cases[i].kind.progress = progress;
-    WRONG("progress", "in a kind without suspend");
-    cases[i].kind.flags = WHARF_KIND_NO_STATUS_SUBRESOURCE, cases[i].kind.progress = progress;
-    WRONG("progress", "without a status subresource");
-    assert_all_refused(cases, i);
-}
-
 static void words_of_1_2_that_are_meant_are_accepted(void **state) {
     (void)state;
     wharf_kind kind = good();
@@ -154,7 +137,6 @@ static void a_kind_of_1_1_has_none_of_the_new_words(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_of_1_2_that_are_wrong_are_named),
-        cmocka_unit_test(progress_needs_a_suspended_mirror_and_its_status),
         cmocka_unit_test(words_of_1_2_that_are_meant_are_accepted),
         cmocka_unit_test(a_kind_of_1_1_has_none_of_the_new_words),
     };

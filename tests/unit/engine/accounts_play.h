@@ -55,8 +55,8 @@ static inline double accounts_sum(struct stage *stage, const char *cluster, cons
     size_t index = sums ? accounts_resource(sums, resource) : 0;
     for (size_t i = 0; sums && index <= sums->n_resources && i < sums->n_rows; i++)
         if (!cluster || strcmp(sums->rows[i].cluster, cluster) == 0)
-            sum += counted ? account_counted(sums, &sums->rows[i], index, stage->now.wall_ns)
-                           : account_used(sums, &sums->rows[i], index, stage->now.wall_ns);
+            sum += counted ? account_counted(sums, &sums->rows[i], index, stage->now.mono_ns)
+                           : account_used(sums, &sums->rows[i], index, stage->now.mono_ns);
     return sum;
 }
 

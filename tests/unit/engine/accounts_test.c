@@ -232,6 +232,21 @@ static void a_late_end_takes_nothing_back_from_the_counter(void **state) {
     stage_end(&stage);
 }
 
+static void a_clock_that_is_set_changes_nothing(void **state) {
+    (void)state;
+    struct stage stage;
+    begin_run(&stage, 0);
+    stage_run(&stage, 30 * CLOCK_SECOND);
+    double before = accounts_counted_in(&stage, "w1", NULL);
+    for (int i = 0; i < 2; i++) {
+        stage.now.wall_ns += (i ? 120 : -60) * CLOCK_MINUTE;
+        stage_run(&stage, 10 * CLOCK_SECOND);
+        accounts_near(accounts_counted_in(&stage, "w1", NULL), before + 10 * (i + 1), 0.1);
+        accounts_near(accounts_used_in(&stage, "w1", NULL), before + 1 + 10 * (i + 1), 1.2);
+    }
+    stage_end(&stage);
+}
+
 static void lead(struct stage *stage, int64_t for_ns, uint64_t term) {
     stage_step(stage, &(struct engine_event){.type = EVENT_LEASE, .lease = {0, stage->now.mono_ns + for_ns, term}});
 }
@@ -427,6 +442,7 @@ int main(void) {
         cmocka_unit_test(three_attempts_add_up),
         cmocka_unit_test(clocks_of_workers_may_differ),
         cmocka_unit_test(a_late_end_takes_nothing_back_from_the_counter),
+        cmocka_unit_test(a_clock_that_is_set_changes_nothing),
         cmocka_unit_test(a_replica_counts_while_it_leads),
         cmocka_unit_test(without_a_start_time_it_runs_since_it_was_seen),
         cmocka_unit_test(suspended_parts_do_not_count),

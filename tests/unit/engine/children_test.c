@@ -209,6 +209,28 @@ static void a_refusal_is_told_once_and_the_attempt_runs(void **state) {
     }
 }
 
+// A policy of the worker.
+static int reset(void *ctx, enum world_verb verb, const char *plural, struct json *object, char message[256]) {
+    (void)ctx, (void)verb, (void)message;
+    if (strcmp(plural, "jobs") == 0)
+        json_remove(object, "status");
+    return 0;
+}
+
+static void a_status_that_does_not_stay_is_told_once(void **state) {
+    (void)state;
+    struct stage stage;
+    play_move(&stage, "");
+    world_set_admission(stage.clusters[2], reset, NULL);
+    play_make_all(&stage, 2);
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_string_equal(play_text(&stage, 2, PROGRESS_AT), "refused");
+    assert_false(play_is_suspended(&stage, 2));
+    assert_int_equal(stage.sent[2][VERB_STATUS_PATCH], 2);
+    assert_int_equal(stage_told(&stage, "does not keep it"), 1);
+    stage_end(&stage);
+}
+
 static void a_list_that_is_refused_does_not_stop_the_move(void **state) {
     (void)state;
     struct stage stage;
@@ -223,6 +245,51 @@ static void a_list_that_is_refused_does_not_stop_the_move(void **state) {
     assert_int_equal(stage_told(&stage, "ProgressRefused"), 1);
     assert_non_null(stage_job(&stage, 2, "a"));
     assert_false(play_is_suspended(&stage, 2));
+    stage_end(&stage);
+}
+
+// The Jobs go on while the deletion has to wait, and their JobSet does not change.
+static void the_last_list_before_the_move_counts(void **state) {
+    (void)state;
+    struct stage stage;
+    struct fault fault = {VERB_DELETE, 1, NULL, 500, 8, 0};
+    play_begin(&stage, "");
+    play_does(&stage, 1, "a-w-0", 1, "0");
+    stage.ctx = &fault;
+    stage.meddle = meddle;
+    play_policy(&stage, 1, WORKER_DRAIN_MOVE);
+    for (int done = 2; stage_job(&stage, 1, "a") && done < 4; done++) {
+        AUTO_TEXT indexes = text_format("0-%d", done - 1);
+        stage_run(&stage, 5 * CLOCK_SECOND);
+        play_does(&stage, 1, "a-w-0", done, indexes);
+    }
+    stage_run(&stage, 2 * CLOCK_MINUTE);
+    assert_int_equal(fault.seen, 8);
+    assert_non_null(strstr(play_text(&stage, 0, PROGRESS_AT), "0-2"));
+    stage_end(&stage);
+}
+
+// A mirror that changes all the time moves nevertheless.
+static int change(struct stage *stage, const struct command *command) {
+    static unsigned round;
+    if (command->cluster == 1 && command->request.verb == VERB_RAW_GET && stage_job(stage, 1, "a")) {
+        AUTO_TEXT status = text_format("{'status':{'restartsCountTowardsMax':%u}}", ++round);
+        assert_int_equal(stage_patch(stage, 1, "a", "status", status), 200);
+    }
+    return STAGE_PASS;
+}
+
+static void a_mirror_that_always_changes_moves(void **state) {
+    (void)state;
+    struct stage stage;
+    play_begin(&stage, "");
+    play_does(&stage, 1, "a-w-0", 3, "0-2");
+    stage.meddle = change;
+    play_policy(&stage, 1, WORKER_DRAIN_MOVE);
+    stage_run(&stage, 10 * CLOCK_SECOND);
+    assert_null(stage_job(&stage, 1, "a"));
+    assert_non_null(strstr(play_text(&stage, 0, PROGRESS_AT), "0-2"));
+    assert_in_range(stage.sent[1][VERB_RAW_GET], 2, 4);
     stage_end(&stage);
 }
 
@@ -373,7 +440,10 @@ int main(void) {
         cmocka_unit_test(it_is_off_by_an_annotation),
         cmocka_unit_test(what_another_workload_has_kept_is_not_given),
         cmocka_unit_test(a_refusal_is_told_once_and_the_attempt_runs),
+        cmocka_unit_test(a_status_that_does_not_stay_is_told_once),
         cmocka_unit_test(a_list_that_is_refused_does_not_stop_the_move),
+        cmocka_unit_test(the_last_list_before_the_move_counts),
+        cmocka_unit_test(a_mirror_that_always_changes_moves),
         cmocka_unit_test(lost_answers_are_repeated),
         cmocka_unit_test(a_restarted_host_goes_on),
         cmocka_unit_test(later_children_are_waited_for),

@@ -104,20 +104,6 @@ static void the_last_state_of_a_mirror_that_another_client_deletes_is_written_be
     stage_end(&stage);
 }
 
-static void a_mirror_that_goes_while_the_host_is_away(void **state) {
-    (void)state;
-    struct stage stage;
-    play_init(&stage);
-    play_first(&stage, "");
-    assert_int_equal(stage_delete(&stage, 1, "a"), 200);
-    stage_restart(&stage);
-    stage_run(&stage, LONG);
-    assert_int_equal(stage_attempt(&stage, "a"), 1); // the same one, as far as the host knows
-    play_assert(&stage, 1, "given", "0-2");
-    assert_false(play_is_suspended(&stage, 1));
-    stage_end(&stage);
-}
-
 static void a_lost_worker_and_its_return(void **state) {
     (void)state;
     struct stage stage;
@@ -351,7 +337,6 @@ int main(void) {
         cmocka_unit_test(but_not_for_one_that_is_rejected),
         cmocka_unit_test(a_mirror_that_changes_all_the_time_leaves_all_the_same),
         cmocka_unit_test(the_last_state_of_a_mirror_that_another_client_deletes_is_written_before_the_next_attempt),
-        cmocka_unit_test(a_mirror_that_goes_while_the_host_is_away),
         cmocka_unit_test(a_lost_worker_and_its_return),
         cmocka_unit_test(the_time_to_start_begins_with_the_resume),
         cmocka_unit_test(a_mirror_that_is_owed_progress_moves_too),

@@ -223,6 +223,33 @@ static void a_failed_mirror_that_disappears_is_final(struct stage *stage) {
     expect_in(stage, "a", 1, 1, true);
 }
 
+// It is the progress of the next attempt.
+static void what_the_failed_mirror_completed_is_kept(struct stage *stage) {
+    assert_int_equal(
+        stage_apply(stage, 0, "batch", "jobs",
+                    "{'metadata':{'name':'i','namespace':'default','annotations':{"
+                    "'wharf.dev/cluster-names':'w1,w2'}},'spec':{'managedBy':'wharf.dev/host',"
+                    "'completionMode':'Indexed','parallelism':2,'completions':4,'backoffLimit':3,"
+                    "'template':{'spec':{'restartPolicy':'Never','containers':[{'name':'c','image':'i'}]}}}}"),
+        201);
+    stage_run(stage, CLOCK_SECOND);
+    assert_int_equal(
+        stage_patch(stage, 1, "i", "status",
+                    "{'status':{'failed':3,'succeeded':2,'completedIndexes':'0,2','startTime':"
+                    "'2026-03-01T12:00:01Z','conditions':[{'type':'FailureTarget','status':'True','reason':"
+                    "'BackoffLimitExceeded','message':'m','lastTransitionTime':'2026-03-01T12:00:02Z'}]}}"),
+        200);
+    stage_run(stage, CLOCK_SECOND);
+    answer(stage, 1, "i", IMAGE);
+    expect_in(stage, "i", 2, 2, false);
+    for (size_t cluster = 0; cluster <= 2; cluster += 2) {
+        const struct json *job = stage_job(stage, cluster, "i");
+        assert_string_equal(json_string_or(pointer_find(job, "/status/completedIndexes"), ""), "0,2");
+        assert_int_equal(json_int64(pointer_find(job, "/status/succeeded"), 0), 2);
+        assert_int_equal(json_int64(pointer_find(job, "/status/failed"), 0), cluster == 0 ? 3 : 0);
+    }
+}
+
 // Mirrors that do not start ------------------------------------------------------------------------------------------
 
 static void a_mirror_that_does_not_start_for_such_a_reason_runs_elsewhere(struct stage *stage) {
@@ -373,6 +400,7 @@ static const struct test {
     {TEST(without_another_worker_a_failure_is_final), 1, 0, NULL},
     {TEST(a_reason_of_the_failure_itself_needs_no_pods), 1, 0, "PodFailure*"},
     {TEST(a_failed_mirror_that_disappears_is_final), 1, 0, NULL},
+    {TEST(what_the_failed_mirror_completed_is_kept), 1, 0, NULL},
     {TEST(a_mirror_that_does_not_start_for_such_a_reason_runs_elsewhere), 1, STUCK, NULL},
     {TEST(it_stays_for_any_other_reason), 1, STUCK, NULL},
     {TEST(it_stays_without_another_worker), 1, STUCK, NULL},

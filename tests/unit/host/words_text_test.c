@@ -199,7 +199,7 @@ static struct json *merge(const struct json *map, const struct words_change *cha
     AUTO_BUFFER(body, 2 * WORDS_MAP_BYTES);
     enum words_write write;
     struct json *patch = NULL;
-    assert_null(words_merge(map, changes, count, &body, &write));
+    assert_null(words_merge(map, changes, count, true, &body, &write));
     assert_int_equal(write, wanted);
     if (write != WORDS_NOTHING)
         assert_null(json_parse(body.data, body.len, &patch));
@@ -230,6 +230,12 @@ static void entries_are_added_and_forgotten_with_preconditions(void **state) {
     AUTO_JSON rest = merge(map, (const struct words_change[]){{UID "1", NULL}, {UID "2", NULL}}, 2, WORDS_DELETE);
     assert_string_equal(json_string_or(json_path(rest, "preconditions", "resourceVersion", NULL), ""), "7");
     assert_null(json_get(rest, "data"));
+    // Without the resourceVersion, other writers cannot make it fail.
+    AUTO_BUFFER(body, WORDS_MAP_BYTES);
+    enum words_write write;
+    assert_null(words_merge(map, &(struct words_change){UID "3.1", new_entry}, 1, false, &body, &write));
+    assert_int_equal(write, WORDS_PATCH);
+    assert_null(strstr(body.data, "resourceVersion"));
     // A uid that begins with another one, and nothing to forget.
     AUTO_JSON nothing = merge(map, &(struct words_change){"0a1b2c3d", NULL}, 1, WORDS_NOTHING);
     assert_null(nothing);

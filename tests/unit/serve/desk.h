@@ -41,7 +41,7 @@ static inline struct error *give_snapshot(void *ctx, struct host_snapshot *out) 
                                   .origin = "here",
                                   .features = desk->features,
                                   .started_wall_ns = desk->stage.now.wall_ns,
-                                  .wall_ns = desk->stage.now.wall_ns};
+                                  .taken = desk->stage.now};
     struct error *error = stats_copy(engine_stats(desk->stage.engine), &out->stats);
     if (desk->from) {
         struct stats_cluster *w1 = &out->stats.clusters[1];

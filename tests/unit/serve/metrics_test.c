@@ -46,7 +46,7 @@ static void accounts_are_as_old_as_their_lag_and_never_fall(void **state) {
     struct account_sums sums = {
         .begun_ns = 1000 * CLOCK_SECOND, .n_resources = 2, .resources = resources, .n_rows = 3, .rows = rows};
     fake.snapshot.stats.accounts = &sums;
-    fake.snapshot.wall_ns = 1021 * CLOCK_SECOND;
+    fake.snapshot.taken.mono_ns = 1021 * CLOCK_SECOND;
     char *text = printed(&fake);
     assert_line(text, "wharf_workload_seconds_total{namespace=\"team\",kind=\"jobs.batch\",cluster=\"w1\"} 30");
     assert_line(text, "wharf_workload_seconds_total{namespace=\"\",kind=\"\",cluster=\"\"} 30");
