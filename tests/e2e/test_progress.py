@@ -140,14 +140,17 @@ def a_move_survives_a_kill_after_each_of_its_writes(env):
             worker = env.job("killed")["metadata"]["annotations"]["wharf.dev/cluster"]
             marks = {name: audit.mark() for name, audit in env.audits.items()}
             assert env.host.command("drain", worker, "--policy", "move", "--no-wait")[0] == 0
-            until(lambda marks=marks, writes=writes: _writes_of_moves(env, marks) >= writes, f"{writes} writes", every=0.005)
-            env.host.kill()
-            assert not finished(env.job("killed")), "it was killed too late"
-            env.host.start()
-            attempt = str(writes + 2)
-            until(lambda attempt=attempt: env.job("killed")["metadata"]["annotations"]["wharf.dev/attempt"] == attempt
-                  and _marks(env, "killed") == ["given"], f"attempt {attempt} to go on")
-            assert env.host.command("uncordon", worker)[0] == 0
+            try:
+                until(lambda marks=marks, writes=writes: _writes_of_moves(env, marks) >= writes, f"{writes} writes", every=0.005)
+                env.host.kill()
+                assert not finished(env.job("killed")), "it was killed too late"
+                env.host.start()
+                attempt = str(writes + 2)
+                until(lambda attempt=attempt: env.job("killed")["metadata"]["annotations"]["wharf.dev/attempt"] == attempt
+                      and _marks(env, "killed") == ["given"], f"attempt {attempt} to go on")
+            finally:
+                failed, out, err = env.host.command("uncordon", worker)
+                assert not failed, out + err
         env.until_finished("killed")
         assert env.job("killed")["status"]["completedIndexes"] == "0-59", env.job("killed")["status"]
         watcher.check()
