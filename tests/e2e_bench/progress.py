@@ -160,7 +160,7 @@ def single(field):
 
 
 def told(writes, by=1):
-    return ", ".join(f"{what} {number / by:.3g}" for what, number in sorted(writes.items()))
+    return ", ".join(f"{what} {round(number / by, 2):g}" for what, number in sorted(writes.items()))
 
 
 def run(field, number):
