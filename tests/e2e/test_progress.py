@@ -3,7 +3,7 @@
 import kube
 from audit import code
 from jobs import condition, counts, finished, indexed, job
-from skip import may_be_refused
+from skip import Skip, may_be_refused
 from test_fence import FENCING, _allow, _guard, _knows_the_guard
 from wait import until
 from watcher import INDEX, Watcher
@@ -239,3 +239,35 @@ def it_is_off_where_the_workload_says_so(env):
     env.until_finished("anew")
     assert sum(env.pods_created("anew").values()) == 8, env.pods_created("anew")
     assert condition(env.job("anew"), "Complete") and counts(env.job("anew"))[2] == 4
+
+
+def a_gang_goes_on_with_as_many_pods_as_are_left(env):
+    if not env.clusters.management.gates:
+        raise Skip("needs Kubernetes 1.37 in all clusters")
+    gangs = next((worker for worker in env.workers if worker.gates), None)
+    if not gangs:
+        raise Skip("no worker has Kubernetes 1.37")
+    kube.know("podgroups", "scheduling.k8s.io/v1beta1")
+    env.use_all()
+    env.submit(indexed("gang", 4, parallelism=4, hold="index:2,3", scheduling={"schedulingPolicy": {"gang": {"minCount": 4}}}))
+    assert env.placed("gang") == gangs.name
+    _await(env, "gang", 2)
+    assert env.host.command("drain", gangs.name, "--policy", "move", "--no-wait")[0] == 0
+    try:
+        until(lambda: not env.mirror(gangs.name, "gang"), "the mirror to be gone")
+    finally:
+        assert env.host.command("uncordon", gangs.name)[0] == 0
+
+    def runs_again():
+        found = env.mirror(gangs.name, "gang")
+        return found and found["metadata"]["annotations"].get(_MARK) == "given" and counts(found)[1] == 2 and found
+    mirror = until(runs_again, "two pods to run again")
+    groups = [group for group in gangs.admin.list("podgroups", env.namespace)
+              if group["metadata"]["ownerReferences"][0]["uid"] == mirror["metadata"]["uid"]]
+    assert [group["spec"]["schedulingPolicy"] for group in groups] == [{"gang": {"minCount": 2}}], groups
+    running = [pod["spec"].get("schedulingGroup") for pod in gangs.admin.list("pods", env.namespace)
+               if pod["metadata"]["ownerReferences"][0]["uid"] == mirror["metadata"]["uid"]]
+    assert running == [{"podGroupName": groups[0]["metadata"]["name"]}] * 2, running
+    env.release()
+    assert env.until_finished("gang")["status"]["completedIndexes"] == "0-3"
+    assert env.job("gang")["spec"]["scheduling"]["schedulingPolicy"]["gang"]["minCount"] == 4

@@ -123,6 +123,7 @@ class Moves:
             self._until_elsewhere(attempt)
             self._command("uncordon", worker)
         else:
+            until(field.guarded, "the host to see the guards")   # one that has not seen any waits for the worker
             self.lost[attempt] = how, self.watcher.counted_in(attempt)
             (cluster.lose if how == "killed" else field.relays[worker].cut)()
             self._until_elsewhere(attempt, kills=False)
