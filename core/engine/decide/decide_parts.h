@@ -16,6 +16,8 @@ bool decide_is_usable(const struct decide_facts *f, size_t cluster);
 const struct mirror_facts *decide_mirror_in(const struct decide_facts *f, size_t cluster);
 // The time of the next request about the mirror.
 int64_t decide_request_at_ns(const struct mirror_facts *m);
+// The same for a deletion: the last words of a failed mirror are read first, unless the workload goes, too.
+int64_t decide_deletion_at_ns(const struct decide_facts *f, const struct mirror_facts *m);
 bool decide_is_there(const struct decide_facts *f, const struct mirror_facts *m);
 // Removes the host's finalizer at the resourceVersion seen.
 struct action decide_release(const struct mirror_facts *m, const char *why);

@@ -76,9 +76,13 @@ static bool is_failure(const struct json *condition) {
     return strcmp(type, "FailureTarget") == 0 || strcmp(type, "Failed") == 0;
 }
 
-struct json *elsewhere_without_failure(struct engine *engine, const struct entry *entry, struct mirror *mirror) {
+bool elsewhere_moves(const struct entry *entry, uint32_t attempt) {
     const struct elsewhere *e = entry->workload->elsewhere.state;
-    if (!e || e->state != ELSEWHERE_MOVES || e->attempt != mirror->facts.attempt)
+    return e && e->state == ELSEWHERE_MOVES && e->attempt == attempt;
+}
+
+struct json *elsewhere_without_failure(struct engine *engine, const struct entry *entry, struct mirror *mirror) {
+    if (!elsewhere_moves(entry, mirror->facts.attempt))
         return NULL;
     AUTO_JSON copy = json_copy(doc_tree(&engine->store, &mirror->doc));
     AUTO_JSON conditions = json_new_array();

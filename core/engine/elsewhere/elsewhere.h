@@ -19,6 +19,8 @@ bool elsewhere_has_retried(const struct entry *entry);
 // Marks the workers in which it failed as the last choice.
 void elsewhere_avoid(struct engine *engine, const struct entry *entry, struct placement_view *view);
 
+// The mirror of this attempt has failed, or fails, because of its worker.
+bool elsewhere_moves(const struct entry *entry, uint32_t attempt);
 // The mirror that failed because of its worker, without the failure, for a last status before the workload leaves.
 // NULL: another mirror, or out of memory.
 struct json *elsewhere_without_failure(struct engine *engine, const struct entry *entry, struct mirror *mirror);
