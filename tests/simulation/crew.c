@@ -34,10 +34,11 @@ struct seat { // of a replica
     struct replica_tap *tap;
     int64_t due_ns; // virtual, like the rest
     bool dirty;
-    int64_t cut_ns;    // until then; 0: it is not
-    int64_t start_ns;  // of its next process, once this one has ended
-    int64_t next_ns;   // the same, while it is leaving
-    int64_t leaves_ns; // since when it is leaving; 0: it is not
+    int64_t cut_ns;     // until then; 0: it is not
+    int64_t start_ns;   // of its next process, once this one has ended
+    int64_t next_ns;    // the same, while it is leaving
+    int64_t stopped_ns; // when it was stopped the last time
+    int64_t leaves_ns;  // since when it is leaving; 0: it is not
     bool left;
     struct gate gates[TRIAL_SHARDS];
     uint64_t terms[TRIAL_SHARDS];  // that were seen
@@ -192,6 +193,7 @@ static void begin(struct trial *trial, enum fault fault, size_t cluster, int64_t
         seat->leaves_ns = trial->now_ns;
         seat->next_ns = until_ns;
     } else if (fault == FAULT_PAUSE) {
+        seat->stopped_ns = trial->now_ns;
         host->stopped_until_ns = until_ns;
     } else if (fault == FAULT_CUT) {
         set_cut(trial, true);
@@ -410,10 +412,18 @@ static void check_numbers(struct trial *trial) {
 }
 
 // A Lease that a restored or wiped management cluster has lost is taken at once by a process that never saw it, and by
-// one that knows it from before, while the holder writes on to the end of its own.
+// one that knows it from before, while the holder writes on to the end of its own. So may one that was stopped
+// meanwhile: the version that it knows has come again.
+static bool went_back(const struct trial *trial) {
+    int64_t back_ns = trial->rules->back_ns[ENGINE_MANAGEMENT], last_ns = back_ns;
+    for (size_t i = 0; i < trial->plan.hosts; i++)
+        if (trial->crew->seats[i].stopped_ns <= back_ns)
+            last_ns = clock_later(last_ns, trial->hosts[i].stopped_until_ns);
+    return back_ns > 0 && trial->now_ns - last_ns < RENEW_NS;
+}
+
 void crew_check(struct trial *trial) {
-    int64_t back_ns = trial->rules->back_ns[ENGINE_MANAGEMENT];
-    bool back = back_ns > 0 && trial->now_ns - back_ns < RENEW_NS;
+    bool back = went_back(trial);
     for (uint32_t s = 0; s < TRIAL_SHARDS && trial->plan.elects && !back; s++)
         for (size_t i = 0; i < trial->plan.hosts; i++)
             if (may_write(trial, i, s))

@@ -88,6 +88,26 @@ static void be_calm(struct trial *trial, size_t cluster) {
     sim_cluster_set_faults(trial->net, trial->worlds[cluster], faults_is_slow(trial, cluster) ? &slow_calm : NULL);
 }
 
+void faults_set_costs(struct trial *trial) {
+    static const int64_t slowest_ns[] = {10 * CLOCK_MS, 100 * CLOCK_MS, CLOCK_SECOND};
+    struct random random = {.state = trial->seed * 17 + 3};
+    size_t slow = random_below(&random, 3 * trial->plan.n_clusters); // in most trials none
+    for (size_t c = 0; c < trial->plan.n_clusters; c++) {
+        int64_t most_ns = slowest_ns[random_below(&random, trial->plan.guards ? 2 : 3)];
+        int64_t write_ns = CLOCK_MS + (int64_t)random_below(&random, (uint64_t)most_ns);
+        struct service_cost cost = {.read_ns = write_ns / 2,
+                                    .write_ns = write_ns,
+                                    .concurrency = 1 + (unsigned)random_below(&random, 8),
+                                    .queue = random_below(&random, 4) ? 0 : 20 + (unsigned)random_below(&random, 100)};
+        if (c == slow && !faults_is_slow(trial, c) &&
+            !trial->plan.guards) // both together exceed the deadline of a probe
+            cost.read_ns = cost.write_ns = 5 * CLOCK_SECOND;
+        sim_cluster_set_cost(trial->net, trial->worlds[c], &cost);
+        trial_trace(trial, "%s takes %.3f s for a write, %u at a time", world_name(trial->worlds[c]),
+                    (double)cost.write_ns / 1e9, cost.concurrency);
+    }
+}
+
 static const struct sim_faults noise = {
     .latency_min_ns = 1 * CLOCK_MS,
     .latency_max_ns = 200 * CLOCK_MS,

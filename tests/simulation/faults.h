@@ -4,6 +4,9 @@
 
 #include "tests/simulation/trial.h"
 
+// Requests take servers time: from a server with room for eight at a time to one that takes 5 s for each, one after the
+// other.
+void faults_set_costs(struct trial *trial);
 struct faults *faults_new(struct trial *trial);
 int64_t faults_due(const struct trial *trial);
 void faults_act(struct trial *trial);

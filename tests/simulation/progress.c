@@ -252,13 +252,14 @@ static bool goes_on(struct trial *trial, const struct tracked_workload *job, con
     return false;
 }
 
-// P8: no index and no counter of a workload falls. An attempt that starts from nothing tries indexes again that had
-// failed.
+// P8: no index and no counter of a workload falls. An attempt that starts from nothing, and one that follows a failure
+// of a worker, tries indexes again that had failed.
 static void check_copied(struct trial *trial, const struct tracked_workload *job, const struct world_write *write) {
     if (!is_clean(trial, job) || work_of(trial, job)->lowered || !write->old)
         return;
     struct achieved before = read_status(write->old), after = read_status(write->now);
-    uint64_t lost = goes_on(trial, job, write->now) ? before.lost & ~after.lost & ~after.done : 0;
+    bool tries = !goes_on(trial, job, write->now) || object_annotation(write->now, MARK_RETRIED);
+    uint64_t lost = !tries ? before.lost & ~after.lost & ~after.done : 0;
     if (before.done & ~after.done || lost || before.succeeded > after.succeeded || before.failed > after.failed)
         trial_fail(trial, "P8: the status of %s falls", job->name);
 }
@@ -340,7 +341,8 @@ void progress_pod(void *ctx, const struct json *object, int64_t index) {
     const struct json *workload = workload_of(trial, job);
     if (!workload || text_equal(object_annotation(workload, MARK_CONTINUE), "false"))
         return;
-    uint64_t known = seen->known.done | seen->known.lost;
+    // Failures of a worker do not count in the next one.
+    uint64_t known = seen->known.done | (object_annotation(workload, MARK_RETRIED) ? 0 : seen->known.lost);
     if (known & (UINT64_C(1) << index))
         trial_fail(trial, "index %lld of %s runs again in %s, and was counted before", (long long)index, job->name,
                    world_name(trial->worlds[side->cluster]));
@@ -360,8 +362,13 @@ void progress_told(struct trial *trial, const struct json *object) {
     const struct tracked_mirror *mirror = rules_mirror(trial, uid_of(object));
     if (!mirror || mirror->kind != 0)
         return;
+    // Once the next attempt is recorded, the former one is over.
+    const struct tracked_workload *job = rules_workload(trial, mirror->workload);
+    const struct json *workload = job ? workload_of(trial, job) : NULL;
     struct seen *seen = seen_of(trial, mirror);
     struct achieved now = read_status(object);
+    if (!workload || mirror_attempt(workload) != mirror->attempt)
+        return;
     if (seen->process != trial->host->number)
         seen->told = (struct achieved){0};
     seen->process = trial->host->number;

@@ -332,27 +332,6 @@ static void make_worlds(struct trial *trial) {
     }
 }
 
-// From a server with room for eight requests at a time to one that takes 5 s for each, one after the other.
-static void set_costs(struct trial *trial) {
-    static const int64_t slowest_ns[] = {10 * CLOCK_MS, 100 * CLOCK_MS, CLOCK_SECOND};
-    struct random random = {.state = trial->seed * 17 + 3};
-    size_t slow = random_below(&random, 3 * trial->plan.n_clusters); // in most trials none
-    for (size_t c = 0; c < trial->plan.n_clusters; c++) {
-        int64_t most_ns = slowest_ns[random_below(&random, trial->plan.guards ? 2 : 3)];
-        int64_t write_ns = CLOCK_MS + (int64_t)random_below(&random, (uint64_t)most_ns);
-        struct service_cost cost = {.read_ns = write_ns / 2,
-                                    .write_ns = write_ns,
-                                    .concurrency = 1 + (unsigned)random_below(&random, 8),
-                                    .queue = random_below(&random, 4) ? 0 : 20 + (unsigned)random_below(&random, 100)};
-        if (c == slow && !faults_is_slow(trial, c) &&
-            !trial->plan.guards) // both together exceed the deadline of a probe
-            cost.read_ns = cost.write_ns = 5 * CLOCK_SECOND;
-        sim_cluster_set_cost(trial->net, trial->worlds[c], &cost);
-        trial_trace(trial, "%s takes %.3f s for a write, %u at a time", world_name(trial->worlds[c]),
-                    (double)cost.write_ns / 1e9, cost.concurrency);
-    }
-}
-
 // What each replica of the host has of its own. All have the same configuration.
 static void make_hosts(struct trial *trial) {
     for (size_t i = 0; i < trial->plan.hosts; i++) {
@@ -390,7 +369,7 @@ struct trial *trial_new(uint64_t seed, bool replicas, bool tracing, bool telling
     trial->progress = progress_new(trial);
     make_worlds(trial);
     if (trial->plan.costs)
-        set_costs(trial);
+        faults_set_costs(trial);
     trial->crds = crds_new(trial);
     trial->users = users_new(trial);
     trial->queues = queues_new(trial);
