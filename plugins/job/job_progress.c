@@ -91,9 +91,9 @@ static void give_all(const struct giving *g) {
 }
 
 // A worker's controller makes the scheduling objects of a gang only for a Job without counts (isNewJob), before it sets
-// the condition.
+// the condition. A Job that another writer resumes first never gets the condition.
 static bool awaits_gang(const wharf_value *mirror) {
-    return host->is(mirror, PROGRESS, "owed") && host->find(mirror, GANG) &&
+    return host->is(mirror, PROGRESS, "owed") && host->is(mirror, SUSPEND, "true") && host->find(mirror, GANG) &&
            !host->condition(mirror, "Suspended", NULL);
 }
 

@@ -92,6 +92,8 @@ static const struct progress_case cases[] = {
     // The scheduling objects of a gang are made for a Job without counts.
     {"a gang that the controller has seen", GANG "," PLAIN, "'succeeded':2",
      "{" MARKED("owed") ",'spec':{" GANG "," PLAIN "},'status':{" TRUE("Suspended") "}}", "'succeeded':2"},
+    {"a gang that another writer has resumed", GANG "," PLAIN, "'succeeded':2",
+     "{" MARKED("owed") ",'spec':{" GANG "," PLAIN ",'suspend':false}}", "'succeeded':2"},
     {"a gang before the create", GANG "," PLAIN, "'succeeded':2", "", "'succeeded':2"},
     {"a gang that runs", GANG "," PLAIN, "'succeeded':2", "{" MARKED("given") ",'spec':{" GANG "," PLAIN "}}",
      "'succeeded':2"},
@@ -160,7 +162,7 @@ static void progress_is_what_the_status_states_and_the_mirror_lacks(void **state
 static void a_gang_gets_its_progress_after_its_scheduling_objects(void **state) {
     (void)state;
     AUTO_JSON workload = harness_json("{'spec':{" GANG "," PLAIN "},'status':{'succeeded':2}}");
-    AUTO_JSON mirror = harness_json("{" MARKED("owed") ",'spec':{" GANG "," PLAIN "}}");
+    AUTO_JSON mirror = harness_json("{" MARKED("owed") ",'spec':{" GANG "," PLAIN ",'suspend':true}}");
     wharf_result result;
     assert_null(harness_progress(workload, mirror, &result));
     assert_int_equal(result, WHARF_RETRY);
