@@ -129,8 +129,6 @@ bool continuity_step(struct engine *engine, struct entry *entry, struct mirror *
         mirror->facts.update_due = true;
         return false;
     }
-    if (!lacks)
-        progress->accepted = 0;
     if (result == WHARF_OK && !lacks)
         return settle_with_children(engine, entry, mirror, context);
     if (result != WHARF_OK)
