@@ -86,6 +86,25 @@ static void a_mirror_that_changes_all_the_time_leaves_all_the_same(void **state)
     stage_end(&stage);
 }
 
+static void so_does_one_that_does_not_start(void **state) {
+    (void)state;
+    struct stage stage;
+    play_init(&stage);
+    seen.indexes = NULL;
+    stage.options.settings.placement.otherwise.pending_timeout_ns = 8 * CLOCK_SECOND;
+    stage_start(&stage);
+    play_submit(&stage, "");
+    changes = 0;
+    stage.meddle = change;
+    assert_int_equal(stage_patch(&stage, 1, "a", "status",
+                                 "{'status':{'active':1,'ready':0,'startTime':'" HARNESS_NOW "'}}"),
+                     200);
+    stage_run(&stage, 15 * CLOCK_SECOND);
+    assert_int_equal(stage_told(&stage, "Withdrawn"), 1);
+    assert_int_equal(stage_where(&stage, "a"), 2);
+    stage_end(&stage);
+}
+
 static void the_last_state_of_a_mirror_that_another_client_deletes_is_written_before_the_next_attempt(void **state) {
     (void)state;
     struct stage stage;
@@ -336,6 +355,7 @@ int main(void) {
         cmocka_unit_test(a_drain_waits_for_a_status_that_cannot_be_written_now),
         cmocka_unit_test(but_not_for_one_that_is_rejected),
         cmocka_unit_test(a_mirror_that_changes_all_the_time_leaves_all_the_same),
+        cmocka_unit_test(so_does_one_that_does_not_start),
         cmocka_unit_test(the_last_state_of_a_mirror_that_another_client_deletes_is_written_before_the_next_attempt),
         cmocka_unit_test(a_lost_worker_and_its_return),
         cmocka_unit_test(the_time_to_start_begins_with_the_resume),
