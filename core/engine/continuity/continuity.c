@@ -157,7 +157,7 @@ void continuity_read(const struct engine *engine, struct mirror *mirror, const s
     mirror->progress.status = mirror->facts.owed || mirror->facts.untouched ? status : 0;
     if (mirror->facts.owed)
         mirror->facts.update_due = true;
-    if ((was || mirror->facts.owed) && mirror->facts.unstarted_since_ns) // the wait for a start begins with the resume
+    if (was && !mirror->facts.owed && mirror->facts.unstarted_since_ns) // the wait for a start begins again
         mirror->facts.unstarted_since_ns = engine->now.mono_ns;
 }
 

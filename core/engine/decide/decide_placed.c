@@ -7,7 +7,7 @@
 
 static bool is_waiting(const struct decide_facts *f, const struct mirror_facts *m) {
     return f->unstarted && (f->unstarted->timeout_ns > 0 || f->elsewhere == ELSEWHERE_STUCK) && m->unstarted_since_ns &&
-           !m->finished && !m->being_deleted && !m->owed && !f->workload->suspended;
+           !m->finished && !m->being_deleted && !f->workload->suspended;
 }
 
 bool decide_owes_status(const struct decide_facts *f, const struct mirror_facts *m) {
