@@ -96,9 +96,8 @@ static void so_does_one_that_does_not_start(void **state) {
     play_submit(&stage, "");
     changes = 0;
     stage.meddle = change;
-    assert_int_equal(stage_patch(&stage, 1, "a", "status",
-                                 "{'status':{'active':1,'ready':0,'startTime':'" HARNESS_NOW "'}}"),
-                     200);
+    assert_int_equal(
+        stage_patch(&stage, 1, "a", "status", "{'status':{'active':1,'ready':0,'startTime':'" HARNESS_NOW "'}}"), 200);
     stage_run(&stage, 15 * CLOCK_SECOND);
     assert_int_equal(stage_told(&stage, "Withdrawn"), 1);
     assert_int_equal(stage_where(&stage, "a"), 2);

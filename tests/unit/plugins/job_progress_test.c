@@ -183,7 +183,8 @@ static const struct {
      "{'metadata':{'annotations':{'wharf.dev/progress':'refused','job.wharf.dev/earlier-failed':'1',"
      "'job.wharf.dev/given-pods':'1'}},'spec':{'suspend':false,'backoffLimit':5}}"},
     {"and for failures of a worker that failed",
-     "{'metadata':{'annotations':{'wharf.dev/retried':'w1'}},'spec':{" INDEXED ",'suspend':false},'status':{'failed':2}}",
+     "{'metadata':{'annotations':{'wharf.dev/retried':'w1'}},'spec':{" INDEXED
+     ",'suspend':false},'status':{'failed':2}}",
      "{" MARKED("owed") ",'spec':{" INDEXED ",'suspend':true}}", "refused",
      "{'metadata':{'annotations':{'wharf.dev/progress':'refused'}},'spec':{'suspend':false}}"},
     {"pods of a mirror that runs already are its own", "{'spec':{" INDEXED ",'suspend':false},'status':{'failed':2}}",
@@ -192,7 +193,8 @@ static const struct {
      "'spec':{'backoffLimit':5}}"},
     {"the gang of a mirror that starts from nothing is whole",
      "{'spec':{" GANG "," INDEXED ",'suspend':false},'status':{'completedIndexes':'0-7','succeeded':8}}",
-     "{" MARKED("owed") ",'spec':{'scheduling':{'schedulingPolicy':{'gang':{'minCount':2}}}," INDEXED ",'suspend':true}}",
+     "{" MARKED("owed") ",'spec':{'scheduling':{'schedulingPolicy':{'gang':{'minCount':2}}}," INDEXED
+                        ",'suspend':true}}",
      "refused",
      "{'metadata':{'annotations':{'wharf.dev/progress':'refused'}},'spec':{'suspend':false,'scheduling':"
      "{'schedulingPolicy':{'gang':{'minCount':3}}}}}"},
