@@ -76,23 +76,12 @@ static bool is_failure(const struct json *condition) {
     return strcmp(type, "FailureTarget") == 0 || strcmp(type, "Failed") == 0;
 }
 
-<<<<<<< HEAD
 bool elsewhere_moves(const struct entry *entry, uint32_t attempt) {
     const struct elsewhere *e = entry->workload->elsewhere.state;
     return e && e->state == ELSEWHERE_MOVES && e->attempt == attempt;
 }
 
-struct json *elsewhere_without_failure(struct engine *engine, const struct entry *entry, struct mirror *mirror) {
-    if (!elsewhere_moves(entry, mirror->facts.attempt))
-        return NULL;
-=======
-bool elsewhere_hides_failure(const struct entry *entry, const struct mirror *mirror) {
-    const struct elsewhere *e = entry->workload->elsewhere.state;
-    return e && e->state == ELSEWHERE_MOVES && e->attempt == mirror->facts.attempt;
-}
-
 struct json *elsewhere_without_failure(struct engine *engine, struct mirror *mirror) {
->>>>>>> prog-review
     AUTO_JSON copy = json_copy(doc_tree(&engine->store, &mirror->doc));
     AUTO_JSON conditions = json_new_array();
     bool good = copy && conditions;

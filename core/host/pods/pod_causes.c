@@ -102,7 +102,7 @@ static void read_container(struct pod_causes *causes, const char *pod, const str
 static void read_pod(struct pod_causes *causes, const struct json *object) {
     __attribute__((cleanup(pods_clear))) struct pods pods = {.list = NULL};
     AUTO_ERROR error = pods_add(&pods, object);
-    causes->causes.failed |= error != NULL;
+    causes->causes.failed |= (bool)error;
     if (error)
         return;
     const struct pod *pod = &pods.list[0];
