@@ -9,6 +9,7 @@
     "'metadata':{'name':'a-" name "-" index "','labels':{'jobset.sigs.k8s.io/replicatedjob-name':'" name               \
     "','jobset.sigs.k8s.io/job-index':'" index "','jobset.sigs.k8s.io/restart-attempt':'" restarts "'}}"
 #define INDEXED "'spec':{'completionMode':'Indexed','completions':4,'backoffLimit':3}"
+#define PLAIN(spec, status) "{" LABELS("w", "0", "0") ",'spec':{" spec "},'status':{" status "}}"
 #define JOB(status) "{" LABELS("w", "0", "0") "," INDEXED ",'status':{" status "}}"
 #define WORKLOAD(restarts, w, d, failed)                                                                               \
     "{'spec':{'replicatedJobs':[{'name':'w','replicas':2},{'name':'d'}]},'status':{'restarts':" restarts               \
@@ -62,6 +63,10 @@ static void what_jobs_have_done_is_kept(void **state) {
           JOB("'succeeded':4,'completedIndexes':'0-3','conditions':[{'type':'Complete','status':'True'}]"), IDLE);
     keeps("{'status':{'failed':2}}", JOB("'active':1,'failed':2"), IDLE);
     keeps("{}", JOB("'active':1"), IDLE);
+    keeps("{'status':{'succeeded':3,'failed':1}}", PLAIN("'completions':4", "'succeeded':3,'failed':1"), IDLE);
+    keeps("{'status':{'failed':1}}", PLAIN("'parallelism':4", "'succeeded':3,'failed':1"), IDLE); // a work queue
+    keeps("{'status':{'succeeded':3}}",
+          PLAIN("'parallelism':4", "'succeeded':3,'conditions':[{'type':'Complete','status':'True'}]"), IDLE);
     keeps("{}", JOB("'succeeded':3,'completedIndexes':'0-2','conditions':[{'type':'Failed','status':'True'}]"), IDLE);
 }
 
@@ -145,6 +150,9 @@ static void jobs_get_what_they_lack(void **state) {
     gives("{'status':{'completedIndexes':'0-2','succeeded':3}}", KEPT, IDLE,
           JOB("'succeeded':1,'completedIndexes':'1'"));
     gives("{}", KEPT, IDLE, JOB("'succeeded':3,'completedIndexes':'0-2'"));
+    gives("{'status':{'succeeded':3}}", "{'status':{'succeeded':3}}", IDLE, PLAIN("'completions':4", "'succeeded':1"));
+    gives("{'status':{'succeeded':4,'startTime':'" NOW "'}}", "{'status':{'succeeded':9}}", IDLE,
+          PLAIN("'completions':4", ""));
     gives("{}", "{}", IDLE, JOB(""));
     gives("{'status':{'completedIndexes':'0-3','succeeded':4,'startTime':'" NOW "'}}",
           "{'status':{'completedIndexes':'0-3','succeeded':4}}", IDLE, JOB(""));
