@@ -29,10 +29,10 @@ int64_t progress_due(const struct trial *trial);
 // The hooks of the clusters: a write that was accepted or refused, of a Job, once the other rules know of it; a pod
 // that a Job's controller makes. ctx is a struct side.
 void progress_written(struct trial *trial, size_t cluster, const struct world_write *write);
-void progress_pod(void *ctx, const struct json *job, int64_t index);
+void progress_pod(void *ctx, const struct json *object, int64_t index);
 // Of what a mirror's status says: how much it was given.
-int64_t progress_failed(struct trial *trial, const struct json *mirror);
-int64_t progress_succeeded(struct trial *trial, const struct json *mirror);
+int64_t progress_failed(struct trial *trial, const struct json *object);
+int64_t progress_succeeded(struct trial *trial, const struct json *object);
 // The engine receives a mirror; and tells something about a workload.
-void progress_told(struct trial *trial, const struct json *mirror);
+void progress_told(struct trial *trial, const struct json *object);
 void progress_event(struct trial *trial, const struct workload_event *event);

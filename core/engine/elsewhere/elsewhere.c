@@ -76,14 +76,12 @@ static bool is_failure(const struct json *condition) {
     return strcmp(type, "FailureTarget") == 0 || strcmp(type, "Failed") == 0;
 }
 
-bool elsewhere_moves(const struct entry *entry, uint32_t attempt) {
+bool elsewhere_moves(const struct entry *entry, const struct mirror *mirror) {
     const struct elsewhere *e = entry->workload->elsewhere.state;
-    return e && e->state == ELSEWHERE_MOVES && e->attempt == attempt;
+    return e && e->state == ELSEWHERE_MOVES && e->attempt == mirror->facts.attempt;
 }
 
-struct json *elsewhere_without_failure(struct engine *engine, const struct entry *entry, struct mirror *mirror) {
-    if (!elsewhere_moves(entry, mirror->facts.attempt))
-        return NULL;
+struct json *elsewhere_without_failure(struct engine *engine, struct mirror *mirror) {
     AUTO_JSON copy = json_copy(doc_tree(&engine->store, &mirror->doc));
     AUTO_JSON conditions = json_new_array();
     bool good = copy && conditions;
@@ -96,8 +94,7 @@ struct json *elsewhere_without_failure(struct engine *engine, const struct entry
 
 // The status without the failure is one of a mirror that runs, in which the adapter may find progress.
 static bool keeps_progress(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    AUTO_JSON object =
-        engine->kinds[entry->kind]->abi.progress ? elsewhere_without_failure(engine, entry, mirror) : NULL;
+    AUTO_JSON object = engine->kinds[entry->kind]->abi.progress ? elsewhere_without_failure(engine, mirror) : NULL;
     AUTO_CALL call;
     wharf_phase phase = {.size = sizeof phase};
     call_begin(engine, entry, WHARF_MIRROR_PRESENT, &call);
