@@ -280,6 +280,8 @@ def the_rights_that_are_printed_are_all_that_the_host_needs_and_all_that_it_uses
         printed = {role: _printed(env, role) for role in ("management", "worker")}
         for cluster in env.clusters.all:
             _apply(cluster.admin, printed["management" if cluster is env.clusters.management else "worker"])
+        # The identity of one worker is a patch of the ConfigMap with the others.
+        env.management.patch("configmaps", _SYSTEM, "wharf-workers", {"data": {second.name: None}})
         env.host.use(**settings)
         env.host.until_takes_work(worker.name for worker in env.workers)   # the second one is the ClusterProfile's
         until(lambda: env.host.metrics().get(("wharf_worker_sources_refused", ())) == 1, "the bad ClusterProfile to be refused")

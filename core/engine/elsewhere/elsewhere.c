@@ -76,9 +76,9 @@ static bool is_failure(const struct json *condition) {
     return strcmp(type, "FailureTarget") == 0 || strcmp(type, "Failed") == 0;
 }
 
-bool elsewhere_moves(const struct entry *entry, const struct mirror *mirror) {
+bool elsewhere_moves(const struct entry *entry, uint32_t attempt) {
     const struct elsewhere *e = entry->workload->elsewhere.state;
-    return e && e->state == ELSEWHERE_MOVES && e->attempt == mirror->facts.attempt;
+    return e && e->state == ELSEWHERE_MOVES && e->attempt == attempt;
 }
 
 struct json *elsewhere_without_failure(struct engine *engine, struct mirror *mirror) {
@@ -94,7 +94,8 @@ struct json *elsewhere_without_failure(struct engine *engine, struct mirror *mir
 
 // The status without the failure is one of a mirror that runs, in which the adapter may find progress.
 static bool keeps_progress(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    AUTO_JSON object = engine->kinds[entry->kind]->abi.progress ? elsewhere_without_failure(engine, mirror) : NULL;
+    AUTO_JSON object =
+        engine->kinds[entry->kind]->abi.progress ? elsewhere_without_failure(engine, mirror) : NULL;
     AUTO_CALL call;
     wharf_phase phase = {.size = sizeof phase};
     call_begin(engine, entry, WHARF_MIRROR_PRESENT, &call);
@@ -372,7 +373,8 @@ void elsewhere_withdrawn(struct engine *engine, struct entry *entry, const struc
     engine->stats.clusters[mirror->facts.cluster].retried_elsewhere++;
 }
 
-// The part ----------------------------------------------------------------------------------------------------------
+// The part
+// -------------------------------------------------------------------------------------------------------------
 
 static void forget(struct engine *engine, struct entry *entry) {
     (void)engine;

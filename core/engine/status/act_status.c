@@ -154,7 +154,7 @@ bool act_status(struct engine *engine, struct entry *entry, bool leaves) {
         return true;
     }
     bool last = !mirror && (decide_has_final_status(&w->facts) || decide_has_last_status(&w->facts));
-    bool held_back = mirror && leaves && elsewhere_moves(entry, mirror);
+    bool held_back = mirror && leaves && elsewhere_moves(entry, mirror->facts.attempt);
     AUTO_JSON patch = NULL;
     AUTO_JSON held = held_back ? elsewhere_without_failure(engine, mirror) : NULL;
     struct request_in_flight request = {.type = REQUEST_STATUS,

@@ -43,7 +43,7 @@ static void before(struct engine *engine, struct entry *entry) {
     if (!mirror || engine->settings.last_words == LAST_WORDS_NONE || mirror->facts.unread)
         return;
     uint32_t attempt = mirror->facts.attempt;
-    bool leaves = elsewhere_moves(entry, mirror); // perhaps before it has failed
+    bool leaves = elsewhere_moves(entry, attempt); // perhaps before it has failed
     words->running = mirror->facts.finished ? words->running : attempt;
     if ((!leaves && (!mirror->facts.finished || mirror->phase != WHARF_FAILED)) || words->asked == attempt ||
         !engine->workers[entry->kind][mirror->facts.cluster].connected)
