@@ -222,6 +222,7 @@ _JOBS, _WORKLOADS_OF = "jobs.batch", "workloads.kueue.x-k8s.io"
 
 # What another test uses: it is compared where that one has run.
 _BY_TEST = {
+    ("management", "patch configmaps"): "a_worker_joins_by_a_secret_is_cordoned_and_leaves_while_jobs_run",
     ("management", "patch secrets"): "a_token_in_a_secret_is_renewed_when_four_fifths_of_its_life_are_over",
     ("worker", "create serviceaccounts/token"): "a_token_in_a_secret_is_renewed_when_four_fifths_of_its_life_are_over",
     **{(cluster, f"{verb} {_WORKLOADS_OF}"): "workloads_of_kueue_that_lie_change_nothing_but_their_own_job"
@@ -280,8 +281,6 @@ def the_rights_that_are_printed_are_all_that_the_host_needs_and_all_that_it_uses
         printed = {role: _printed(env, role) for role in ("management", "worker")}
         for cluster in env.clusters.all:
             _apply(cluster.admin, printed["management" if cluster is env.clusters.management else "worker"])
-        # The identity of one worker is a patch of the ConfigMap with the others.
-        env.management.patch("configmaps", _SYSTEM, "wharf-workers", {"data": {second.name: None}})
         env.host.use(**settings)
         env.host.until_takes_work(worker.name for worker in env.workers)   # the second one is the ClusterProfile's
         until(lambda: env.host.metrics().get(("wharf_worker_sources_refused", ())) == 1, "the bad ClusterProfile to be refused")
