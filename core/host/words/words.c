@@ -10,8 +10,10 @@
 #include "core/base/thread.h"
 
 #define STACK ((size_t)512 * 1024)
-#define GATHER_NS (CLOCK_SECOND / 5)       // for more changes of the same namespace
-#define AGAIN_NS (2 * CLOCK_SECOND)        // after a failure
+#define GATHER_NS (CLOCK_SECOND / 5) // for more changes of the same namespace
+#define AGAIN_NS (2 * CLOCK_SECOND)  // after a failure
+#define POLL_NS (CLOCK_SECOND / 4)   // while wishes wait for a worker
+#define IDLE_NS (60 * CLOCK_MINUTE)
 #define TRIES 3                            // of a read, and of a write
 #define FULL ((size_t)256)                 // changes that wait for the keeper: readers wait, too
 #define TOLD_NS CLOCK_MINUTE               // between two log lines about the same trouble
@@ -177,11 +179,12 @@ static size_t readers_of(const struct word_keeper *words, const char *worker) {
 
 // The first wish about a worker with a free reader. Under the mutex.
 static struct words_task *take_wish(struct word_keeper *words, struct reader *reader) {
+    int64_t now_ns = clock_now().mono_ns;
     if (words->changes.count >= FULL)
         return NULL;
     for (struct words_task **at = &words->wishes.first; *at; at = &(*at)->next) {
         const char *worker = (*at)->wish->worker;
-        if (readers_of(words, worker) >= WORDS_READERS_OF_WORKER)
+        if ((*at)->due_ns > now_ns || readers_of(words, worker) >= WORDS_READERS_OF_WORKER)
             continue;
         text_copy(reader->of, sizeof reader->of, worker);
         return take(&words->wishes, at);
@@ -279,6 +282,7 @@ static bool read_one(struct reader *reader, struct words_task *task) {
         words_link_close(&reader->worker);
         bool failed = error->code != ERROR_REFUSED && error->code != ERROR_STOPPED;
         if (failed && ++task->tries < TRIES) {
+            task->due_ns = clock_now().mono_ns + AGAIN_NS;
             enqueue(words, task);
             return true;
         }
@@ -303,8 +307,8 @@ static void *run_reader(void *arg) {
     pthread_mutex_lock(&words->mutex);
     while (!atomic_load(&words->stop)) {
         struct words_task *task = take_wish(words, reader);
-        if (!task) {
-            (void)pthread_cond_wait(&words->changed, &words->mutex);
+        if (!task) { // perhaps one has to wait after a failure
+            (void)clock_condition_wait(&words->changed, &words->mutex, words->wishes.first ? POLL_NS : IDLE_NS);
             continue;
         }
         pthread_mutex_unlock(&words->mutex);
