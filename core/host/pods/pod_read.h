@@ -19,7 +19,7 @@ struct pod_container {
 struct pod {
     const char *name, *phase, *reason, *message, *created;
     const char *disruption, *disrupted; // reason and message of condition DisruptionTarget; "" if none
-    const char *default_container; // its annotation, or the first one; "" if the pod has no containers
+    const char *default_container;      // its annotation, or the first one; "" if the pod has no containers
     struct pod_container *containers;
     size_t n_containers;
 };

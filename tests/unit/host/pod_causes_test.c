@@ -10,7 +10,7 @@
     "\"ownerReferences\":[{\"apiVersion\":\"" api "\",\"kind\":\"" kind "\",\"name\":\"" name "\",\"uid\":\"" uid      \
     "\",\"controller\":true}]"
 #define POD(name, owner, status)                                                                                       \
-    "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"n\",\"uid\":\"u-" name "\"," owner                             \
+    "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"n\",\"uid\":\"u-" name "\"," owner                           \
     "},\"spec\":{\"initContainers\":[{\"name\":\"i\"}],\"containers\":[{\"name\":\"c\"}]},\"status\":{" status "}}"
 #define OF_A OWNED("batch/v1", "Job", "a", "ju")
 #define OF_B OWNED("batch/v1", "Job", "b", "bu")
