@@ -43,7 +43,7 @@ _AUDIT_POLICY = {
 
 class Cluster:
     """One cluster. start() only starts; ready() says whether it answers, and then starts the controllers. `gates` are
-    feature gates of the API server, as in its flag. `beside`: a cluster whose etcd this one shares, so that it is cheap."""
+    feature gates of the API server and of the controllers, as in their flags. `beside`: a cluster whose etcd this one shares, so that it is cheap."""
 
     def __init__(self, name, assets, folder, with_controllers=True, audit_policy=None, gates="", more_controllers=(),
                  admission_off=_ADMISSION_OFF, beside=None):
@@ -101,7 +101,7 @@ class Cluster:
         certificate, key = self.authority.server()
         self.token_key, public = self.authority.token_keys()
         return self._program("kube-apiserver", {
-            **({"feature-gates": self.gates} if self.gates else {}),
+            **({"feature-gates": self.gates, "runtime-config": "scheduling.k8s.io/v1beta1=true"} if self.gates else {}),
             "etcd-servers": self.etcd_url, "etcd-prefix": self.etcd_prefix, "bind-address": "127.0.0.1", "advertise-address": "127.0.0.1",
             "secure-port": self.port, "cert-dir": self.path("certs"), "tls-cert-file": certificate,
             "tls-private-key-file": key, "client-ca-file": self.authority.certificate,
@@ -113,6 +113,7 @@ class Cluster:
 
     def _controllers(self):
         return self._program("kube-controller-manager", {
+            **({"feature-gates": self.gates} if self.gates else {}),
             "kubeconfig": self.admin_config, "leader-elect": "false", "secure-port": "0",
             "service-account-private-key-file": self.authority.path("sa.key"), "root-ca-file": self.authority.certificate,
             "controllers": ",".join((_CONTROLLERS, *self.more_controllers)), "kube-api-qps": "500", "kube-api-burst": "1000", "profiling": "false"})

@@ -222,7 +222,9 @@ _JOBS, _WORKLOADS_OF = "jobs.batch", "workloads.kueue.x-k8s.io"
 
 # What another test uses: it is compared where that one has run.
 _BY_TEST = {
+    ("management", "patch configmaps"): "a_worker_joins_by_a_secret_is_cordoned_and_leaves_while_jobs_run",
     ("management", "patch secrets"): "a_token_in_a_secret_is_renewed_when_four_fifths_of_its_life_are_over",
+    ("worker", "patch jobs/status.batch"): "indexes_that_were_counted_do_not_run_again_after_moves",
     ("worker", "create serviceaccounts/token"): "a_token_in_a_secret_is_renewed_when_four_fifths_of_its_life_are_over",
     **{(cluster, f"{verb} {_WORKLOADS_OF}"): "workloads_of_kueue_that_lie_change_nothing_but_their_own_job"
        for cluster, verb in (("management", "watch"), ("worker", "watch"), ("worker", "patch"))},

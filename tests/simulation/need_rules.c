@@ -179,12 +179,17 @@ struct usage {
     uint64_t used;   // also by orphans, and workloads that are to be placed
 };
 
-// D5: the needs of a mirror never shrink, though its ServiceAccount names the Secret no longer.
-static uint64_t formerly_pulled(struct trial *trial, uint64_t used) {
+// D5: the needs of a mirror never shrink, though its ServiceAccount names the Secret no longer, and one that is deleted
+// keeps what it named.
+static uint64_t formerly_pulled(struct trial *trial, uint64_t mirrors, uint64_t workloads) {
     uint64_t pulled = 0;
     for (size_t i = 0; i < needs_count(trial); i++) {
         const struct thing *account = needs_at(trial, i);
-        size_t secret = account->pulled && (used >> i & 1) != 0
+        bool deleted =
+            !needs_object(trial, ENGINE_MANAGEMENT, i) && need_state_of(trial, ENGINE_MANAGEMENT, i)->existed;
+        bool named = account->pulled || (deleted && account->pulls);
+        uint64_t used = deleted ? mirrors | workloads : mirrors;
+        size_t secret = named && (used >> i & 1) != 0
                             ? needs_find(trial, "", "secrets", account->namespace_, "pull-0")
                             : needs_count(trial);
         pulled |= secret < needs_count(trial) ? UINT64_C(1) << secret : 0;
@@ -194,9 +199,10 @@ static uint64_t formerly_pulled(struct trial *trial, uint64_t used) {
 
 static struct usage usage_of(struct trial *trial, size_t cluster) {
     uint64_t mirrors = need_used_by_mirrors(trial, cluster, MIRRORS_ALL);
+    uint64_t workloads = need_used_by_workloads(trial, cluster, true);
     return (struct usage){need_used_by_mirrors(trial, cluster, MIRRORS_KNOWN) |
                               need_used_by_workloads(trial, cluster, false),
-                          mirrors | formerly_pulled(trial, mirrors) | need_used_by_workloads(trial, cluster, true)};
+                          mirrors | workloads | formerly_pulled(trial, mirrors, workloads)};
 }
 
 // Without a seal it came back with its worker: the host adopts such an object in the first list of a process only.

@@ -38,6 +38,17 @@ static void free_account(struct account *account) {
     free(account);
 }
 
+static bool is_invented(const struct engine *engine, const char *cluster) {
+    for (size_t c = 1; c < engine->n_clusters; c++)
+        if (text_equal(engine->clusters[c].name, cluster))
+            return false;
+    return true;
+}
+
+static bool has_room(const struct accounts *accounts, bool invented) {
+    return accounts->by_key.count < ACCOUNTS_MAX && (!invented || accounts->n_invented < ACCOUNTS_INVENTED);
+}
+
 // Makes room: drops the accounts that have had no workload for a while.
 static void drop_idle(struct engine *engine) {
     struct accounts *accounts = engine->accounts;
@@ -48,6 +59,7 @@ static void drop_idle(struct engine *engine) {
     for (struct account *account; (account = map_next(&accounts->by_key, &cursor));)
         if (account->refs == 0 && engine->now.mono_ns - account->idle_ns >= ACCOUNT_IDLE_NS) {
             map_remove(&accounts->by_key, account->key);
+            accounts->n_invented -= account->invented;
             free_account(account);
         }
 }
@@ -63,13 +75,17 @@ static struct account *account_of(struct engine *engine, const struct entry *ent
     struct account *account = map_get(&accounts->by_key, key);
     if (account)
         return account;
-    if (accounts->by_key.count >= ACCOUNTS_MAX)
+    bool invented = is_invented(engine, cluster);
+    if (!has_room(accounts, invented))
         drop_idle(engine);
-    account = accounts->by_key.count < ACCOUNTS_MAX ? make_account(kind, space, cluster) : NULL;
-    if (account && map_put(&accounts->by_key, account->key, account))
-        return account;
-    free_account(account);
-    return accounts->others;
+    account = has_room(accounts, invented) ? make_account(kind, space, cluster) : NULL;
+    if (!account || !map_put(&accounts->by_key, account->key, account)) {
+        free_account(account);
+        return accounts->others;
+    }
+    account->invented = invented;
+    accounts->n_invented += invented;
+    return account;
 }
 
 struct account *account_ref(struct engine *engine, const struct entry *entry, const char *cluster) {

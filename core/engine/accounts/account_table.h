@@ -9,6 +9,7 @@
 #include "core/engine/engine_internal.h"
 
 #define ACCOUNTS_MAX 2000                   // further ones share one account without names
+#define ACCOUNTS_INVENTED 200               // of these, of workers that the host does not have: authors may name any
 #define ACCOUNT_IDLE_NS (60 * CLOCK_MINUTE) // one without workloads stays for so long, for Prometheus
 #define ACCOUNT_CLUSTERS 16                 // of former attempts of one workload; further ones are not counted
 
@@ -29,6 +30,7 @@ struct account {
     size_t workloads, running;
     int64_t idle_ns; // since (monotonic), without refs
     bool counts;     // some share was counted
+    bool invented;   // the host had no such worker when the account was made
     size_t n_series;
     struct series {
         struct growth used, counted;
@@ -41,6 +43,7 @@ struct accounts {
     struct moment begun;
     struct map by_key, usages;
     struct account *others;
+    size_t n_invented;
     struct resource_names names;
     uint64_t held;                  // shards, at the last step
     int64_t held_since[SHARDS_MAX]; // by account_now

@@ -115,6 +115,25 @@ static int64_t created_ns(const struct json *object) {
     return time_at(json_path(object, "metadata", "creationTimestamp", NULL));
 }
 
+// Names that share an account are one: the annotation has it once.
+static bool add_former_use(struct engine *engine, struct entry *entry, struct account_run *run, const char *cluster,
+                           int64_t used_ns) {
+    struct former_use *former = array_next(&run->former, run->n_former, sizeof *former);
+    if (!former || run->n_former == ACCOUNT_CLUSTERS)
+        return false;
+    size_t i = 0;
+    *former = (struct former_use){account_ref(engine, entry, cluster), used_ns};
+    while (run->former[i].account != former->account)
+        i++;
+    if (i == run->n_former) {
+        run->n_former++;
+        return true;
+    }
+    account_unref(engine, former->account);
+    run->former[i].used_ns += used_ns;
+    return true;
+}
+
 // Authors of workloads can write the annotation: all attempts together took no longer than the workload exists.
 static void read_annotation(struct engine *engine, struct entry *entry, struct account_run *run) {
     const struct json *workload = doc_tree(&engine->store, &entry->workload->doc);
@@ -125,15 +144,9 @@ static void read_annotation(struct engine *engine, struct entry *entry, struct a
     run->until_ns = clock_later(time_at(json_get(used, "until")), born_ns);
     for (const struct json *m = json_first(json_get(used, "seconds")); m && json_key(m); m = json_next(m)) {
         double seconds = json_double(m, 0);
-        struct former_use *former = seconds > 0 && run->n_former < ACCOUNT_CLUSTERS
-                                        ? array_next(&run->former, run->n_former, sizeof *former)
-                                        : NULL;
-        if (!former)
-            continue;
-        former->used_ns = seconds < (double)age_ns / 1e9 ? (int64_t)(seconds * 1e9) : age_ns;
-        age_ns -= former->used_ns;
-        former->account = account_ref(engine, entry, json_key(m));
-        run->n_former++;
+        int64_t used_ns = seconds < (double)age_ns / 1e9 ? (int64_t)(seconds * 1e9) : age_ns;
+        if (seconds > 0 && add_former_use(engine, entry, run, json_key(m), used_ns))
+            age_ns -= used_ns;
     }
 }
 

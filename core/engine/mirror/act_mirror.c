@@ -70,6 +70,16 @@ static wharf_result make_body(struct engine *engine, struct entry *entry, struct
     return result;
 }
 
+static void create_namespace(struct engine *engine, struct entry *entry, struct mirror *mirror) {
+    char space[254], body[512];
+    mirror->namespace_missing = false;
+    entry_namespace(entry, space);
+    int len = snprintf(body, sizeof body,
+                       "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%s\"}}", space);
+    struct request_in_flight request = {.type = REQUEST_NAMESPACE, .body = body, .body_len = (size_t)len};
+    (void)command_send_about(engine, entry, mirror, &request);
+}
+
 bool act_create(struct engine *engine, struct entry *entry, const struct action *action) {
     struct workload_facts *w = &entry->workload->facts;
     struct mirror *mirror = make_mirror(engine, entry, action->cluster);
@@ -77,6 +87,10 @@ bool act_create(struct engine *engine, struct entry *entry, const struct action 
         return false;
     if (is_read_first(engine, entry, mirror)) {
         mirror->facts.unsure = true;
+        return true;
+    }
+    if (mirror->namespace_missing) { // the answer to a create, which may no longer be permitted
+        create_namespace(engine, entry, mirror);
         return true;
     }
     if (!own_record(entry) && !act_accepts(engine, entry)) {

@@ -39,15 +39,6 @@ __attribute__((format(printf, 5, 6))) static void exclude(struct engine *engine,
                  mirror_cluster(engine, mirror), message);
 }
 
-static void create_namespace(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    char space[254], body[512];
-    entry_namespace(entry, space);
-    int len = snprintf(body, sizeof body,
-                       "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%s\"}}", space);
-    struct request_in_flight request = {.type = REQUEST_NAMESPACE, .body = body, .body_len = (size_t)len};
-    (void)command_send_about(engine, entry, mirror, &request);
-}
-
 // True: the stored mirror lacks marks. The host deletes the mirror and excludes the worker.
 static bool refuse_marks(struct engine *engine, struct entry *entry, struct mirror *mirror, uint32_t attempt,
                          bool sealed, uint16_t refusals) {
@@ -131,7 +122,7 @@ static void not_created(struct engine *engine, struct entry *entry, struct mirro
         if (mirror->failures > 1) // a read found nothing
             mirror->facts.not_before_ns = again_ns;
     } else if (response->reason == REASON_NAMESPACE_NOT_FOUND && engine->settings.create_namespaces) {
-        create_namespace(engine, entry, mirror);
+        mirror->namespace_missing = true;
     } else if (response->reason == REASON_NOT_TENANT) { // of the worker, see tenancy/
         if (mirror->facts.cluster == entry->workload->facts.cluster)
             attempt_history_failed(engine, entry, OUTCOME_REJECTED, reason_text(response->reason), response->message);

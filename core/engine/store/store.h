@@ -127,6 +127,7 @@ struct mirror {
     bool suspension_reported : 1;     // suspension by the worker was reported
     bool uncompared : 1;              // the result of an accepted patch is not compared yet (noop_patch_hash)
     bool tried : 1;                   // a dry-run create showed that the worker keeps all fields (mirror_parts.h)
+    bool namespace_missing : 1;       // in the worker: the next create is that of the namespace
     bool has_run : 1;                 // pods have run since the create or the last suspension
     char uid[STORE_UID_MAX];          // of the object itself
     char workload_uid[STORE_UID_MAX]; // from the mark

@@ -10,8 +10,10 @@
 #include "core/base/thread.h"
 
 #define STACK ((size_t)512 * 1024)
-#define GATHER_NS (CLOCK_SECOND / 5)       // for more changes of the same namespace
-#define AGAIN_NS (2 * CLOCK_SECOND)        // after a failure
+#define GATHER_NS (CLOCK_SECOND / 5) // for more changes of the same namespace
+#define AGAIN_NS (2 * CLOCK_SECOND)  // after a failure
+#define POLL_NS (CLOCK_SECOND / 4)   // while wishes wait for a worker
+#define IDLE_NS (60 * CLOCK_MINUTE)
 #define TRIES 3                            // of a read, and of a write
 #define FULL ((size_t)256)                 // changes that wait for the keeper: readers wait, too
 #define TOLD_NS CLOCK_MINUTE               // between two log lines about the same trouble
@@ -39,6 +41,11 @@ struct reader {
     char of[64];     // the worker that is being read; "": none. Under the mutex
 };
 
+struct task_list {
+    struct words_task *first, **end; // end: where the next one goes; only with a first one
+    size_t count;
+};
+
 struct word_keeper {
     struct words_source source;
     _Atomic int level; // enum last_words
@@ -46,9 +53,8 @@ struct word_keeper {
     char *origin; // before the threads start
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    struct words_task *wishes, *changes; // under the mutex, like everything below
-    size_t n_wishes, n_changes;
-    int64_t gather_ns; // until then, the keeper waits for more changes
+    struct task_list wishes, changes; // under the mutex, like everything below
+    int64_t gather_ns;                // until then, the keeper waits for more changes
     struct words_counts counts;
     struct refusals refusals;
     int64_t dropped_told_ns, failed_told_ns;
@@ -66,19 +72,27 @@ static void task_free(struct words_task *task) {
     free(task);
 }
 
-static void append(struct words_task **list, struct words_task *task) {
-    while (*list)
-        list = &(*list)->next;
+static void append(struct task_list *list, struct words_task *task) {
+    *(list->first ? list->end : &list->first) = task;
+    list->end = &task->next;
     task->next = NULL;
-    *list = task;
+    list->count++;
+}
+
+static struct words_task *take(struct task_list *list, struct words_task **at) {
+    struct words_task *task = *at;
+    *at = task->next;
+    if (!task->next)
+        list->end = at;
+    list->count--;
+    return task;
 }
 
 // Under the mutex.
 static void add_change(struct word_keeper *words, struct words_task *task) {
-    if (!words->changes)
+    if (!words->changes.first)
         words->gather_ns = clock_now().mono_ns + GATHER_NS;
     append(&words->changes, task);
-    words->n_changes++;
     pthread_cond_broadcast(&words->changed);
 }
 
@@ -92,8 +106,7 @@ static void answer(struct word_keeper *words, const struct words_wish *wish, con
                                                                                text, wish->attempt}});
 }
 
-// Trouble
-// --------------------------------------------------------------------------------------------------------------
+// Trouble -----------------------------------------------------------------------------------------------------------
 
 // A worker may let the host read pods and not their logs.
 #define LOGS_OF "logs of "
@@ -166,16 +179,15 @@ static size_t readers_of(const struct word_keeper *words, const char *worker) {
 
 // The first wish about a worker with a free reader. Under the mutex.
 static struct words_task *take_wish(struct word_keeper *words, struct reader *reader) {
-    if (words->n_changes >= FULL)
+    int64_t now_ns = clock_now().mono_ns;
+    if (words->changes.count >= FULL)
         return NULL;
-    for (struct words_task **at = &words->wishes; *at; at = &(*at)->next) {
-        struct words_task *task = *at;
-        if (readers_of(words, task->wish->worker) >= WORDS_READERS_OF_WORKER)
+    for (struct words_task **at = &words->wishes.first; *at; at = &(*at)->next) {
+        const char *worker = (*at)->wish->worker;
+        if ((*at)->due_ns > now_ns || readers_of(words, worker) >= WORDS_READERS_OF_WORKER)
             continue;
-        *at = task->next;
-        words->n_wishes--;
-        text_copy(reader->of, sizeof reader->of, task->wish->worker);
-        return task;
+        text_copy(reader->of, sizeof reader->of, worker);
+        return take(&words->wishes, at);
     }
     return NULL;
 }
@@ -257,7 +269,6 @@ static bool is_wanted(struct reader *reader, struct words_task *task) {
 static void enqueue(struct word_keeper *words, struct words_task *task) {
     AUTO_LOCK(&words->mutex);
     append(&words->wishes, task);
-    words->n_wishes++;
     pthread_cond_broadcast(&words->changed);
 }
 
@@ -271,6 +282,7 @@ static bool read_one(struct reader *reader, struct words_task *task) {
         words_link_close(&reader->worker);
         bool failed = error->code != ERROR_REFUSED && error->code != ERROR_STOPPED;
         if (failed && ++task->tries < TRIES) {
+            task->due_ns = clock_now().mono_ns + AGAIN_NS;
             enqueue(words, task);
             return true;
         }
@@ -295,8 +307,8 @@ static void *run_reader(void *arg) {
     pthread_mutex_lock(&words->mutex);
     while (!atomic_load(&words->stop)) {
         struct words_task *task = take_wish(words, reader);
-        if (!task) {
-            (void)pthread_cond_wait(&words->changed, &words->mutex);
+        if (!task) { // perhaps one has to wait after a failure
+            (void)clock_condition_wait(&words->changed, &words->mutex, words->wishes.first ? POLL_NS : IDLE_NS);
             continue;
         }
         pthread_mutex_unlock(&words->mutex);
@@ -315,22 +327,16 @@ static void *run_reader(void *arg) {
     return NULL;
 }
 
-// The keeper
-// -----------------------------------------------------------------------------------------------------------
+// The keeper --------------------------------------------------------------------------------------------------------
 
 // The changes of the first one's namespace. Under the mutex.
 static size_t take_changes(struct word_keeper *words, struct words_task *out[WORDS_BATCH]) {
     size_t n = 0;
-    for (struct words_task **at = &words->changes; *at && n < WORDS_BATCH;) {
-        struct words_task *task = *at;
-        if (n > 0 && strcmp(task->wish->namespace_, out[0]->wish->namespace_) != 0) {
-            at = &task->next;
-            continue;
-        }
-        *at = task->next;
-        out[n++] = task;
-    }
-    words->n_changes -= n;
+    for (struct words_task **at = &words->changes.first; *at && n < WORDS_BATCH;)
+        if (n > 0 && strcmp((*at)->wish->namespace_, out[0]->wish->namespace_) != 0)
+            at = &(*at)->next;
+        else
+            out[n++] = take(&words->changes, at);
     return n;
 }
 
@@ -392,9 +398,9 @@ static void *run_keeper(void *arg) {
     pthread_mutex_lock(&words->mutex);
     while (!atomic_load(&words->stop)) {
         int64_t now_ns = clock_now().mono_ns;
-        if (words->changes && now_ns < words->gather_ns) {
+        if (words->changes.first && now_ns < words->gather_ns) {
             (void)clock_condition_wait(&words->changed, &words->mutex, words->gather_ns - now_ns);
-        } else if (words->changes) {
+        } else if (words->changes.first) {
             size_t n = take_changes(words, tasks);
             pthread_mutex_unlock(&words->mutex);
             keep(words, tasks, n);
@@ -414,8 +420,7 @@ static void *run_keeper(void *arg) {
     return NULL;
 }
 
-// The engine's side
-// ----------------------------------------------------------------------------------------------------
+// The engine's side -------------------------------------------------------------------------------------------------
 
 struct error *last_words_new(const struct words_source *source, struct word_keeper **out) {
     struct word_keeper *words = *out = calloc(1, sizeof *words);
@@ -442,7 +447,7 @@ void last_words_free(struct word_keeper *words) {
     if (!words)
         return;
     last_words_stop(words);
-    struct words_task *const lists[] = {words->wishes, words->changes};
+    struct words_task *const lists[] = {words->wishes.first, words->changes.first};
     for (size_t i = 0; i < 2; i++)
         for (struct words_task *task = lists[i], *next; task; task = next) {
             next = task->next;
@@ -481,14 +486,14 @@ static bool accept_task(struct word_keeper *words, struct words_task *task) {
     bool forget = task->wish->forget;
     if (!forget)
         start_readers(words);
-    if (!words->keeps || (!forget && (words->n_wishes >= WORDS_QUEUE || words->n_readers == 0)))
+    size_t waiting = forget ? words->changes.count : words->wishes.count;
+    if (!words->keeps || waiting >= WORDS_QUEUE || (!forget && words->n_readers == 0))
         return false;
     if (forget) {
         add_change(words, task);
         return true;
     }
     append(&words->wishes, task);
-    words->n_wishes++;
     pthread_cond_broadcast(&words->changed);
     return true;
 }
@@ -516,6 +521,6 @@ void last_words_take(struct word_keeper *words, struct words_wish *wish) {
 struct words_counts last_words_count(struct word_keeper *words) {
     AUTO_LOCK(&words->mutex);
     struct words_counts counts = words->counts;
-    counts.waiting = words->n_wishes + words->n_changes;
+    counts.waiting = words->wishes.count + words->changes.count;
     return counts;
 }

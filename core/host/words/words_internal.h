@@ -44,6 +44,7 @@ struct words_task {
     char *key, *value;       // owned; forgotten: the uid, and NULL
     char *text;              // for the Event, owned; or NULL
     unsigned tries;          // that failed, of the read or the write
+    int64_t due_ns;          // no read before
 };
 
 // Changes the ConfigMap of the namespace. ERROR_REFUSED: a missing right.

@@ -163,8 +163,10 @@ static void find_gone(const struct sweep *sweep, const char *namespace_, const s
         *uid = '\0';
 }
 
-static struct error *sweep_namespace(const struct sweep *sweep, const char *namespace_) {
+// *more: some are left for the next turn.
+static struct error *sweep_some(const struct sweep *sweep, const char *namespace_, bool *more) {
     AUTO_JSON map = NULL;
+    *more = false;
     TRY(words_get(sweep->link, namespace_, &map));
     char uids[WORDS_BATCH][64];
     struct words_change changes[WORDS_BATCH] = {{NULL}};
@@ -176,7 +178,15 @@ static struct error *sweep_namespace(const struct sweep *sweep, const char *name
         count += *uids[count] != '\0';
     }
     bool empty = map && !json_first(json_get(map, "data")); // a process ended after the create
+    *more = count == WORDS_BATCH;
     return count > 0 || empty ? words_keep(sweep->link, namespace_, changes, count) : NULL;
+}
+
+static struct error *sweep_namespace(const struct sweep *sweep, const char *namespace_) {
+    bool more = true;
+    while (more && !atomic_load(sweep->link->client.stop))
+        TRY(sweep_some(sweep, namespace_, &more));
+    return NULL;
 }
 
 static void free_namespaces(struct sweep *sweep) {
@@ -200,7 +210,7 @@ struct error *words_sweep(const struct words_source *source, struct words_link *
         buffer_reset(&more);
         text_percent_encode(&more, json_string_or(json_path(page, "metadata", "continue", NULL), ""));
     } while (more.len > 0);
-    for (size_t i = 0; i < sweep.count && !atomic_load(link->client.stop); i++)
+    for (size_t i = 0; i < sweep.count; i++)
         TRY(sweep_namespace(&sweep, sweep.namespaces[i]));
     return NULL;
 }

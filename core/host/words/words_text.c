@@ -47,9 +47,11 @@ void words_choose(struct words *words, const struct pods *pods) {
                                                                .exit_code = container->exit_code});
         }
         if (words->failed == before && strcmp(pod->phase, "Failed") == 0)
-            add_container(
-                words, &(struct words_container){
-                           .pod = pod->name, .name = "", .reason = pod->reason, .message = pod->message, .ended = ""});
+            add_container(words, &(struct words_container){.pod = pod->name,
+                                                           .name = "",
+                                                           .reason = *pod->reason ? pod->reason : pod->disruption,
+                                                           .message = *pod->message ? pod->message : pod->disrupted,
+                                                           .ended = ""});
     }
     for (size_t i = 0; i < words->count; i++)
         buffer_init(&words->list[i].log, 4 * WORDS_LOG);
@@ -282,15 +284,16 @@ static int age(const struct words_item *a, const struct words_item *b) {
     return order != 0 ? order : strcmp(a->key, b->key);
 }
 
-// The oldest one of all, or of a workload.
+static int by_age(const void *a, const void *b) {
+    return age(a, b);
+}
+
 static struct words_item *oldest(struct words_merging *merge, const char *uid) {
     struct words_item *found = NULL;
     for (size_t i = 0; i < merge->count; i++) {
         struct words_item *item = &merge->items[i];
-        int64_t attempt = uid ? attempt_of(item->key, uid) : 0;
-        if (item->goes || (uid && attempt == 0))
-            continue;
-        if (!found || (uid ? attempt < attempt_of(found->key, uid) : age(item, found) < 0))
+        int64_t attempt = item->goes ? 0 : attempt_of(item->key, uid);
+        if (attempt > 0 && (!found || attempt < attempt_of(found->key, uid)))
             found = item;
     }
     return found;
@@ -339,8 +342,12 @@ static void limit(struct words_merging *merge, const struct words_change *change
         for (; attempts > WORDS_ATTEMPTS; attempts--)
             leave_out(merge, oldest(merge, uid));
     }
-    while (merge->size > WORDS_MAP_BYTES)
-        leave_out(merge, oldest(merge, NULL));
+    if (merge->size <= WORDS_MAP_BYTES)
+        return;
+    qsort(merge->items, merge->count, sizeof *merge->items, by_age);
+    for (size_t i = 0; merge->size > WORDS_MAP_BYTES; i++)
+        if (!merge->items[i].goes)
+            leave_out(merge, &merge->items[i]);
 }
 
 static void put_precondition(struct writer *out, const char *key, const struct json *map, bool exact) {

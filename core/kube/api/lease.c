@@ -73,7 +73,9 @@ static void write_spec(struct lease *lease, struct moment now, const char *metad
     text_copy(lease->sent, sizeof lease->sent, lease->leaving ? "" : time);
 }
 
-static enum lease_request request_due(const struct lease *lease, struct moment now) {
+// A process that was stopped may know a version from before a restore of the cluster, which the cluster has given again.
+static enum lease_request request_due(struct lease *lease, struct moment now) {
+    lease->known = lease->known && now.mono_ns < lease->read_ns + lease->renew_ns;
     if (!lease->known)
         return LEASE_GET;
     if (lease->mine)
@@ -151,7 +153,8 @@ static void lose(struct lease *lease) {
 
 // A user deleted the Lease: the holder creates the Lease again. Other processes wait, also a former holder, since the
 // holder may not know yet.
-static void is_absent(struct lease *lease, struct moment now) {
+static void is_absent(struct lease *lease, int64_t sent_ns, struct moment now) {
+    lease->read_ns = sent_ns;
     if (lease->exists) {
         lease->waits = *lease->record.holder && now.mono_ns >= lease->until_ns;
         lease->observed_ns = now.mono_ns;
@@ -162,8 +165,9 @@ static void is_absent(struct lease *lease, struct moment now) {
     lease->at_ns = lease->wanted && !lease->waits ? now.mono_ns : poll_ns(lease, now);
 }
 
-static void adopt_record(struct lease *lease, const struct json *object, struct moment now) {
+static void adopt_record(struct lease *lease, const struct json *object, int64_t sent_ns, struct moment now) {
     struct lease_record record;
+    lease->read_ns = sent_ns;
     lease_record_read(object, lease->duration_ns, &record);
     if (!lease->exists || !is_same(&record, &lease->record))
         lease->observed_ns = now.mono_ns;
@@ -178,21 +182,21 @@ static void adopt_record(struct lease *lease, const struct json *object, struct 
     hold(lease, newest ? lease->sent_renewal_ns : 0);
 }
 
-static void observe(struct lease *lease, const struct json *object, struct moment now) {
+static void observe(struct lease *lease, const struct json *object, int64_t sent_ns, struct moment now) {
     lease->problem[0] = '\0';
     if (!object) {
-        is_absent(lease, now);
+        is_absent(lease, sent_ns, now);
         return;
     }
     bool was_known = lease->known;
-    adopt_record(lease, object, now);
+    adopt_record(lease, object, sent_ns, now);
     bool acts = lease->mine ? !was_known : lease->wanted && is_free(lease, now);
     lease->at_ns = acts ? now.mono_ns : lease->mine ? lease->at_ns : poll_ns(lease, now);
 }
 
 void lease_observe(struct lease *lease, const struct json *object, int64_t sent_ns, struct moment now) {
     if (lease->flies == LEASE_NONE && lease->sent_ns < sent_ns)
-        observe(lease, object, now);
+        observe(lease, object, sent_ns, now);
 }
 
 static void handle_failure(struct lease *lease, const struct response *response, struct moment now) {
@@ -209,15 +213,15 @@ void lease_answer(struct lease *lease, const struct response *response, struct m
     enum reason reason = response ? response->reason : REASON_UNKNOWN_OUTCOME;
     bool done = reason == REASON_OK && response->object && !response->object->too_large;
     if (done && type == LEASE_GET)
-        observe(lease, response->object->value, now);
+        observe(lease, response->object->value, lease->sent_ns, now);
     else if (done) {
         lease->problem[0] = '\0';
-        adopt_record(lease, response->object->value, now);
+        adopt_record(lease, response->object->value, lease->sent_ns, now);
         lease->at_ns = lease->leaving ? now.mono_ns // taken or extended by a request that was in flight
                        : lease->mine  ? jittered(lease, now, lease->retry_ns)
                                       : poll_ns(lease, now);
     } else if (reason == REASON_NOT_FOUND && type != LEASE_CREATE)
-        observe(lease, NULL, now);
+        observe(lease, NULL, lease->sent_ns, now);
     else if (reason == REASON_CONFLICT || reason == REASON_ALREADY_EXISTS) {
         lease->known = false;
         lease->at_ns = now.mono_ns;

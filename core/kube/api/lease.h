@@ -43,11 +43,12 @@ struct lease { // only lease.c writes the fields
     int64_t duration_ns, renew_ns, retry_ns;
     struct random random;
     bool wanted, leaving;
-    bool known;        // `exists` and `record` are the newest known state, usable for a write
+    bool known;        // `exists` and `record` are the newest known state, usable for a write until read_ns + renew_ns
     bool exists, mine; // mine: the record names this process as the holder, even if the process may no longer act
     bool waits;        // no Lease exists, but the holder may not know: until observed_ns + duration_ns
     struct lease_record record;
     int64_t observed_ns;      // when the present record was first seen
+    int64_t read_ns;          // when the request was sent whose answer showed the present state last
     enum lease_request flies; // the request in flight
     int64_t sent_ns;
     char sent[CLOCK_RFC3339_MAX]; // renewTime of the last renewal, to recognise the renewal without its answer

@@ -2,6 +2,8 @@
 // Who used how much, where: by the times in the objects, over moves and restarts.
 #include "tests/unit/engine/accounts_play.h"
 
+#include "core/engine/accounts/account_table.h"
+
 #define GIB ((double)(1 << 30))
 
 static void begin(struct stage *stage) {
@@ -386,6 +388,31 @@ static void an_annotation_counts_no_more_than_the_age(void **state) {
     stage_end(&stage);
 }
 
+#define INVENTED 15 // workloads, with 16 invented names of workers each
+
+static void invented_workers_leave_room_for_accounts(void **state) {
+    (void)state;
+    struct stage stage;
+    begin_run(&stage, 0);
+    stage_run(&stage, CLOCK_MINUTE);
+    for (int i = 0; i < INVENTED; i++) {
+        AUTO_BUFFER(names, 1024);
+        for (int k = 0; k < 16; k++)
+            buffer_printf(&names, "%s\\\"x%d-%d\\\":0.1", k > 0 ? "," : "", i, k);
+        AUTO_TEXT text = text_format(
+            "{\"metadata\":{\"name\":\"j%d\",\"namespace\":\"default\",\"creationTimestamp\":\"2026-01-01T00:00:00Z\","
+            "\"annotations\":{\"wharf.dev/cluster\":\"w2\",\"wharf.dev/attempt\":\"2\",\"" MARK_USED
+            "\":\"{\\\"seconds\\\":{%s}}\"}},\"spec\":{\"managedBy\":\"wharf.dev/host\",\"template\":{\"spec\":{"
+            "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}",
+            i, names.data);
+        assert_int_equal(stage_apply(&stage, 0, "batch", "jobs", text), 201);
+    }
+    stage_run(&stage, CLOCK_MINUTE);
+    size_t rows = engine_stats(stage.engine)->accounts->n_rows;
+    assert_in_range(rows, ACCOUNTS_INVENTED / 2, ACCOUNTS_INVENTED + 3);
+    stage_end(&stage);
+}
+
 static void claims_without_a_known_class_are_claims(void **state) {
     (void)state;
     struct stage stage;
@@ -449,6 +476,7 @@ int main(void) {
         cmocka_unit_test(elastic_workloads_count_what_they_request_at_the_time),
         cmocka_unit_test(a_lost_worker_uses_until_it_is_given_up),
         cmocka_unit_test(an_annotation_counts_no_more_than_the_age),
+        cmocka_unit_test(invented_workers_leave_room_for_accounts),
         cmocka_unit_test(claims_without_a_known_class_are_claims),
         cmocka_unit_test(many_namespaces_share_an_account_in_the_end),
     };

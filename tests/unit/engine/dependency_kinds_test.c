@@ -128,6 +128,27 @@ static void test_account(void **state) {
     needs_end(&play);
 }
 
+// The account has users, though it is deleted, and its Secret has the same.
+static void test_account_that_is_deleted(void **state) {
+    (void)state;
+    needs_begin(&play);
+    secret("pull", "", "Opaque", "eA==");
+    needs_apply(stage, 0, "serviceaccounts", ACCOUNT);
+    needs_job(stage, "a", "'serviceAccountName':'robot'");
+    stage_run(stage, 2 * CLOCK_SECOND);
+    size_t w = where("secrets", "pull");
+    needs_job(stage, "b", "'serviceAccountName':'robot'," MAP_VOLUME("none"));
+    needs_delete(stage, 0, "serviceaccounts", "robot");
+    stage_delete(stage, 0, "a");
+    stage_run(stage, 5 * CLOCK_MINUTE);
+    assert_non_null(needs_object(stage, w, "serviceaccounts", "robot"));
+    assert_non_null(needs_object(stage, w, "secrets", "pull"));
+    stage_delete(stage, 0, "b");
+    stage_run(stage, 5 * CLOCK_MINUTE);
+    assert_int_equal(where("secrets", "pull"), 0);
+    needs_end(&play);
+}
+
 // After a restart only the account is read, which refers to others; its Secret is kept.
 static void test_account_after_restart(void **state) {
     (void)state;
@@ -375,7 +396,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_labelled),       cmocka_unit_test(test_denied_types),
         cmocka_unit_test(test_type),           cmocka_unit_test(test_immutable),
-        cmocka_unit_test(test_account),        cmocka_unit_test(test_account_after_restart),
+        cmocka_unit_test(test_account),        cmocka_unit_test(test_account_that_is_deleted),
+        cmocka_unit_test(test_account_after_restart),
         cmocka_unit_test(test_claim),          cmocka_unit_test(test_claim_of_the_worker),
         cmocka_unit_test(test_checked),        cmocka_unit_test(test_checked_nowhere),
         cmocka_unit_test(test_other_priority), cmocka_unit_test(test_other_priority_again),

@@ -231,6 +231,33 @@ static void what_may_have_been_created_leaves_such_a_worker_once_it_is_known_tha
     check_left(true);
 }
 
+static bool is_sent(struct stage *stage) {
+    return stage->sent[1][VERB_CREATE] + stage->sent[2][VERB_CREATE] > 0;
+}
+
+// The namespace is denied while the create is in flight.
+static void a_namespace_that_is_denied_meanwhile_is_not_created(void **state) {
+    (void)state;
+    for (unsigned denied = 0; denied < 2; denied++) {
+        struct stage stage;
+        stage_init(&stage);
+        stage.options.settings.create_namespaces = true;
+        stage.latency_ns = 100 * CLOCK_MS;
+        stage_start(&stage);
+        stage.space = "team";
+        assert_int_equal(stage_apply(&stage, 0, "", "namespaces", "{'metadata':{'name':'team'}}"), 201);
+        stage_submit(&stage, "a", "");
+        stage_until(&stage, is_sent);
+        size_t cluster = stage_where(&stage, "a");
+        if (denied)
+            reconfigure(&stage, "-team\n");
+        stage_run(&stage, CLOCK_MINUTE);
+        assert_int_equal(!world_object(stage.clusters[cluster], "", "namespaces", "", "team"), denied);
+        assert_int_equal(!stage_job(&stage, cluster, "a"), denied);
+        stage_end(&stage);
+    }
+}
+
 static void tell_label(struct stage *stage, const char *labels) {
     stage_step(stage,
                &(struct engine_event){.type = EVENT_NAMESPACE,
@@ -267,6 +294,7 @@ int main(void) {
         cmocka_unit_test(a_worker_gets_only_workloads_of_its_namespaces),
         cmocka_unit_test(what_was_rejected_leaves_a_worker_that_does_not_take_its_namespace_any_longer),
         cmocka_unit_test(what_may_have_been_created_leaves_such_a_worker_once_it_is_known_that_it_was_not),
+        cmocka_unit_test(a_namespace_that_is_denied_meanwhile_is_not_created),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
 }

@@ -59,6 +59,18 @@ static void the_first_and_the_last_failed_containers_are_chosen(void **state) {
     assert_true(words_shorten(&words, &text));
     assert_string_equal(text.data, "pod gone: Evicted: low on memory");
     words_clear(&words);
+    list[6] = (struct pod){.name = "gone",
+                           .phase = "Failed",
+                           .reason = "",
+                           .message = "",
+                           .disruption = "DeletionByTaintManager",
+                           .disrupted = "the node is gone"};
+    words = base();
+    words_choose(&words, &(struct pods){.list = list + 6, .count = 1});
+    buffer_reset(&text);
+    assert_true(words_shorten(&words, &text));
+    assert_string_equal(text.data, "pod gone: DeletionByTaintManager: the node is gone");
+    words_clear(&words);
 }
 
 // Logs ---------------------------------------------------------------------------------------------------------------

@@ -213,6 +213,29 @@ static void a_holder_that_slept_takes_up_its_term_only_if_nobody_took_the_lease(
     server_delete(&server);
 }
 
+// The holder and the standby know versions that the restored cluster gives again.
+static void a_process_that_slept_through_a_restore_reads_before_it_writes(void **state) {
+    (void)state;
+    for (unsigned holder = 0; holder < 2; holder++) {
+        struct server server = {0};
+        struct lease slept = make("a"), other = make("b");
+        struct lease *first = holder ? &slept : &other;
+        lease_want(&slept, true);
+        lease_want(&other, true);
+        run(first, &server, START_NS, START_NS);
+        run(&slept, &server, START_NS, START_NS + CLOCK_SECOND);
+        int64_t woken_ns = START_NS + 40 * CLOCK_SECOND;
+        run(&other, &server, START_NS + CLOCK_SECOND, woken_ns);
+        assert_true(holds(&other, woken_ns));
+        server.version = strtoull(slept.record.version, NULL, 10) - 1;
+        set_version(&server);
+        run(&slept, &server, woken_ns, woken_ns + CLOCK_SECOND);
+        assert_string_equal(spec_text(&server, "holderIdentity"), "b");
+        assert_false(slept.mine);
+        server_delete(&server);
+    }
+}
+
 static void a_lease_that_is_deleted_is_waited_for_as_if_it_were_held(void **state) {
     (void)state;
     struct server server = {0};
@@ -417,6 +440,7 @@ int main(void) {
         cmocka_unit_test(another_holder_is_waited_for_until_its_record_is_unchanged_for_its_duration),
         cmocka_unit_test(a_renewal_whose_answer_is_lost_counts_from_when_it_was_sent),
         cmocka_unit_test(a_holder_that_slept_takes_up_its_term_only_if_nobody_took_the_lease),
+        cmocka_unit_test(a_process_that_slept_through_a_restore_reads_before_it_writes),
         cmocka_unit_test(a_lease_that_is_deleted_is_waited_for_as_if_it_were_held),
         cmocka_unit_test(a_holder_without_a_duration_is_waited_for_for_ones_own),
         cmocka_unit_test(a_release_is_seen_by_the_other_within_a_second),
