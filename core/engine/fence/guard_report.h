@@ -30,7 +30,8 @@ void guard_report_name(const char *origin, const char *worker, char out[GUARD_RE
 // The worker of a ConfigMap of this name, or NULL.
 const char *guard_report_worker(const char *name, const char *origin);
 
-// Appends the entry of a mirror: the progress of an unfinished one, the whole status of a finished one. False: the
+// Appends the entry of a mirror: the status of an unfinished one without conditions, the whole status of
+// a finished one. False: the
 // mirror has nothing to report, or its end may be the guard's doing.
 bool guard_report_print(const struct kind *kind, const struct json *mirror, struct moment now, struct buffer *out);
 bool guard_report_read(const struct json *value, struct guard_report *out);

@@ -351,7 +351,7 @@ static void count_failure(struct play *play, unsigned number) {
                      200);
 }
 
-// The progress at the time of the stop, and later counts; of the mirrors of a lost shard only, until the host is back.
+// The counts at the time of the stop, and later counts; of the mirrors of a lost shard only, until the host is back.
 static void what_stopped_mirrors_have_achieved_is_reported(void **state) {
     (void)state;
     struct play play;
