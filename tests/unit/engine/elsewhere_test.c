@@ -275,9 +275,9 @@ static void a_mirror_that_stayed_may_be_drained(struct stage *stage) {
     answer(stage, 1, "a", IMAGE);
     stage_run(stage, 5 * CLOCK_MINUTE);
     keeps = false;
-    assert_int_equal(stage_patch(stage, 1, "a", "status",
-                                 "{'status':{'active':1,'ready':0,'startTime':'2026-03-01T12:00:01Z'}}"),
-                     200);
+    assert_int_equal(
+        stage_patch(stage, 1, "a", "status", "{'status':{'active':1,'ready':0,'startTime':'2026-03-01T12:00:01Z'}}"),
+        200);
     stage_step(stage, &(struct engine_event){
                           .type = EVENT_WORKER, .cluster = 1, .worker = {.name = "w1", .policy = WORKER_DRAIN_MOVE}});
     stage_run(stage, CLOCK_MINUTE);
