@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The remaining work of a Job for a further attempt. A mirror with indexes that goes on has the counts of earlier
-// attempts in its own status (job_progress.c), and the limits of the workload. Two things do not follow from the status:
+// attempts in its own status (job_progress.c), and the limits of the workload. Two things do not follow from the
+// status:
 //   - activeDeadlineSeconds: the controller counts from the mirror's start, so the adapter subtracts the time since the
 //     workload's startTime, which stays across attempts. A resumed Job has the whole deadline again (syncJob), and so
 //     has the mirror;

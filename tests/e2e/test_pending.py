@@ -3,7 +3,7 @@
 import contextlib
 import time
 
-from jobs import condition, counts, finished, job
+from jobs import condition, counts, finished, indexed, job
 from skip import may_be_refused
 from wait import until
 
@@ -117,22 +117,19 @@ def a_changed_quota_is_used_at_once(env):
 def a_further_attempt_of_a_job_has_what_is_left_to_do(env):
     env.use_all(workerLostTimeout="3s", placement="{policy: ordered}")
     first, second = env.workers
-    rest = job("rest", run="2s", parallelism=1, completions=4, backoffLimit=6, activeDeadlineSeconds=600)
-    fresh = job("fresh", run="2s", parallelism=1, completions=4, backoffLimit=6)
-    fresh["metadata"]["annotations"] = {"wharf.dev/continue": "false"}
     before = {}
-    for body in (rest, fresh):
-        env.submit(body)
-    for name in ("rest", "fresh"):
+    env.submit(indexed("rest", 4, run="2s", parallelism=1, backoffLimit=6, activeDeadlineSeconds=600))
+    env.submit(job("plain", run="2s", parallelism=1, completions=4, backoffLimit=6))
+    for name in ("rest", "plain"):
         assert env.placed(name) == first.name
         before[name] = env.until_job(name, "at its first success", lambda found: counts(found)[2] >= 1)
     first.lose()
     given = _goes_on(env, second, "rest")
     assert given["succeeded"] >= counts(before["rest"])[2], given
-    assert env.placed("fresh", attempt=2) == second.name
-    made = env.audits[second.name].host(env.namespace, verb="create", name="fresh")[0]["requestObject"]["spec"]
-    assert made["completions"] <= 4 - counts(before["fresh"])[2], made
-    for name in ("rest", "fresh"):
+    assert env.placed("plain", attempt=2) == second.name
+    made = env.audits[second.name].host(env.namespace, verb="create", name="plain")[0]["requestObject"]["spec"]
+    assert made["completions"] <= 4 - counts(before["plain"])[2], made
+    for name in ("rest", "plain"):
         found = env.until_job(name, "finished", finished)
         assert condition(found, "Complete") and counts(found)[2] == found["spec"]["completions"] == 4, found
         assert found["status"]["startTime"] == before[name]["status"]["startTime"]
@@ -140,7 +137,7 @@ def a_further_attempt_of_a_job_has_what_is_left_to_do(env):
     assert made == 4 - given["succeeded"], f"{made} pods after {given}"
     env.nothing_was_refused((422,))
     first.bring_back()
-    for name in ("rest", "fresh"):
+    for name in ("rest", "plain"):
         until(lambda name=name: not env.mirror(first.name, name), "the stale mirror to be gone")
 
 

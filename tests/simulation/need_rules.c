@@ -189,9 +189,8 @@ static uint64_t formerly_pulled(struct trial *trial, uint64_t mirrors, uint64_t 
             !needs_object(trial, ENGINE_MANAGEMENT, i) && need_state_of(trial, ENGINE_MANAGEMENT, i)->existed;
         bool named = account->pulled || (deleted && account->pulls);
         uint64_t used = deleted ? mirrors | workloads : mirrors;
-        size_t secret = named && (used >> i & 1) != 0
-                            ? needs_find(trial, "", "secrets", account->namespace_, "pull-0")
-                            : needs_count(trial);
+        size_t secret = named && (used >> i & 1) != 0 ? needs_find(trial, "", "secrets", account->namespace_, "pull-0")
+                                                      : needs_count(trial);
         pulled |= secret < needs_count(trial) ? UINT64_C(1) << secret : 0;
     }
     return pulled;

@@ -7,6 +7,7 @@
 #include "core/kube/object/object.h"
 #include "tests/simulation/faults.h"
 #include "tests/simulation/rules.h"
+#include "tests/world/indexes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -185,11 +186,24 @@ static bool fits(struct scene *scene, size_t i, size_t last) {
     return false;
 }
 
-// A further attempt has the completions that are left; indexes run again (docs/kinds.md).
+// Of the indexes those that neither completed nor failed.
+static int64_t indexes_left(const struct json *job, int64_t completions) {
+    bool ended[64] = {false};
+    int64_t left = completions;
+    indexes_read(rules_text(job, "status", NULL, "completedIndexes"), ended, 64);
+    indexes_read(rules_text(job, "status", NULL, "failedIndexes"), ended, 64);
+    for (int64_t i = 0; i < completions && i < 64; i++)
+        left -= ended[i];
+    return left;
+}
+
+// A further attempt has the completions, or indexes, that are left (docs/capacity.md).
 static int64_t pods_asked_for(const struct json *job) {
     int64_t count = json_int64(json_path(job, "spec", "parallelism", NULL), 1);
     int64_t left = json_int64(json_path(job, "spec", "completions", NULL), INT32_MAX);
-    if (left < INT32_MAX && !text_equal(rules_text(job, "spec", NULL, "completionMode"), "Indexed"))
+    if (text_equal(rules_text(job, "spec", NULL, "completionMode"), "Indexed"))
+        left = indexes_left(job, left);
+    else if (left < INT32_MAX)
         left -= json_int64(json_path(job, "status", "succeeded", NULL), 0);
     return left < count ? left : count;
 }

@@ -191,8 +191,10 @@ static void forget_mirror(struct engine *engine, struct entry *entry, struct mir
     const struct mirror_facts *m = &mirror->facts;
     bool current = w->exists && !w->being_deleted && !w->finished && m->of_workload && m->attempt == w->attempt &&
                    m->cluster == w->cluster;
-    if (current && m->present && (m->finished || m->unread)) // the workload does not run again
+    if (current && final_status_is_due(mirror)) {
         final_status_keep(engine, entry, mirror);
+        w->status_due = true;
+    }
     if (!current && m->of_workload && (m->present || m->may_exist))
         w->earlier_until_ns = clock_later(w->earlier_until_ns, given_up_ns(engine, entry, mirror));
     orphans_forget(engine, mirror);

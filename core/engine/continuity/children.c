@@ -254,7 +254,7 @@ static void on_child(struct engine *engine, struct entry *entry, struct mirror *
     mirror->facts.update_due = true;
     if (response->reason != REASON_OK) {
         begin_again(children); // the child may be another one
-        if (!continuity_rejected(engine, entry, mirror, response))
+        if (!continuity_rejected(mirror, response))
             mirror->facts.not_before_ns = answer_next_try_ns(engine, response, &mirror->failures);
         return;
     }
@@ -391,7 +391,7 @@ static void not_listed(struct engine *engine, struct entry *entry, struct mirror
                        const struct request_in_flight *request, const struct response *response) {
     struct children *children = mirror->progress.children;
     mirror->facts.update_due |= !request->keeps;
-    if (!request->keeps && continuity_rejected(engine, entry, mirror, response))
+    if (!request->keeps && continuity_rejected(mirror, response))
         return;
     mirror->facts.not_before_ns = answer_next_try_ns(engine, response, &mirror->failures);
     if (!request->keeps || !reason_is_permanent(response->reason))

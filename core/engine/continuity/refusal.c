@@ -8,8 +8,7 @@
 
 bool continuity_is_on(const struct engine *engine, const struct entry *entry, const struct json *workload) {
     const struct kind *kind = engine->kinds[entry->kind];
-    return (kind->abi.progress || kind->abi.children) && !kind->starts_anew &&
-           !text_equal(object_annotation(workload, MARK_CONTINUE), "false");
+    return (kind->abi.progress || kind->abi.children) && continuity_is_wanted(kind, workload);
 }
 
 void progress_refuse(struct mirror *mirror, const char *format, ...) {
@@ -27,10 +26,7 @@ static const char *advice_for(enum reason reason) {
                : "";
 }
 
-bool continuity_rejected(struct engine *engine, struct entry *entry, struct mirror *mirror,
-                         const struct response *response) {
-    (void)engine;
-    (void)entry;
+bool continuity_rejected(struct mirror *mirror, const struct response *response) {
     enum reason reason = response->reason;
     // A read by name comes first: the mirror may be gone. Nothing else could be written either.
     bool all = reason == REASON_UNAUTHORIZED || reason == REASON_NOT_TENANT || reason == REASON_NAMESPACE_TERMINATING;

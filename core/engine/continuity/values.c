@@ -65,8 +65,12 @@ static bool has_continuity(const struct kind *kind) {
     return kind->abi.continuity && kind->abi.continuity->pointer;
 }
 
+bool continuity_is_wanted(const struct kind *kind, const struct json *workload) {
+    return !kind->starts_anew && !text_equal(object_annotation(workload, MARK_CONTINUE), "false");
+}
+
 static bool may_go_on(const struct kind *kind, const struct json *workload, uint32_t attempt) {
-    return attempt > 1 && has_continuity(kind) && !kind->starts_anew && !is_marked(workload, MARK_CONTINUE, "false");
+    return attempt > 1 && has_continuity(kind) && continuity_is_wanted(kind, workload);
 }
 
 static bool is_wanted(const struct kind *kind, const struct json *workload) {

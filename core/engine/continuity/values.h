@@ -16,6 +16,9 @@
 #define VALUES_PREFIX "WHARF_PREVIOUS_"   // of the other variables
 #define VALUES_ONE_MAX ((size_t)4 * 1024) // bytes of a value
 
+// Neither the configuration nor the workload has turned off that attempts go on where the former one was.
+bool continuity_is_wanted(const struct kind *kind, const struct json *workload);
+
 // The source of a mirror: the workload, or a copy in *own with the variables in its pods. `mirror`: the present one,
 // whose variables stay; NULL: before the create. NULL: out of memory.
 const struct json *values_source(const struct kind *kind, const struct json *workload, const struct json *mirror,

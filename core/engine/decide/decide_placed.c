@@ -13,8 +13,8 @@ static bool is_waiting(const struct decide_facts *f, const struct mirror_facts *
 bool decide_owes_status(const struct decide_facts *f, const struct mirror_facts *m) {
     struct action last = decide_status(f, NULL);
     bool in_vain = last.waiting == WAITING_REPEATED || last.waiting == WAITING_STATUS;
-    return (last.type != ACTION_NONE || last.waiting) && !in_vain &&
-           (!m || m->last_statuses < DECIDE_LAST_STATUSES) && f->workload->status_refusals < DECIDE_STATUS_REFUSALS;
+    return (last.type != ACTION_NONE || last.waiting) && !in_vain && (!m || m->last_statuses < DECIDE_LAST_STATUSES) &&
+           f->workload->status_refusals < DECIDE_STATUS_REFUSALS;
 }
 
 // `otherwise`, or the withdrawal of an unstarted mirror. Rule 2: the host deletes the mirror only at the

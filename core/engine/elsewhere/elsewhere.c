@@ -94,8 +94,7 @@ struct json *elsewhere_without_failure(struct engine *engine, struct mirror *mir
 
 // The status without the failure is one of a mirror that runs, in which the adapter may find progress.
 static bool keeps_progress(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    AUTO_JSON object =
-        engine->kinds[entry->kind]->abi.progress ? elsewhere_without_failure(engine, mirror) : NULL;
+    AUTO_JSON object = engine->kinds[entry->kind]->abi.progress ? elsewhere_without_failure(engine, mirror) : NULL;
     AUTO_CALL call;
     wharf_phase phase = {.size = sizeof phase};
     call_begin(engine, entry, WHARF_MIRROR_PRESENT, &call);

@@ -207,7 +207,7 @@ static void drop_mirror_doc(struct engine *engine, struct entry *entry, struct m
         return;
     free(TAKE(m->kueue_status));
     m->facts.queued = false;
-    if (wanted && (m->facts.finished || m->facts.unread || (m->had_status && !m->facts.owed && !m->stub)))
+    if (wanted && final_status_is_due(m))
         final_status_keep(engine, entry, m);
     else
         mirror_set_object(&engine->store, entry, m, NULL);

@@ -378,7 +378,7 @@ static void on_progress(struct engine *engine, struct entry *entry, struct mirro
         continuity_accepted(mirror);
         return;
     }
-    if (continuity_rejected(engine, entry, mirror, response))
+    if (continuity_rejected(mirror, response))
         return;
     mirror->facts.not_before_ns = answer_next_try_ns(engine, response, &mirror->failures);
     mirror->facts.unsure |= !answer_is_heard(response->reason) || must_read(engine, mirror, request, response);

@@ -249,6 +249,11 @@ static void set_final(struct entry *entry, struct shared_text text, uint32_t att
     entry->workload->facts.final_unread = text.own && unread;
 }
 
+bool final_status_is_due(const struct mirror *mirror) {
+    const struct mirror_facts *m = &mirror->facts;
+    return m->present && (m->finished || m->unread || (mirror->had_status && !m->owed && !mirror->stub));
+}
+
 // Rule 6: a deleted mirror had finished. A finished workload does not run again. An unread one may have finished.
 void final_status_keep(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     bool unread = mirror->facts.unread, is_final = mirror->facts.finished || unread;

@@ -33,6 +33,8 @@ void status_budget_facts(const struct engine *engine, const struct entry *entry,
 // The last status of a mirror, final or not, which the host keeps after the deletion of the mirror until the write of
 // the status.
 //
+// The mirror has a status that the host may have to write once the mirror is gone, or the worker has left.
+bool final_status_is_due(const struct mirror *mirror);
 // Takes the mirror's text.
 void final_status_keep(struct engine *engine, struct entry *entry, struct mirror *mirror);
 void final_status_read(struct engine *engine, struct entry *entry);  // an unread one

@@ -73,7 +73,8 @@ static void write_spec(struct lease *lease, struct moment now, const char *metad
     text_copy(lease->sent, sizeof lease->sent, lease->leaving ? "" : time);
 }
 
-// A process that was stopped may know a version from before a restore of the cluster, which the cluster has given again.
+// A process that was stopped may know a version from before a restore of the cluster, which the cluster has given
+// again.
 static enum lease_request request_due(struct lease *lease, struct moment now) {
     lease->known = lease->known && now.mono_ns < lease->read_ns + lease->renew_ns;
     if (!lease->known)

@@ -394,14 +394,21 @@ static void test_large(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_labelled),       cmocka_unit_test(test_denied_types),
-        cmocka_unit_test(test_type),           cmocka_unit_test(test_immutable),
-        cmocka_unit_test(test_account),        cmocka_unit_test(test_account_that_is_deleted),
+        cmocka_unit_test(test_labelled),
+        cmocka_unit_test(test_denied_types),
+        cmocka_unit_test(test_type),
+        cmocka_unit_test(test_immutable),
+        cmocka_unit_test(test_account),
+        cmocka_unit_test(test_account_that_is_deleted),
         cmocka_unit_test(test_account_after_restart),
-        cmocka_unit_test(test_claim),          cmocka_unit_test(test_claim_of_the_worker),
-        cmocka_unit_test(test_checked),        cmocka_unit_test(test_checked_nowhere),
-        cmocka_unit_test(test_other_priority), cmocka_unit_test(test_other_priority_again),
-        cmocka_unit_test(test_many),           cmocka_unit_test(test_many_with_others),
+        cmocka_unit_test(test_claim),
+        cmocka_unit_test(test_claim_of_the_worker),
+        cmocka_unit_test(test_checked),
+        cmocka_unit_test(test_checked_nowhere),
+        cmocka_unit_test(test_other_priority),
+        cmocka_unit_test(test_other_priority_again),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_many_with_others),
         cmocka_unit_test(test_large),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);

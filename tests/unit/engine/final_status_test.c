@@ -92,6 +92,22 @@ static int its_status_is_refused(struct stage *stage, const struct command *comm
     return command->request.verb == VERB_STATUS_PATCH ? 422 : STAGE_PASS;
 }
 
+// A patch of an earlier status is in flight.
+static void the_last_status_of_a_worker_that_leaves_is_written(void **state) {
+    (void)state;
+    struct stage stage;
+    start_one(&stage);
+    stage_patch(&stage, 1, "a", "status", "{'status':{'ready':0}}");
+    stage_run(&stage, CLOCK_MS);
+    stage_patch(&stage, 1, "a", "status", "{'status':{'failed':3}}");
+    stage_run(&stage, CLOCK_MS);
+    stage_step(&stage, &(struct engine_event){.type = EVENT_WORKER, .cluster = 1, .worker = {.policy = WORKER_LEFT}});
+    stage_run(&stage, CLOCK_SECOND);
+    assert_int_equal(json_int64(json_path(stage_job(&stage, 0, "a"), "status", "failed", NULL), 0), 3);
+    assert_int_equal(stage_attempt(&stage, "a"), 1);
+    stage_end(&stage);
+}
+
 static void a_final_status_that_is_refused_is_told(void **state) {
     (void)state;
     struct stage stage;
@@ -113,6 +129,7 @@ int main(void) {
         cmocka_unit_test(a_mirror_may_be_deleted_while_the_management_api_does_not_answer),
         cmocka_unit_test(a_mirror_may_be_deleted_while_management_is_lost),
         cmocka_unit_test(a_worker_may_be_lost_with_a_mirror_that_has_finished),
+        cmocka_unit_test(the_last_status_of_a_worker_that_leaves_is_written),
         cmocka_unit_test(a_final_status_that_is_refused_is_told),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
