@@ -44,7 +44,7 @@ static const struct part *const parts[] = {
     &part_kueue,
     &part_continuity,
     &part_children,
-    &part_words,
+    &part_words, // after part_elsewhere: a mirror that leaves
     &part_dependencies, // after the parts that change mirrors and clusters in a step
 };
 

@@ -38,7 +38,7 @@ const char *job_indexes(const wharf_call *call, const char *a, enum index_operat
 #define PROGRESS "/metadata/annotations/wharf.dev~1progress"
 // The host's annotation of a workload: workers that failed it (retryElsewhere), whose failures do not count.
 #define RETRIED "/metadata/annotations/wharf.dev~1retried"
-// Annotation of a mirror that starts from nothing: failures of earlier attempts.
+// Annotation of a mirror that counts from zero: failures of earlier attempts.
 #define EARLIER_FAILED "/metadata/annotations/job.wharf.dev~1earlier-failed"
 // Seconds from /status/startTime to the create of the mirror, for a Job with activeDeadlineSeconds.
 #define EARLIER_SECONDS "/metadata/annotations/job.wharf.dev~1earlier-seconds"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The remaining work of a Job for a further attempt. A mirror that goes on has the counts of earlier attempts in its
-// own status (job_progress.c), and the limits of the workload. Two things do not follow from the status:
+// The remaining work of a Job for a further attempt. A mirror with indexes that goes on has the counts of earlier
+// attempts in its own status (job_progress.c), and the limits of the workload. Two things do not follow from the status:
 //   - activeDeadlineSeconds: the controller counts from the mirror's start, so the adapter subtracts the time since the
 //     workload's startTime, which stays across attempts. A resumed Job has the whole deadline again (syncJob), and so
 //     has the mirror;
 //   - the gang: one of more pods than are left would wait for ever, so the adapter lowers minCount.
-// A mirror that starts from nothing (progress is off, or the worker refused it) counts from zero. So that the
-// workload's failures stay bounded by backoffLimit, the adapter subtracts those of earlier attempts there, and adds
-// them to the mirror's in the status. The API server fixes completions at the create: a Job without indexes gets only
-// the rest of them if progress is off. Indexes run again.
+// Any other mirror counts from zero: one without indexes, or one that starts from nothing (progress is off, or the
+// worker refused it). So that the workload's failures stay bounded by backoffLimit, the adapter subtracts those of
+// earlier attempts there, and adds them to the mirror's in the status. A mirror without indexes has only the rest of
+// the completions. Indexes run again.
 #include "job.h"
 
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The progress of a Job, for the Job controller of another worker. The controller works from /status: it creates no pod
 // for an index in completedIndexes or failedIndexes, creates succeeded pods less, and counts failed against
-// backoffLimit. Not given:
+// backoffLimit. A mirror without indexes is given nothing: its spec says what is left (job_left.c), which no worker can
+// refuse. A JobSet's Jobs have the spec that their controller writes. Not given:
 //   - startTime: the controller sets the time of the resume, see job_left.c for activeDeadlineSeconds;
 //   - succeeded of a running work queue, a Job without completions: the controller would start no further pod;
 //   - uncountedTerminatedPods: pods of the former worker.
@@ -70,11 +71,9 @@ static void give_indexes(const struct giving *g) {
         give_list(g, FAILED_INDEXES, done, &failed);
 }
 
-// A mirror of fewer completions needs only the rest (job_left.c). A work queue that is complete stays so.
+// A work queue that is complete stays so. What is kept of a Job has no spec.
 static void give_succeeded(const struct giving *g) {
-    bool has_spec = host->find(g->former, "/spec"), counted = host->find(g->spec, COMPLETIONS);
-    bool same = !has_spec || host->equal(host->find(g->former, COMPLETIONS), host->find(g->spec, COMPLETIONS));
-    if (same && (counted || !has_spec || job_outcome(g->former) == SUCCESS))
+    if (host->find(g->spec, COMPLETIONS) || !host->find(g->former, "/spec") || job_outcome(g->former) == SUCCESS)
         give_count(g, SUCCEEDED, job_count(g->former, SUCCEEDED), limit_of(g, COMPLETIONS, INT32_MAX));
 }
 
@@ -91,15 +90,15 @@ static void give_all(const struct giving *g) {
 }
 
 // A worker's controller makes the scheduling objects of a gang only for a Job without counts (isNewJob), before it sets
-// the condition.
+// the condition. A Job that another writer resumes first never gets the condition.
 static bool awaits_gang(const wharf_value *mirror) {
-    return host->is(mirror, PROGRESS, "owed") && host->find(mirror, GANG) &&
+    return host->is(mirror, PROGRESS, "owed") && host->is(mirror, SUSPEND, "true") && host->find(mirror, GANG) &&
            !host->condition(mirror, "Suspended", NULL);
 }
 
 wharf_result job_progress(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                           wharf_value *object) {
-    if (job_outcome(workload) != UNDECIDED)
+    if (job_outcome(workload) != UNDECIDED || !host->is(workload, COMPLETION_MODE, "Indexed"))
         return WHARF_OK;
     if (awaits_gang(mirror)) {
         call->answer->message =

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The status of a workload from the mirror's status, as a successor that the API server accepts after the workload's
 // status (getStatusValidationOptions, validateJobStatus, ValidateJobStatusUpdate). For a first attempt that is a copy.
-// A further attempt goes on with the counts of earlier ones (job_progress.c), so its status is a copy, too. Reports of
-// earlier attempts stay true also where it does not:
-//   - failed, succeeded: the greater count of workload and mirror. A mirror that starts from nothing (job_left.c) does
-//     not have all of them; what its spec and annotations state is added;
+// A further attempt that goes on has the counts of earlier ones (job_progress.c), so its status is a copy, too. Reports
+// of earlier attempts stay true also where a mirror counts from zero (job_left.c):
+//   - failed, succeeded: the greater count of workload and mirror, after the addition of the earlier counts that the
+//     mirror's spec and annotations state;
 //   - completedIndexes: an index that has completed once stays so, and succeeded is their number;
 //   - failedIndexes: only the mirror's, since an attempt from nothing retries all indexes, but no completed index;
 //   - the outcome: SuccessCriteriaMet and FailureTarget are final and exclude each other. The workload's outcome stays,

@@ -127,7 +127,7 @@ static const wharf_kind kind = {
     .phases = phases,
     .mirror = jobset_note_restarts,
     .update = update,
-    .status = jobset_add_restarts,
+    .status = jobset_status,
     .pod_sets = pod_sets,
     WHARF_REFERENCES(references),
     WHARF_CHILDREN(children),

@@ -30,9 +30,28 @@ wharf_result jobset_note_restarts(const wharf_call *call, const wharf_value *wor
     return WHARF_OK;
 }
 
-wharf_result jobset_add_restarts(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
-                                 wharf_value *object) {
-    (void)workload;
+// Complete Jobs of a mirror that was given progress: they get their condition after the resume, and until then their
+// controller does not count them. No restart takes them back.
+static void keep_complete(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
+                          wharf_value *object) {
+    size_t at = 0;
+    if (!host->is(mirror, "/metadata/annotations/wharf.dev~1progress", "given") || job_count(mirror, RESTARTS) > 0)
+        return;
+    for (const wharf_value *s = host->first(host->find(mirror, JOBS_STATUS)); s; s = host->next(s), at++) {
+        const char *name = host->string(host->find(s, "/name"));
+        const wharf_value *job = host->find_where(workload, "/spec/replicatedJobs", "name", name);
+        int64_t most =
+            host->integer(host->find(job, "/replicas"), 1) - job_count(s, "/active") - job_count(s, "/failed");
+        int64_t before = job_count(host->find_where(workload, JOBS_STATUS, "name", name), "/succeeded");
+        before = before < most ? before : most;
+        if (before > job_count(s, "/succeeded"))
+            host->set_integer(call, object, host->format(call, JOBS_STATUS "/%zu/succeeded", at), before);
+    }
+}
+
+wharf_result jobset_status(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
+                           wharf_value *object) {
+    keep_complete(call, workload, mirror, object);
     int64_t earlier = number_in(mirror, EARLIER_RESTARTS);
     if (earlier > 0 && host->find(mirror, RESTARTS))
         host->set_integer(call, object, RESTARTS, earlier + job_count(mirror, RESTARTS));

@@ -117,19 +117,42 @@ def a_changed_quota_is_used_at_once(env):
 def a_further_attempt_of_a_job_has_what_is_left_to_do(env):
     env.use_all(workerLostTimeout="3s", placement="{policy: ordered}")
     first, second = env.workers
-    env.submit(job("rest", run="2s", parallelism=1, completions=4, backoffLimit=6, activeDeadlineSeconds=600))
-    assert env.placed("rest") == first.name
-    before = env.until_job("rest", "at its second success", lambda found: counts(found)[2] >= 1)
+    rest = job("rest", run="2s", parallelism=1, completions=4, backoffLimit=6, activeDeadlineSeconds=600)
+    fresh = job("fresh", run="2s", parallelism=1, completions=4, backoffLimit=6)
+    fresh["metadata"]["annotations"] = {"wharf.dev/continue": "false"}
+    before = {}
+    for body in (rest, fresh):
+        env.submit(body)
+    for name in ("rest", "fresh"):
+        assert env.placed(name) == first.name
+        before[name] = env.until_job(name, "at its first success", lambda found: counts(found)[2] >= 1)
     first.lose()
-    assert env.placed("rest", attempt=2) == second.name
-    done = counts(env.job("rest"))[2]
-    mirror = until(lambda: env.mirror(second.name, "rest"), "the second mirror")
-    assert mirror["spec"]["completions"] == 4 - done, f"{mirror['spec']} after {done}"
-    assert 500 < mirror["spec"]["activeDeadlineSeconds"] < 600, mirror["spec"]
-    assert env.job("rest")["spec"]["completions"] == 4
-    found = env.until_job("rest", "finished", finished)
-    assert condition(found, "Complete") and counts(found)[2] == 4, found["status"]
-    assert found["status"]["startTime"] == before["status"]["startTime"]
+    given = _goes_on(env, second, "rest")
+    assert given["succeeded"] >= counts(before["rest"])[2], given
+    assert env.placed("fresh", attempt=2) == second.name
+    made = env.audits[second.name].host(env.namespace, verb="create", name="fresh")[0]["requestObject"]["spec"]
+    assert made["completions"] <= 4 - counts(before["fresh"])[2], made
+    for name in ("rest", "fresh"):
+        found = env.until_job(name, "finished", finished)
+        assert condition(found, "Complete") and counts(found)[2] == found["spec"]["completions"] == 4, found
+        assert found["status"]["startTime"] == before[name]["status"]["startTime"]
+    made = env.pods_created("rest")[second.name]
+    assert made == 4 - given["succeeded"], f"{made} pods after {given}"
     env.nothing_was_refused((422,))
     first.bring_back()
-    until(lambda: not env.mirror(first.name, "rest"), "the stale mirror to be gone")
+    for name in ("rest", "fresh"):
+        until(lambda name=name: not env.mirror(first.name, name), "the stale mirror to be gone")
+
+
+def _goes_on(env, worker, name):
+    """The status that its second attempt, in this worker, is given; the mirror's spec is whole, but for the deadline."""
+    assert env.placed(name, attempt=2) == worker.name
+
+    def resumed():
+        found = env.mirror(worker.name, name)
+        return found and found["metadata"]["annotations"].get("wharf.dev/progress") == "given" and found
+    spec = until(resumed, "the second mirror to have the progress")["spec"]
+    assert (spec["completions"], spec["backoffLimit"], spec["suspend"]) == (4, 6, False), spec
+    assert 500 < spec["activeDeadlineSeconds"] < 600, spec
+    patches = env.audits[worker.name].host(env.namespace, verb="patch", subresource="status", name=name)
+    return patches[0]["requestObject"]["status"]

@@ -1,105 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attempts that go on where the former one was: what a worker's Job controller has counted does not run again."""
-import contextlib
-import http.client
-import json
-import threading
-
 import kube
+from audit import code
 from jobs import condition, counts, finished, indexed, job
 from skip import may_be_refused
 from test_fence import FENCING, _allow, _guard, _knows_the_guard
 from wait import until
+from watcher import INDEX, Watcher
 
-_INDEX = "batch.kubernetes.io/job-completion-index"
 _MARK = "wharf.dev/progress"
-
-
-def _indexes(text):
-    """{0, 1, 2, 5} of "0-2,5"."""
-    found = set()
-    for part in filter(None, (text or "").split(",")):
-        first, _, last = part.partition("-")
-        found.update(range(int(first), int(last or first) + 1))
-    return found
-
-
-class _Watcher:
-    """Independent of the host: what each mirror of one Job has counted, and which indexes got pods for it, in all workers. A mirror of
-    a later attempt is made after the last news of the former one."""
-
-    def __init__(self, env, name):
-        self.env, self.name = env, name
-        self.lock, self.ended, self.streams, self.threads = threading.Lock(), threading.Event(), [], []
-        self.counted, self.ran, self.attempts = {}, {}, {}   # by the uid of the mirror
-        self.fell = []
-
-    def __enter__(self):
-        for client in (self.env.management, *(worker.admin for worker in self.env.workers)):
-            for plural, take in (("jobs", self._job), ("pods", self._pod)):
-                thread = threading.Thread(target=self._follow, args=(client, plural, take), daemon=True)
-                self.threads.append(thread)
-                thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.ended.set()
-        for stream in self.streams:
-            with contextlib.suppress(OSError):
-                stream.close()
-        for thread in self.threads:
-            thread.join(10)
-
-    def _follow(self, client, plural, take):
-        last = {}
-        while not self.ended.is_set():
-            with contextlib.suppress(OSError, http.client.HTTPException, kube.ApiError, ValueError):
-                stream = client.watch(plural, self.env.namespace)
-                self.streams.append(stream)
-                for line in stream:
-                    found = json.loads(line)["object"]
-                    with self.lock:
-                        take(client, found, last)
-            self.ended.wait(0.2)
-
-    def _job(self, client, found, last):
-        if found["metadata"].get("name") != self.name:
-            return
-        uid, done = found["metadata"]["uid"], _indexes(found.get("status", {}).get("completedIndexes"))
-        if client is self.env.management:
-            before = last.get(uid, (set(), 0, 0))
-            now = (done, *counts(found)[2:])
-            if not before[0] <= now[0] or before[1] > now[1] or before[2] > now[2]:
-                self.fell.append((before, now))
-            last[uid] = now
-            return
-        self.attempts[uid] = int(found["metadata"]["annotations"]["wharf.dev/attempt"])
-        self.counted.setdefault(uid, set()).update(done)
-
-    def _pod(self, client, found, _last):
-        owner = (found["metadata"].get("ownerReferences") or [{}])[0]
-        if client is not self.env.management and owner.get("name") == self.name:
-            index = found["metadata"]["annotations"].get(_INDEX)
-            self.ran.setdefault(owner["uid"], {})[found["metadata"]["uid"]] = int(index) if index else None
-
-    def again(self, but=()):
-        """{attempt: the indexes that ran in it although an earlier one, except those of `but`, had counted them}"""
-        with self.lock:
-            order, seen, found = sorted(self.attempts, key=self.attempts.get), set(), {}
-            for uid in order:
-                found[self.attempts[uid]] = seen & set(self.ran.get(uid, {}).values())
-                seen |= self.counted[uid] if self.attempts[uid] not in but else set()
-            return {attempt: indexes for attempt, indexes in found.items() if indexes}
-
-    def ran_in(self, *attempts):
-        """The indexes of all pods that these attempts had, sorted; without attempts: of all."""
-        with self.lock:
-            return sorted(index for uid, pods in self.ran.items() for index in pods.values()
-                          if not attempts or self.attempts.get(uid) in attempts)
-
-    def check(self, but=()):
-        assert not self.again(but), f"counted indexes ran again: {self.again(but)}"
-        assert not self.fell, f"the status fell: {self.fell}"
 
 
 def _await(env, name, succeeded):
@@ -128,7 +37,7 @@ def _marks(env, name):
 
 def indexes_that_were_counted_do_not_run_again_after_moves(env):
     env.use_all()
-    with _Watcher(env, "moved") as watcher:
+    with Watcher(env, "moved") as watcher:
         env.submit(indexed("moved", 60, parallelism=6, run="0.4s", backoffLimit=20))
         for number in range(1, 6):
             _await(env, "moved", 8 * number)
@@ -152,7 +61,7 @@ def counted_successes_and_failures_count_in_the_next_attempt(env):
                        hold="index:4,5"))
     env.until_job("bounded", "with two failed indexes", lambda found: found["status"].get("failedIndexes") == "1,3")
     env.until_job("bounded", "with two successes", lambda found: counts(found)[2] == 2)
-    with _Watcher(env, "bounded") as watcher:
+    with Watcher(env, "bounded") as watcher:
         _move(env, "bounded")
         env.release()
         env.until_finished("plain")
@@ -165,34 +74,85 @@ def counted_successes_and_failures_count_in_the_next_attempt(env):
     assert made <= 8, f"{made} pods for 6 completions and a move of at most two of them"
 
 
-def a_move_survives_kills_at_any_time(env):
-    env.use_all()
-    ended = threading.Event()
+def _indexes_in(env, worker, name):
+    """Of all pods that were created for this Job in this worker."""
+    return sorted(int(entry["requestObject"]["metadata"]["annotations"][INDEX]) for entry in env.audits[worker.name].entries(env.namespace)
+                  if entry["verb"] == "create" and entry["objectRef"]["resource"] == "pods" and code(entry) == 201
+                  and entry["requestObject"]["metadata"]["ownerReferences"][0]["name"] == name)
 
-    def kill():
-        while not ended.wait(1.5):
-            env.host.kill()
-            env.host.start()
-    with _Watcher(env, "killed") as watcher:
-        env.submit(indexed("killed", 40, parallelism=5, run="0.4s", backoffLimit=20))
-        for number in range(1, 4):
-            _await(env, "killed", 8 * number)
-            thread = threading.Thread(target=kill, daemon=True)
-            ended.clear()
+
+def the_rest_of_a_job_s_rules_hold_in_the_next_attempt(env):
+    env.use_all(placement="{policy: ordered}")
+    first, second = env.workers
+    held = {"parallelism": 4, "hold": "index:2,3"}
+    rule = {"action": "FailIndex", "onExitCodes": {"operator": "In", "values": [1]}}
+    bodies = {
+        "elastic": indexed("elastic", 4, **held),
+        "replaced": indexed("replaced", 4, podReplacementPolicy="Failed", **held),
+        "paused": indexed("paused", 4, **held),
+        "enough": indexed("enough", 5, **{**held, "parallelism": 5, "hold": "index:2,3,4"}, successPolicy={"rules": [{"succeededCount": 3}]}),
+        "most": indexed("most", 4, fail="index:1,3", backoffLimitPerIndex=0, maxFailedIndexes=1, **{**held, "hold": "index:3"}),
+        "exit": indexed("exit", 4, fail="index:1", backoffLimitPerIndex=2, podFailurePolicy={"rules": [rule]}, **held)}
+    ends = {"most": ("0,2", "1,3"), "exit": ("0,2,3", "1")}
+    for body in bodies.values():
+        env.submit(body)
+    for name in bodies:
+        assert env.placed(name) == first.name
+        _await(env, name, 1 if name == "exit" else 2)
+    for name in ends:
+        env.until_job(name, "with a failed index", lambda found: found["status"].get("failedIndexes") == "1")
+    env.change("paused", {"spec": {"suspend": True}})
+    env.until_job("paused", "suspended", lambda found: condition(found, "Suspended"))
+    assert env.host.command("drain", first.name, "--policy", "move", "--no-wait")[0] == 0
+    try:
+        until(lambda: not env.mirror(first.name, "paused"), "the suspended mirror to be gone")
+        env.change("paused", {"spec": {"suspend": False}})
+        for name in bodies:
+            assert env.placed(name, attempt=2) == second.name
+            until(lambda name=name: _marks(env, name) == ["given"], f"{name} to have its progress")
+        env.change("elastic", {"spec": {"parallelism": 5, "completions": 5}})
+        until(lambda: env.mirror(second.name, "elastic")["spec"]["completions"] == 5, "the change to be carried")
+        env.release()
+        for name in bodies:
+            status = env.until_finished(name, "Failed" if name in ends else "Complete")["status"]
+            assert name not in ends or (status["completedIndexes"], status["failedIndexes"]) == ends[name], status
+            expected = {"elastic": [2, 3, 4], "enough": [2, 3, 4], "most": [3]}.get(name, [2, 3])
+            assert _indexes_in(env, second, name) == expected, f"{name}: {_indexes_in(env, second, name)}"
+        assert condition(env.job("enough"), "Complete")["reason"] == "SuccessPolicy", env.job("enough")["status"]
+        assert condition(env.job("most"), "Failed")["reason"] == "MaxFailedIndexesExceeded", env.job("most")["status"]
+    finally:
+        assert env.host.command("uncordon", first.name)[0] == 0
+
+
+def _writes_of_moves(env, marks):
+    """How many writes the host has sent since the marks that moves consist of: deletions and creates of mirrors, placements, patches
+    of mirrors and of their statuses."""
+    return sum(len(audit.host(env.namespace, marks[name], subresource="" if name == "management" else None))
+               for name, audit in env.audits.items())
+
+
+def a_move_survives_a_kill_after_each_of_its_writes(env):
+    env.use_all(workerLostTimeout="10s")   # as long waits a host that starts after the deletion and before the placement
+    with Watcher(env, "killed") as watcher:
+        env.submit(indexed("killed", 60, parallelism=5, run="0.4s", backoffLimit=20))
+        for writes in range(6):   # a deletion, a placement, a create, the status, the resume
+            _await(env, "killed", 8 * (writes + 1))
             worker = env.job("killed")["metadata"]["annotations"]["wharf.dev/cluster"]
+            marks = {name: audit.mark() for name, audit in env.audits.items()}
             assert env.host.command("drain", worker, "--policy", "move", "--no-wait")[0] == 0
-            thread.start()
-            attempt = str(number + 1)
             try:
-                until(lambda attempt=attempt: finished(env.job("killed")) or (
-                    env.job("killed")["metadata"]["annotations"]["wharf.dev/attempt"] == attempt and _marks(env, "killed") == ["given"]),
-                    f"attempt {attempt} to go on")
+                until(lambda marks=marks, writes=writes: _writes_of_moves(env, marks) >= writes, f"{writes} writes", every=0.005)
+                env.host.kill()
+                assert not finished(env.job("killed")), "it was killed too late"
+                env.host.start()
+                attempt = str(writes + 2)
+                until(lambda attempt=attempt: env.job("killed")["metadata"]["annotations"]["wharf.dev/attempt"] == attempt
+                      and _marks(env, "killed") == ["given"], f"attempt {attempt} to go on")
             finally:
-                ended.set()
-                thread.join(60)
-            assert env.host.command("uncordon", worker)[0] == 0
+                failed, out, err = env.host.command("uncordon", worker)
+                assert not failed, out + err
         env.until_finished("killed")
-        assert env.job("killed")["status"]["completedIndexes"] == "0-39", env.job("killed")["status"]
+        assert env.job("killed")["status"]["completedIndexes"] == "0-59", env.job("killed")["status"]
         watcher.check()
 
 
@@ -201,7 +161,7 @@ def a_move_survives_kills_at_any_time(env):
 def a_lost_worker_loses_only_what_was_not_seen(env):
     env.use_all(workerLostTimeout="3s", placement="{policy: ordered}")
     first, second = env.workers
-    with _Watcher(env, "lost") as watcher:
+    with Watcher(env, "lost") as watcher:
         env.submit(indexed("lost", 12, parallelism=3, run="0.5s", hold="index:9,10,11"))
         assert env.placed("lost") == first.name
         _await(env, "lost", 9)
@@ -224,7 +184,7 @@ def a_fenced_worker_s_progress_is_given(env):
         since = env.host.log_size()
         env.use_all(**{**FENCING, "placement": "{policy: ordered}"})
         _knows_the_guard(env, since)
-        with _Watcher(env, "cut") as watcher:
+        with Watcher(env, "cut") as watcher:
             env.submit(indexed("cut", 6, parallelism=6, hold="index:4,5"))
             assert env.placed("cut") == first.name
             _await(env, "cut", 4)

@@ -3,6 +3,7 @@
 """player.py KUBECONFIG: the nodes of one worker at little cost. Pods are not bound; each is two patches of its status, to
 Running and ready, and after its time to Succeeded, on a kept connection. A watch of pending pods says which."""
 import collections
+import http.client
 import json
 import os
 import queue
@@ -33,11 +34,18 @@ class Player(pods.Kubelet):
         for target in (*[self._patch_all] * _CONNECTIONS, self._end_all):
             threading.Thread(target=target, daemon=True).start()
         while True:
-            stream = self.client.watch("pods", query={"fieldSelector": "status.phase=Pending"})
-            print("ready", flush=True)
-            for line in stream:
-                if line.startswith(b'{"type":"ADDED"'):
-                    self.work.put((self._begin, json.loads(line)["object"]))
+            try:
+                self._watch_pending()
+            except (OSError, http.client.HTTPException, kube.ApiError) as error:   # the server restarts
+                print(error, flush=True)
+                time.sleep(0.2)
+
+    def _watch_pending(self):
+        stream = self.client.watch("pods", query={"fieldSelector": "status.phase=Pending"})
+        print("ready", flush=True)
+        for line in stream:
+            if line.startswith(b'{"type":"ADDED"'):
+                self.work.put((self._begin, json.loads(line)["object"]))
 
     def _begin(self, pod):
         self._set_running(pod)

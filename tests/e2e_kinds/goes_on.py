@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Workloads that go on in another worker where their children were."""
+import inspect
+
 from life import Life
 from nodes import END
 from wait import until
+from watcher import indexes
 
 _NAME, _INDEX = "job-name", "batch.kubernetes.io/job-completion-index"
 
@@ -34,6 +37,12 @@ class _Moving(Life):
     def until_running(self, worker, number):
         until(lambda: len(self.pods(worker, "Running")) == number, f"{number} pods to run in {worker}", 60)
 
+    def until_succeeded(self, job, number):
+        """So many Jobs of this replicated job are complete, as the workload's status has it."""
+        def told(found):
+            return {each["name"]: each["succeeded"] for each in found["status"].get("replicatedJobsStatus", ())}.get(job) == number
+        self.until_status(f"with {number} complete Jobs of {job}", told, 60)
+
     def finish(self, worker, *which):
         """These pods succeed, and their Jobs have counted that; all that run unless some are given."""
         running = self.pods(worker, "Running")
@@ -63,6 +72,35 @@ class _Moving(Life):
     def stay(self, worker):
         self.scene.host.command("uncordon", worker)
         until(lambda: self.scene.host.takes_work(worker, "jobsets.jobset.x-k8s.io"), f"{worker} to get work again")
+        until(lambda: not self.pods(worker), f"the former pods in {worker} to be gone", 60)
+
+    # What watches of all clusters saw, whatever the host says. Jobs are known by the end of their name.
+
+    def _seen(self, plural, *clusters):
+        return [event["object"] for cluster in clusters or [worker.name for worker in self.scene.clusters.workers]
+                for event in self.scene.recorder.of(self.namespace, cluster, plural)]
+
+    def check_progress(self, but=(), falls=()):
+        """No index that a Job had counted, except in the attempts of `but`, had a pod in a later attempt; no number of complete Jobs
+        fell in the workload's status, but for those of replicated jobs in `falls`. What ran, by attempt."""
+        attempts = {mirror["metadata"]["uid"]: int(mirror["metadata"]["annotations"]["wharf.dev/attempt"]) for mirror in self.history()}
+        jobs, counted, ran = {}, {}, {}   # uid -> (attempt, end of its name); the others: attempt -> {(end of the name, index)}
+        for job in self._seen("jobs"):
+            which = attempts[job["metadata"]["ownerReferences"][0]["uid"]], job["metadata"]["name"].removeprefix(self.name + "-")
+            jobs[job["metadata"]["uid"]] = which
+            counted.setdefault(which[0], set()).update((which[1], index) for index in indexes(job["status"].get("completedIndexes")))
+        for pod in self._seen("pods"):
+            attempt, name = jobs[pod["metadata"]["ownerReferences"][0]["uid"]]
+            ran.setdefault(attempt, set()).add((name, int(pod["metadata"]["labels"][_INDEX])))
+        for attempt, pods in ran.items():
+            before = set().union(*(found for other, found in counted.items() if other < attempt and other not in but))
+            assert not pods & before, f"counted indexes ran again in attempt {attempt}: {sorted(pods & before)}"
+        most = {}
+        for found in self._seen("jobsets", "management"):
+            for each in found.get("status", {}).get("replicatedJobsStatus", ()):
+                assert each["succeeded"] >= most.get(each["name"], 0) or each["name"] in falls, f"{each} after {most}"
+                most[each["name"]] = each["succeeded"]
+        return ran
 
 
 def a_jobset_that_moves_runs_only_the_indexes_that_are_missing(scene):
@@ -99,5 +137,61 @@ def jobs_that_depend_on_complete_ones_go_on_too(scene):
     life.close()
 
 
-for _each in (a_jobset_that_moves_runs_only_the_indexes_that_are_missing, jobs_that_depend_on_complete_ones_go_on_too):
-    _each.needs = "jobsets"
+def a_jobset_of_four_jobs_that_moves_twice_runs_nothing_again(scene):
+    scene.recorder.watch(["pods"])
+    life = _Moving(scene, "moves-twice", _job("a", 1, 3), _job("b", 2, 4), _job("c", 1, 5), _job("d", 1, 6))
+    first = life.placed_in()
+    life.until_running(first, 22)
+    done = {("a-0", 0), ("a-0", 1), ("a-0", 2), ("b-1", 3), ("c-0", 0), ("c-0", 4)}
+    life.finish(first, *done)
+    life.until_succeeded("a", 1)
+    second = life.move(first, len(done))
+    life.until_running(second, 22 - len(done))
+    life.stay(first)
+    more = {("b-0", index) for index in range(4)} | {("c-0", 1), ("d-0", 5)}
+    life.finish(second, *more)
+    assert life.move(second, len(done | more)) == first
+    life.until_running(first, 22 - len(done | more))
+    life.finish(first)
+    life.until("succeeded")
+    ran = until(lambda: _all_of(life.check_progress(), 22), "the watches to have seen all pods", 20)
+    assert set(ran) == {1, 2, 3} and not ran[3] & (done | more), ran
+    life.stay(second)
+    life.close()
+
+
+def _all_of(ran, number):
+    assert len(set().union(*ran.values())) == number, ran
+    return ran
+
+
+def of_a_lost_worker_s_jobset_the_jobs_whose_replicas_are_complete_do_not_run_again(scene):
+    scene.recorder.watch(["pods"])
+    scene.use(workerLostTimeout="10s")
+    life = _Moving(scene, "lost-jobs", _job("a", 2, 3), _job("b", 2, 2), _job("c", 1, 3), _job("d", 1, 2))
+    first = life.placed_in()
+    life.until_running(first, 15)
+    whole = {(f"a-{job}", index) for job in range(2) for index in range(3)} | {("d-0", 0), ("d-0", 1)}
+    life.finish(first, *whole, ("b-0", 0), ("b-0", 1), ("c-0", 1))
+    for name, number in (("a", 2), ("b", 1), ("d", 1)):
+        life.until_succeeded(name, number)
+    scene.relays[first].cut()
+    try:
+        second = until(lambda: next((name for name in life.mirrors() if name != first), None), "a mirror in the other worker", 60)
+        life.given = len(whole)
+        life.until_running(second, 15 - len(whole))
+    finally:
+        scene.relays[first].mend()
+    until(lambda: first not in life.mirrors(), "the stale mirror to be gone", 60)
+    life.finish(second)
+    life.until("succeeded")
+    assert life.pods(second).keys() == {(f"b-{job}", index) for job in range(2) for index in range(2)} | {
+        ("c-0", 0), ("c-0", 1), ("c-0", 2)}, life.pods(second)
+    life.check_progress(but=(1,), falls=("b",))
+    life.close()
+    scene.use()
+
+
+for _name, _each in list(globals().items()):
+    if inspect.isfunction(_each) and _each.__module__ == __name__ and _name[0] != "_":
+        _each.needs = "jobsets"

@@ -111,4 +111,4 @@ KINDS = [Kind(
     versions={"persistentvolumeclaims": ("v1", True)}, only_in_mirror=("/conditions/*/observedGeneration",),
     templates=lambda spec: [job["template"]["spec"]["template"] for job in spec["replicatedJobs"]],
     retry={"spec": {"failurePolicy": {"maxRestarts": 2}}},
-    ttl={"spec": {"ttlSecondsAfterFinished": 1}}, cases=_CASES, since={"elastic": _GATED, "restart-job": _GATED})]
+    ttl={"spec": {"ttlSecondsAfterFinished": 1}}, cases=_CASES, first_kept=("/replicatedJobsStatus/*/succeeded",), since={"elastic": _GATED, "restart-job": _GATED})]

@@ -27,13 +27,15 @@ class Online(cli_test.Case):
         self.assertEqual(management.asked, [
             "get things example.com", "list things example.com", "watch things example.com",
             "patch things example.com", "patch things example.com status", "create events events.k8s.io",
-            "patch events events.k8s.io", "get namespaces kube-system", "get configmaps wharf-workers",
+            "patch events events.k8s.io", "list configmaps wharf-last-words", "get configmaps wharf-last-words",
+            "create configmaps wharf-last-words", "patch configmaps wharf-last-words", "delete configmaps wharf-last-words",
+            "get namespaces kube-system", "get configmaps wharf-workers",
             "list configmaps wharf-workers", "watch configmaps wharf-workers", "patch configmaps wharf-workers",
             "create configmaps"])
         self.assertEqual(worker.asked, [
             "get things example.com", "list things example.com", "watch things example.com",
             "create things example.com", "patch things example.com", "delete things example.com",
-            "create namespaces"])
+            "get pods", "list pods", "create namespaces"])
 
     def test_one_cluster_under_two_names_is_told(self):
         self.serve("mgmt", uid="k0")
@@ -279,7 +281,7 @@ class Online(cli_test.Case):
         self.assert_says(err, "/d/w1.kubeconfig: not used: worker w1 comes from ", "Secret wharf-system/w2: not used: "
                          "worker w2 comes from ", "/d/w2.kubeconfig already", ": 2 problems")
         self.assertEqual(clusters["other"].asked, [])
-        self.assertEqual([len(clusters[name].asked) for name in ("w1", "w2", "w3", "w4")], [6, 6, 6, 6])
+        self.assertEqual([len(clusters[name].asked) for name in ("w1", "w2", "w3", "w4")], [8, 8, 8, 8])
         management.lists[SECRETS].pop(0)
         os.unlink(os.path.join(self.folder, "d/w1.kubeconfig"))
         code, out, err = self.check()
@@ -317,9 +319,10 @@ class Online(cli_test.Case):
             "get things example.com in *", "list things example.com in *", "watch things example.com in *",
             "patch things example.com in a", "patch things example.com status in a",
             "patch things example.com in b", "patch things example.com status in b"])
-        self.assertEqual(worker.where, [verb + " things example.com in " + where for verb, where in (
-            ("get", "*"), ("list", "*"), ("watch", "*"), ("create", "a"), ("patch", "a"), ("delete", "a"),
-            ("create", "b"), ("patch", "b"), ("delete", "b"))])
+        self.assertEqual(worker.where, [f"{verb} {what} in {where}" for what, verb, where in (
+            *(("things example.com", verb, "*") for verb in ("get", "list", "watch")),
+            *(("things example.com", verb, where) for where in "ab" for verb in ("create", "patch", "delete")),
+            *(("pods", verb, where) for where in "ab" for verb in ("get", "list")))])
         for arguments, words in ((["--namespaced", "a"], "--namespaced: expected --online too"),
                                  (["--online", "--namespaced", "A"], "--namespaced: found \"A\", expected names")):
             code, _, err = wharf("check", *arguments, "--config", self.config)

@@ -258,8 +258,8 @@ static void check_copied(struct trial *trial, const struct tracked_workload *job
     if (!is_clean(trial, job) || work_of(trial, job)->lowered || !write->old)
         return;
     struct achieved before = read_status(write->old), after = read_status(write->now);
-    bool tries = !goes_on(trial, job, write->now) || object_annotation(write->now, MARK_RETRIED);
-    uint64_t lost = !tries ? before.lost & ~after.lost & ~after.done : 0;
+    bool counts = goes_on(trial, job, write->now) && !object_annotation(write->now, MARK_RETRIED);
+    uint64_t lost = counts ? before.lost & ~after.lost & ~after.done : 0;
     if (before.done & ~after.done || lost || before.succeeded > after.succeeded || before.failed > after.failed)
         trial_fail(trial, "P8: the status of %s falls", job->name);
 }
@@ -341,7 +341,7 @@ void progress_pod(void *ctx, const struct json *object, int64_t index) {
     const struct json *workload = workload_of(trial, job);
     if (!workload || text_equal(object_annotation(workload, MARK_CONTINUE), "false"))
         return;
-    // Failures of a worker do not count in the next one.
+    // Failures of a workload that a worker has failed are not given.
     uint64_t known = seen->known.done | (object_annotation(workload, MARK_RETRIED) ? 0 : seen->known.lost);
     if (known & (UINT64_C(1) << index))
         trial_fail(trial, "index %lld of %s runs again in %s, and was counted before", (long long)index, job->name,

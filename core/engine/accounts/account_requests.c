@@ -119,14 +119,17 @@ static struct usage *intern(struct accounts *accounts, const struct request_sum 
     return usage;
 }
 
-// By the spec alone: adapters leave out pods that have succeeded.
+// By the spec alone: adapters leave out pods that have succeeded. Most workloads that start have no status yet.
 struct usage *usage_of(struct engine *engine, struct entry *entry) {
     struct adapter_call call;
     AUTO_JSON sets = NULL;
     const struct json *workload = doc_tree(&engine->store, &entry->workload->doc);
-    AUTO_JSON bare = json_get(workload, "status") ? json_copy(workload) : NULL;
-    json_remove(bare, "status");
-    workload = json_get(workload, "status") ? bare : workload;
+    bool has_status = json_first(json_get(workload, "status"));
+    AUTO_JSON bare = has_status ? json_copy(workload) : NULL;
+    if (has_status) {
+        json_remove(bare, "status");
+        workload = bare;
+    }
     if (!workload)
         return NULL;
     call_begin(engine, entry, WHARF_MIRROR_NONE, &call);

@@ -413,9 +413,12 @@ static void on_kept(struct engine *engine, struct entry *entry, const struct req
                     const struct response *response) {
     struct mirror *mirror = entry_mirror(entry, request->source);
     struct children *children = mirror ? mirror->progress.children : NULL;
-    if (!children || !entry->workload->facts.exists || !reason_is_permanent(response->reason))
+    bool rejected = reason_is_permanent(response->reason);
+    if (!children || !entry->workload->facts.exists || (!rejected && response->reason != REASON_OK))
         return;
-    children->saved = true; // the move goes on
+    children->saved = true; // the move goes on, even if a policy removed the annotation
+    if (!rejected)
+        return;
     report_event(engine, entry, true, "ProgressRefused", "KeepProgress",
                  "the children of the mirror in cluster %s start from nothing in the next attempt, since the "
                  "management cluster rejected their progress: %s",

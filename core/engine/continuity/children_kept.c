@@ -18,7 +18,7 @@ static bool is_map_of_objects(const struct json *map) {
 
 struct json *kept_read(const char *annotation, const char *uid) {
     AUTO_JSON whole = NULL;
-    if (!annotation)
+    if (!annotation || strnlen(annotation, KEPT_MAX + 1) > KEPT_MAX) // an author may have written a longer one
         return NULL;
     error_free(json_parse(annotation, strlen(annotation), &whole));
     struct json *children = json_get(whole, "children");

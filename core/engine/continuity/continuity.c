@@ -129,8 +129,6 @@ bool continuity_step(struct engine *engine, struct entry *entry, struct mirror *
         mirror->facts.update_due = true;
         return false;
     }
-    if (!lacks)
-        progress->accepted = 0;
     if (result == WHARF_OK && !lacks)
         return settle_with_children(engine, entry, mirror, context);
     if (result != WHARF_OK)
@@ -159,7 +157,7 @@ void continuity_read(const struct engine *engine, struct mirror *mirror, const s
     mirror->progress.status = mirror->facts.owed || mirror->facts.untouched ? status : 0;
     if (mirror->facts.owed)
         mirror->facts.update_due = true;
-    if ((was || mirror->facts.owed) && mirror->facts.unstarted_since_ns) // the wait for a start begins with the resume
+    if (was && !mirror->facts.owed && mirror->facts.unstarted_since_ns) // the wait for a start begins again
         mirror->facts.unstarted_since_ns = engine->now.mono_ns;
 }
 

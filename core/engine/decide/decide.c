@@ -77,8 +77,8 @@ static struct action remove_unwanted(const struct decide_facts *f, int64_t *wait
             *pending = m->cluster;
         if (m->busy || (m->being_deleted && !m->unsure && !m->finalizer))
             continue;
-        if (decide_request_at_ns(m) > f->now_ns) {
-            *waiting_ns = clock_earlier(*waiting_ns, decide_request_at_ns(m));
+        if (decide_deletion_at_ns(f, m) > f->now_ns) {
+            *waiting_ns = clock_earlier(*waiting_ns, decide_deletion_at_ns(f, m));
             continue;
         }
         if (m->finalizer)
@@ -134,8 +134,7 @@ static struct action finished(const struct decide_facts *f) {
         return decide_release(m, "the host has written the status");
     if (m->busy || (m->being_deleted && !m->finalizer))
         return action_none("the mirror is being deleted");
-    int64_t at_ns = clock_later(f->workload->retain_until_ns, decide_request_at_ns(m));
-    at_ns = clock_later(at_ns, f->words_until_ns);
+    int64_t at_ns = clock_later(f->workload->retain_until_ns, decide_deletion_at_ns(f, m));
     if (at_ns > f->now_ns)
         return (struct action){.type = ACTION_WAIT,
                                .at_ns = refused ? clock_earlier(at_ns, copy.at_ns) : at_ns,

@@ -194,7 +194,8 @@ struct decide_facts {
                                 // kind too
     int64_t probation_until_ns; // no first attempt before: signs of such a controller may come
     int64_t status_at_ns;       // no status before: the status subresource of the kind fails
-    int64_t words_until_ns;     // no deletion of the failed mirror before, see words/
+    uint32_t words_attempt;     // no deletion of the failed mirror of this attempt
+    int64_t words_until_ns;     // before, see words/
     int64_t changes_at_ns;      // no status and no further attempt before, see status.h
     int64_t bytes_at_ns;        // no status before: statuses of the worker take too much space
     bool status_passes;         // exempt from changes_at_ns

@@ -78,6 +78,12 @@ int64_t decide_request_at_ns(const struct mirror_facts *m) {
     return clock_later(m->not_before_ns, m->held_until_ns);
 }
 
+int64_t decide_deletion_at_ns(const struct decide_facts *f, const struct mirror_facts *m) {
+    const struct workload_facts *w = f->workload;
+    bool read = w->exists && !w->being_deleted && m->of_workload && !m->being_deleted && m->attempt == f->words_attempt;
+    return clock_later(decide_request_at_ns(m), read ? f->words_until_ns : 0);
+}
+
 bool decide_is_there(const struct decide_facts *f, const struct mirror_facts *m) {
     return m && f->workers[m->cluster].connected;
 }

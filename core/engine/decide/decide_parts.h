@@ -16,6 +16,8 @@ bool decide_is_usable(const struct decide_facts *f, size_t cluster);
 const struct mirror_facts *decide_mirror_in(const struct decide_facts *f, size_t cluster);
 // The time of the next request about the mirror.
 int64_t decide_request_at_ns(const struct mirror_facts *m);
+// The same for a deletion: the last words of a failed mirror are read first, unless the workload goes, too.
+int64_t decide_deletion_at_ns(const struct decide_facts *f, const struct mirror_facts *m);
 bool decide_is_there(const struct decide_facts *f, const struct mirror_facts *m);
 // Removes the host's finalizer at the resourceVersion seen.
 struct action decide_release(const struct mirror_facts *m, const char *why);
@@ -40,8 +42,8 @@ struct action decide_for_disputed(const struct decide_facts *f, const struct mir
 struct action decide_for_placed(const struct decide_facts *f, size_t stale_pending);
 
 // Rule P6: before the host deletes a mirror to place the workload elsewhere, the status of the mirror is written.
-// Without the newest if the mirror changes all the time, and if the management cluster rejects the status or another
-// writer takes it back. `m` NULL: of a mirror that is gone.
+// Without the newest if the mirror changes all the time, and if the management cluster rejects the status, has no
+// status subresource, or another writer takes the status back. `m` NULL: of a mirror that is gone.
 bool decide_owes_status(const struct decide_facts *f, const struct mirror_facts *m);
 // retryElsewhere: what follows from the failure of the placed mirror. False: the failure is final.
 bool decide_retries(const struct decide_facts *f, const struct mirror_facts *m, struct action *action);

@@ -7,12 +7,13 @@
 
 static bool is_waiting(const struct decide_facts *f, const struct mirror_facts *m) {
     return f->unstarted && (f->unstarted->timeout_ns > 0 || f->elsewhere == ELSEWHERE_STUCK) && m->unstarted_since_ns &&
-           !m->finished && !m->being_deleted && !m->owed && !f->workload->suspended;
+           !m->finished && !m->being_deleted && !f->workload->suspended;
 }
 
 bool decide_owes_status(const struct decide_facts *f, const struct mirror_facts *m) {
     struct action last = decide_status(f, NULL);
-    return (last.type != ACTION_NONE || last.waiting) && last.waiting != WAITING_REPEATED &&
+    bool in_vain = last.waiting == WAITING_REPEATED || last.waiting == WAITING_STATUS;
+    return (last.type != ACTION_NONE || last.waiting) && !in_vain &&
            (!m || m->last_statuses < DECIDE_LAST_STATUSES) && f->workload->status_refusals < DECIDE_STATUS_REFUSALS;
 }
 
@@ -20,7 +21,7 @@ bool decide_owes_status(const struct decide_facts *f, const struct mirror_facts 
 // resourceVersion seen, and places the workload again once the mirror is certainly gone.
 static struct action wait_for_start(const struct decide_facts *f, const struct mirror_facts *m,
                                     struct action otherwise) {
-    if (!is_waiting(f, m) || (otherwise.type != ACTION_NONE && otherwise.type != ACTION_WAIT))
+    if (!is_waiting(f, m))
         return otherwise;
     int64_t timeout_ns = f->unstarted->timeout_ns;
     bool stuck = decide_is_stuck(f);
@@ -29,7 +30,10 @@ static struct action wait_for_start(const struct decide_facts *f, const struct m
         return otherwise;
     int64_t at_ns = stuck ? f->now_ns : clock_after(m->unstarted_since_ns, timeout_ns);
     at_ns = clock_later(at_ns, decide_request_at_ns(m));
-    if (at_ns <= f->now_ns) {
+    otherwise.leaves = at_ns <= f->now_ns;
+    if (otherwise.type != ACTION_NONE && otherwise.type != ACTION_WAIT)
+        return otherwise;
+    if (otherwise.leaves) {
         // A write in flight could start the mirror, or there is a sign of a start.
         if (m->busy || m->unsure || f->busy || !f->placing || !f->management_connected || decide_owes_status(f, m)) {
             otherwise.blocked = true; // the decision follows once the management cluster is reachable

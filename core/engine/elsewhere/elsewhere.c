@@ -76,10 +76,12 @@ static bool is_failure(const struct json *condition) {
     return strcmp(type, "FailureTarget") == 0 || strcmp(type, "Failed") == 0;
 }
 
-struct json *elsewhere_without_failure(struct engine *engine, const struct entry *entry, struct mirror *mirror) {
+bool elsewhere_moves(const struct entry *entry, uint32_t attempt) {
     const struct elsewhere *e = entry->workload->elsewhere.state;
-    if (!e || e->state != ELSEWHERE_MOVES || e->attempt != mirror->facts.attempt)
-        return NULL;
+    return e && e->state == ELSEWHERE_MOVES && e->attempt == attempt;
+}
+
+struct json *elsewhere_without_failure(struct engine *engine, struct mirror *mirror) {
     AUTO_JSON copy = json_copy(doc_tree(&engine->store, &mirror->doc));
     AUTO_JSON conditions = json_new_array();
     bool good = copy && conditions;
@@ -93,7 +95,7 @@ struct json *elsewhere_without_failure(struct engine *engine, const struct entry
 // The status without the failure is one of a mirror that runs, in which the adapter may find progress.
 static bool keeps_progress(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     AUTO_JSON object =
-        engine->kinds[entry->kind]->abi.progress ? elsewhere_without_failure(engine, entry, mirror) : NULL;
+        engine->kinds[entry->kind]->abi.progress ? elsewhere_without_failure(engine, mirror) : NULL;
     AUTO_CALL call;
     wharf_phase phase = {.size = sizeof phase};
     call_begin(engine, entry, WHARF_MIRROR_PRESENT, &call);

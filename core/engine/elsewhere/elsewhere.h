@@ -19,9 +19,10 @@ bool elsewhere_has_retried(const struct entry *entry);
 // Marks the workers in which it failed as the last choice.
 void elsewhere_avoid(struct engine *engine, const struct entry *entry, struct placement_view *view);
 
-// The mirror that failed because of its worker, without the failure, for a last status before the workload leaves.
-// NULL: another mirror, or out of memory.
-struct json *elsewhere_without_failure(struct engine *engine, const struct entry *entry, struct mirror *mirror);
+// The mirror of this attempt has failed, or fails, because of its worker, and the workload leaves.
+bool elsewhere_moves(const struct entry *entry, uint32_t attempt);
+// A copy of the mirror without the failure, for the last status before that. NULL: out of memory.
+struct json *elsewhere_without_failure(struct engine *engine, struct mirror *mirror);
 // The host is about to leave the present attempt for another one because of its worker.
 bool elsewhere_leaves(const struct entry *entry, uint32_t attempt);
 // The members of the annotations to write with that placement: ",\"wharf.dev/retried\":\"w1\"", or "".

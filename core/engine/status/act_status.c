@@ -154,9 +154,9 @@ bool act_status(struct engine *engine, struct entry *entry, bool leaves) {
         return true;
     }
     bool last = !mirror && (decide_has_final_status(&w->facts) || decide_has_last_status(&w->facts));
-    bool held_back = mirror && leaves && elsewhere_leaves(entry, w->facts.attempt + 1);
+    bool held_back = mirror && leaves && elsewhere_moves(entry, mirror->facts.attempt);
     AUTO_JSON patch = NULL;
-    AUTO_JSON held = held_back ? elsewhere_without_failure(engine, entry, mirror) : NULL;
+    AUTO_JSON held = held_back ? elsewhere_without_failure(engine, mirror) : NULL;
     struct request_in_flight request = {.type = REQUEST_STATUS,
                                         .attempt = w->facts.attempt,
                                         .is_final = mirror ? mirror->facts.finished && !held_back

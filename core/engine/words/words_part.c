@@ -3,6 +3,7 @@
 
 #include "core/base/memory.h"
 #include "core/engine/clusters/cluster_state.h"
+#include "core/engine/elsewhere/elsewhere.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
 #include "core/engine/shard/shard.h"
@@ -42,11 +43,9 @@ static void before(struct engine *engine, struct entry *entry) {
     if (!mirror || engine->settings.last_words == LAST_WORDS_NONE || mirror->facts.unread)
         return;
     uint32_t attempt = mirror->facts.attempt;
-    if (!mirror->facts.finished) {
-        words->running = attempt;
-        return;
-    }
-    if (mirror->phase != WHARF_FAILED || words->asked == attempt ||
+    bool leaves = elsewhere_moves(entry, attempt); // perhaps before it has failed
+    words->running = mirror->facts.finished ? words->running : attempt;
+    if ((!leaves && (!mirror->facts.finished || mirror->phase != WHARF_FAILED)) || words->asked == attempt ||
         !engine->workers[entry->kind][mirror->facts.cluster].connected)
         return;
     if (!ask(engine, entry, mirror, words->running == attempt))
@@ -57,6 +56,7 @@ static void before(struct engine *engine, struct entry *entry) {
 
 static void facts(const struct engine *engine, const struct entry *entry, struct decide_facts *facts) {
     (void)engine;
+    facts->words_attempt = entry->workload->words.asked;
     facts->words_until_ns = entry->workload->words.until_ns;
 }
 

@@ -7,12 +7,15 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/host/pods/owner.h"
+#include "core/host/pods/pod_read.h"
 #include "core/host/watchers/watcher.h"
 #include "core/kube/client/client.h"
 
 #define QUESTIONS_MAX 256
-#define PODS 100                // of a list
-#define EVENTS 500              // of a list
+#define PODS 100                // of a page
+#define EVENTS 500              // of a page
+#define PAGES_MAX 20            // of a list
+#define CONTINUE_BYTES ((size_t)16 << 10)
 #define SEARCHES_MAX 32         // of owners, for one question
 #define CAUSES_MAX ((size_t)24) // in an answer
 #define CAUSE_BYTES 300
@@ -39,7 +42,8 @@ struct pod_causes {
     const struct json *at;  // the next item of the list; NULL: no list, or its end
     struct owner_ref *from; // of the search of an owner, owned
     bool lost;              // the last search found nothing: the item belongs to another object
-    unsigned searches, tries;
+    unsigned searches, tries, pages;
+    char *more; // encoded token of the next page, owned; NULL: none
     int64_t due_ns;    // of the next try
     struct json *pods; // uids of the mirror's pods, an object; owned
     struct buffer causes;
@@ -60,49 +64,56 @@ static bool is_reason(const char *reason) {
     return *reason && strlen(reason) < 64 && reason[strcspn(reason, "\t\n,")] == '\0';
 }
 
-// `exit_code` 0: none.
+static bool is_known(const struct pod_causes *causes, const char *begin) {
+    const char *line = causes->causes.len > 0 ? causes->causes.data : NULL;
+    while (line && !text_has_prefix(line, begin))
+        line = (line = strchr(line, '\n')) ? line + 1 : NULL;
+    return line;
+}
+
+// One of each reason and code. `exit_code` 0: none.
 static void add_cause(struct pod_causes *causes, const char *reason, int64_t exit_code, const char *what,
                       const char *name, const char *message) {
-    char text[CAUSE_BYTES], code[24] = "", subject[CAUSE_BYTES];
+    char text[CAUSE_BYTES], code[24] = "", subject[CAUSE_BYTES], begin[128];
     if (!is_reason(reason) || causes->n_causes == CAUSES_MAX)
         return;
     if (exit_code)
         snprintf(code, sizeof code, "%lld", (long long)exit_code);
-    buffer_printf(&causes->causes, "%s\t%s\t%s %s%s%s\n", reason, code, what, plain(name, subject),
-                  *message ? ": " : "", plain(message, text));
+    snprintf(begin, sizeof begin, "%s\t%s\t", reason, code);
+    if (is_known(causes, begin))
+        return;
+    buffer_printf(&causes->causes, "%s%s %s%s%s\n", begin, what, plain(name, subject), *message ? ": " : "",
+                  plain(message, text));
     causes->n_causes++;
+}
+
+static void read_container(struct pod_causes *causes, const char *pod, const struct pod_container *container) {
+    const char *message = container->message;
+    if (container->waiting && !text_list_has("ContainerCreating,PodInitializing", container->reason))
+        add_cause(causes, container->reason, 0, "pod", pod, message);
+    if (container->exit_code == 0)
+        return;
+    AUTO_TEXT text = text_format("container %s ended with exit code %lld%s%s", container->name,
+                                 (long long)container->exit_code, *message ? ": " : "", message);
+    const char *reason = *container->reason ? container->reason : "Error";
+    add_cause(causes, reason, container->exit_code, "pod", pod, text ? text : message);
+}
+
+static void read_pod(struct pod_causes *causes, const struct json *object) {
+    __attribute__((cleanup(pods_clear))) struct pods pods = {.list = NULL};
+    AUTO_ERROR error = pods_add(&pods, object);
+    causes->causes.failed |= (bool)error;
+    if (error)
+        return;
+    const struct pod *pod = &pods.list[0];
+    add_cause(causes, pod->reason, 0, "pod", pod->name, pod->message);
+    add_cause(causes, pod->disruption, 0, "pod", pod->name, pod->disrupted);
+    for (size_t i = 0; i < pod->n_containers; i++)
+        read_container(causes, pod->name, &pod->containers[i]);
 }
 
 static const char *member(const struct json *object, const char *name) {
     return json_string_or(json_get(object, name), "");
-}
-
-static void read_container(struct pod_causes *causes, const char *pod, const struct json *status) {
-    const struct json *waiting = json_path(status, "state", "waiting", NULL);
-    const struct json *ended = json_path(status, "state", "terminated", NULL);
-    const char *reason = member(waiting, "reason");
-    if (waiting && strcmp(reason, "ContainerCreating") != 0 && strcmp(reason, "PodInitializing") != 0)
-        add_cause(causes, reason, 0, "pod", pod, member(waiting, "message"));
-    int64_t code = json_int64(json_get(ended, "exitCode"), 0);
-    AUTO_TEXT text = code
-                         ? text_format("container %s ended with exit code %lld%s%s", member(status, "name"),
-                                       (long long)code, *member(ended, "message") ? ": " : "", member(ended, "message"))
-                         : NULL;
-    if (text)
-        add_cause(causes, *member(ended, "reason") ? member(ended, "reason") : "Error", code, "pod", pod, text);
-}
-
-static void read_pod(struct pod_causes *causes, const struct json *pod) {
-    static const char *const lists[] = {"initContainerStatuses", "containerStatuses"};
-    const struct json *status = json_get(pod, "status");
-    const char *name = object_name(pod);
-    add_cause(causes, member(status, "reason"), 0, "pod", name, member(status, "message"));
-    for (const struct json *c = json_first(json_get(status, "conditions")); c; c = json_next(c))
-        if (strcmp(member(c, "type"), "DisruptionTarget") == 0 && strcmp(member(c, "status"), "True") == 0)
-            add_cause(causes, member(c, "reason"), 0, "pod", name, member(c, "message"));
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        for (const struct json *s = json_first(json_get(status, lists[i])); s; s = json_next(s))
-            read_container(causes, name, s);
 }
 
 static bool is_recent(const struct json *event, int64_t now_ns) {
@@ -136,10 +147,11 @@ static void end_question(struct pod_causes *causes) {
     response_clear(&causes->list);
     json_free(TAKE(causes->pods));
     free(TAKE(causes->from));
+    free(TAKE(causes->more));
     buffer_reset(&causes->causes);
     causes->at = NULL;
     causes->events = causes->answered = causes->lost = false;
-    causes->searches = causes->tries = 0;
+    causes->searches = causes->tries = causes->pages = 0;
     causes->n_causes = 0;
     causes->due_ns = 0;
     free(causes->questions[0]);
@@ -192,16 +204,16 @@ static void on_list(void *ctx, struct response *response) {
     *response = (struct response){.retry_after_ns = -1};
 }
 
-// A Job's controller gives each pod the Job's uid as a label, so the list has no other pods.
-static char *pods_path(const struct pod_causes *causes) {
+static char *list_path(const struct pod_causes *causes) {
     const struct pod_question *question = current(causes);
     const wharf_kind *kind = &causes->base.scope->settings.kinds[question->kind]->abi;
-    bool job = strcmp(kind->group, "batch") == 0 && strcmp(kind->kind, "Job") == 0;
-    AUTO_BUFFER(uid, CAUSE_BYTES);
-    text_percent_encode(&uid, question->uid);
-    return text_format("/api/v1/namespaces/%s/pods?fieldSelector=%s&limit=%d%s%s", question->namespace_, ENDED, PODS,
-                       job ? "&labelSelector=batch.kubernetes.io%2Fcontroller-uid%3D" : "",
-                       job && uid.len > 0 ? uid.data : "");
+    AUTO_TEXT pods = causes->events ? NULL : pods_select(kind, question->uid, ENDED);
+    const char *select = causes->events ? "&fieldSelector=type%3DWarning" : pods;
+    const char *more = causes->more ? causes->more : "";
+    return select ? text_format("/api/v1/namespaces/%s/%s?limit=%d%s%s%s", question->namespace_,
+                                causes->events ? "events" : "pods", causes->events ? EVENTS : PODS, select,
+                                *more ? "&continue=" : "", more)
+                  : NULL;
 }
 
 static bool send_list(struct pod_causes *causes, struct moment now) {
@@ -211,9 +223,7 @@ static bool send_list(struct pod_causes *causes, struct moment now) {
         causes->due_ns = causes->full_ns - (REQUESTS_BURST - 1) * REQUEST_NS;
         return false;
     }
-    AUTO_TEXT path = causes->events ? text_format("/api/v1/namespaces/%s/events?fieldSelector=type%%3DWarning&limit=%d",
-                                                  current(causes)->namespace_, EVENTS)
-                                    : pods_path(causes);
+    AUTO_TEXT path = list_path(causes);
     struct request request = {.verb = VERB_RAW_GET, .name = path};
     struct error *error =
         path ? client_submit(causes->client, &request, on_list, causes, &causes->request) : error_no_memory();
@@ -227,6 +237,10 @@ static void take_list(struct pod_causes *causes, struct moment now) {
     const struct response *list = &causes->list;
     causes->answered = false;
     if (list->reason == REASON_OK && list->value) {
+        AUTO_BUFFER(more, CONTINUE_BYTES);
+        text_percent_encode(&more, json_string_or(json_path(list->value, "metadata", "continue", NULL), ""));
+        free(causes->more);
+        causes->more = more.len > 0 && ++causes->pages < PAGES_MAX ? buffer_take(&more, NULL) : NULL;
         causes->at = json_first(json_get(list->value, "items"));
         causes->tries = 0;
         return;
@@ -314,6 +328,9 @@ static bool advance(struct pod_causes *causes, struct moment now) {
         return !causes->from;
     }
     response_clear(&causes->list);
+    if (causes->more)
+        return true;
+    causes->pages = 0;
     if (causes->events || !current(causes)->stuck)
         answer(causes, NULL);
     else

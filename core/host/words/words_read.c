@@ -99,21 +99,9 @@ static struct error *read_log(struct words_read *read, struct words_container *c
     return words_log_end(container) ? NULL : error_no_memory();
 }
 
-// For Jobs, the label of their pods makes the list short also where many have failed in the namespace.
-static char *select_pods(const struct words_read *read) {
-    bool job = strcmp(read->kind->group, "batch") == 0 && strcmp(read->kind->plural, "jobs") == 0;
-    AUTO_BUFFER(select, 512);
-    buffer_text(&select, "&fieldSelector=status.phase%3DFailed");
-    if (job) {
-        buffer_text(&select, "&labelSelector=batch.kubernetes.io%2Fcontroller-uid%3D");
-        text_percent_encode(&select, read->wish->mirror);
-    }
-    return buffer_take(&select, NULL);
-}
-
 struct error *words_read(struct words_read *read, struct pods *pods, struct words *out) {
     struct source source = {read, clock_now().mono_ns + WORDS_PATIENCE_NS};
-    AUTO_TEXT select = select_pods(read);
+    AUTO_TEXT select = pods_select(read->kind, read->wish->mirror, "status.phase%3DFailed");
     if (!select)
         return error_no_memory();
     struct error *error =

@@ -47,9 +47,11 @@ void words_choose(struct words *words, const struct pods *pods) {
                                                                .exit_code = container->exit_code});
         }
         if (words->failed == before && strcmp(pod->phase, "Failed") == 0)
-            add_container(
-                words, &(struct words_container){
-                           .pod = pod->name, .name = "", .reason = pod->reason, .message = pod->message, .ended = ""});
+            add_container(words, &(struct words_container){.pod = pod->name,
+                                                           .name = "",
+                                                           .reason = *pod->reason ? pod->reason : pod->disruption,
+                                                           .message = *pod->message ? pod->message : pod->disrupted,
+                                                           .ended = ""});
     }
     for (size_t i = 0; i < words->count; i++)
         buffer_init(&words->list[i].log, 4 * WORDS_LOG);

@@ -60,6 +60,11 @@ static void other_texts_keep_nothing(void **state) {
     assert_null(kept_read(NULL, "u-1"));
     assert_null(kept_read("", "u-1"));
     assert_null(kept_read("{\"uid\":", "u-1"));
+    AUTO_TEXT long_name = malloc(KEPT_MAX); // the host writes no such annotation
+    memset(long_name, 'a', KEPT_MAX);
+    long_name[KEPT_MAX - 1] = '\0';
+    AUTO_TEXT too_long = text_format("{\"uid\":\"u-1\",\"children\":{\"jobs\":{\"%s\":{}}}}", long_name);
+    assert_null(kept_read(too_long, "u-1"));
     AUTO_JSON good = read_quoted("{'uid':'u-1','children':{'jobs':{'a':{}}}}", "u-1");
     assert_non_null(good);
 }

@@ -248,6 +248,28 @@ static void a_list_that_is_refused_does_not_stop_the_move(void **state) {
     stage_end(&stage);
 }
 
+// A policy of the management cluster.
+static int strip(void *ctx, enum world_verb verb, const char *plural, struct json *object, char message[256]) {
+    (void)ctx, (void)verb, (void)plural, (void)message;
+    pointer_remove(object, PROGRESS_AT);
+    return 0;
+}
+
+static void an_annotation_that_is_stripped_does_not_stop_the_move(void **state) {
+    (void)state;
+    struct stage stage;
+    play_begin(&stage, "");
+    play_does(&stage, 1, "a-w-0", 3, "0-2");
+    world_set_admission(stage.clusters[0], strip, NULL);
+    unsigned patches = stage.sent[0][VERB_MERGE_PATCH];
+    play_policy(&stage, 1, WORKER_DRAIN_MOVE);
+    stage_run(&stage, 5 * CLOCK_SECOND);
+    assert_int_equal(stage.sent[0][VERB_MERGE_PATCH] - patches, 2); // the annotation, and the placement
+    assert_non_null(stage_job(&stage, 2, "a"));
+    assert_false(play_is_suspended(&stage, 2));
+    stage_end(&stage);
+}
+
 // The Jobs go on while the deletion has to wait, and their JobSet does not change.
 static void the_last_list_before_the_move_counts(void **state) {
     (void)state;
@@ -442,6 +464,7 @@ int main(void) {
         cmocka_unit_test(a_refusal_is_told_once_and_the_attempt_runs),
         cmocka_unit_test(a_status_that_does_not_stay_is_told_once),
         cmocka_unit_test(a_list_that_is_refused_does_not_stop_the_move),
+        cmocka_unit_test(an_annotation_that_is_stripped_does_not_stop_the_move),
         cmocka_unit_test(the_last_list_before_the_move_counts),
         cmocka_unit_test(a_mirror_that_always_changes_moves),
         cmocka_unit_test(lost_answers_are_repeated),

@@ -86,6 +86,24 @@ static void a_mirror_that_changes_all_the_time_leaves_all_the_same(void **state)
     stage_end(&stage);
 }
 
+static void so_does_one_that_does_not_start(void **state) {
+    (void)state;
+    struct stage stage;
+    play_init(&stage);
+    seen.indexes = NULL;
+    stage.options.settings.placement.otherwise.pending_timeout_ns = 8 * CLOCK_SECOND;
+    stage_start(&stage);
+    play_submit(&stage, "");
+    changes = 0;
+    stage.meddle = change;
+    assert_int_equal(
+        stage_patch(&stage, 1, "a", "status", "{'status':{'active':1,'ready':0,'startTime':'" HARNESS_NOW "'}}"), 200);
+    stage_run(&stage, 15 * CLOCK_SECOND);
+    assert_int_equal(stage_told(&stage, "Withdrawn"), 1);
+    assert_int_equal(stage_where(&stage, "a"), 2);
+    stage_end(&stage);
+}
+
 static void the_last_state_of_a_mirror_that_another_client_deletes_is_written_before_the_next_attempt(void **state) {
     (void)state;
     struct stage stage;
@@ -145,7 +163,7 @@ static void the_time_to_start_begins_with_the_resume(void **state) {
     stalls = true;
     stage.options.settings.placement.otherwise.pending_timeout_ns = 8 * CLOCK_SECOND;
     play_first(&stage, "");
-    play_move(&stage, 11 * CLOCK_SECOND);
+    play_move(&stage, 6 * CLOCK_SECOND);
     play_assert(&stage, 2, "owed", "");
     struct explain_view view;
     stage_explain(&stage, "a", &view);
@@ -156,6 +174,24 @@ static void the_time_to_start_begins_with_the_resume(void **state) {
     assert_int_equal(stage_told(&stage, "Withdrawn"), 0);
     stage_run(&stage, 10 * CLOCK_SECOND);
     assert_int_equal(stage_told(&stage, "Withdrawn"), 1);
+    stage_end(&stage);
+}
+
+// Its controller does not work in the worker.
+static void a_mirror_that_cannot_get_its_progress_does_not_start(void **state) {
+    (void)state;
+    struct stage stage;
+    play_init(&stage);
+    stage.kind->abi.progress = stalled;
+    stalls = true;
+    stage.options.settings.placement.otherwise.pending_timeout_ns = CLOCK_MINUTE;
+    play_first(&stage, "");
+    play_move(&stage, CLOCK_MINUTE / 2);
+    play_assert(&stage, 2, "owed", "");
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_int_equal(stage_told(&stage, "Withdrawn"), 1);
+    assert_null(stage_job(&stage, 2, "a"));
+    assert_string_equal(play_text(&stage, 0, INDEXES), "0-2");
     stage_end(&stage);
 }
 
@@ -336,9 +372,11 @@ int main(void) {
         cmocka_unit_test(a_drain_waits_for_a_status_that_cannot_be_written_now),
         cmocka_unit_test(but_not_for_one_that_is_rejected),
         cmocka_unit_test(a_mirror_that_changes_all_the_time_leaves_all_the_same),
+        cmocka_unit_test(so_does_one_that_does_not_start),
         cmocka_unit_test(the_last_state_of_a_mirror_that_another_client_deletes_is_written_before_the_next_attempt),
         cmocka_unit_test(a_lost_worker_and_its_return),
         cmocka_unit_test(the_time_to_start_begins_with_the_resume),
+        cmocka_unit_test(a_mirror_that_cannot_get_its_progress_does_not_start),
         cmocka_unit_test(a_mirror_that_is_owed_progress_moves_too),
         cmocka_unit_test(with_a_finalizer),
         cmocka_unit_test(with_seals),

@@ -165,6 +165,37 @@ static void a_refusal_is_told_once_and_the_attempt_starts_from_nothing(void **st
     }
 }
 
+// The mirror's spec says what is left.
+static void without_indexes_no_status_is_needed(void **state) {
+    (void)state;
+    struct stage stage;
+    play_init(&stage);
+    seen.indexes = NULL;
+    stage_start(&stage);
+    assert_int_equal(stage_apply(&stage, 0, "batch", "jobs",
+                                 "{'apiVersion':'batch/v1','kind':'Job','metadata':{'name':'a','namespace':'default'},"
+                                 "'spec':{'managedBy':'wharf.dev/host','completions':6,'backoffLimit':4,'template':{"
+                                 "'spec':{'restartPolicy':'Never','containers':[{'name':'c','image':'i'}]}}}}"),
+                     201);
+    stage_run(&stage, CLOCK_SECOND);
+    assert_int_equal(stage_patch(&stage, 1, "a", "status",
+                                 "{'status':{'startTime':'" HARNESS_NOW "','active':1,'succeeded':4,'failed':1}}"),
+                     200);
+    stage_run(&stage, CLOCK_SECOND);
+    play_move(&stage, LONG);
+    play_assert_starts_anew(&stage, 0);
+    assert_int_equal(stage.sent[2][VERB_STATUS_PATCH] + stage.sent[2][VERB_MERGE_PATCH], 0);
+    assert_int_equal(json_int64(pointer_find(stage_job(&stage, 2, "a"), "/spec/completions"), 0), 2);
+    assert_int_equal(json_int64(pointer_find(stage_job(&stage, 2, "a"), "/spec/backoffLimit"), 0), 3);
+    assert_int_equal(
+        stage_patch(&stage, 2, "a", "status", "{'status':{'startTime':'" HARNESS_NOW "','active':1,'succeeded':1}}"),
+        200);
+    stage_run(&stage, CLOCK_SECOND);
+    assert_int_equal(json_int64(pointer_find(stage_job(&stage, 0, "a"), "/status/succeeded"), 0), 5);
+    assert_int_equal(json_int64(pointer_find(stage_job(&stage, 0, "a"), "/status/failed"), 0), 1);
+    stage_end(&stage);
+}
+
 static void a_worker_that_always_fails_does_not_keep_the_workload(void **state) {
     (void)state;
     struct stage stage;
@@ -216,6 +247,35 @@ static void a_status_that_the_worker_does_not_keep(void **state) {
         assert_int_equal(stage_told(&stage, "does not keep it"), times - 1);
         stage_end(&stage);
     }
+}
+
+static unsigned resets;
+
+// A controller in the worker takes the status back between the host's patches of the status and of the mirror.
+static int reset(struct stage *stage, const struct command *command) {
+    if (command->cluster != 2 || command->request.verb != VERB_MERGE_PATCH || !*play_text(stage, 2, INDEXES))
+        return STAGE_PASS;
+    resets++;
+    assert_int_equal(
+        stage_patch(stage, 2, "a", "status", "{'status':{'succeeded':null,'completedIndexes':null,'ready':0}}"), 200);
+    return STAGE_PASS;
+}
+
+static void a_status_that_a_controller_takes_back_before_the_resume(void **state) {
+    (void)state;
+    struct stage stage;
+    play_init(&stage);
+    play_first(&stage, "");
+    seen.indexes = NULL;
+    resets = 0;
+    stage.meddle = reset;
+    assert_int_equal(stage_patch(&stage, 0, "a", NULL, "{'spec':{'parallelism':6}}"), 200); // successes may fall
+    stage_run(&stage, CLOCK_SECOND);
+    play_move(&stage, LONG);
+    play_assert_starts_anew(&stage, 1);
+    assert_int_equal(resets, 2);
+    assert_int_equal(stage_told(&stage, "does not keep it"), 1);
+    stage_end(&stage);
 }
 
 static char late[4096]; // the patch of the status, which was not served
@@ -398,8 +458,10 @@ int main(void) {
         cmocka_unit_test(an_answer_that_is_lost_or_fails_changes_nothing),
         cmocka_unit_test(a_lost_answer_and_the_end_of_the_host),
         cmocka_unit_test(a_refusal_is_told_once_and_the_attempt_starts_from_nothing),
+        cmocka_unit_test(without_indexes_no_status_is_needed),
         cmocka_unit_test(a_worker_that_always_fails_does_not_keep_the_workload),
         cmocka_unit_test(a_status_that_the_worker_does_not_keep),
+        cmocka_unit_test(a_status_that_a_controller_takes_back_before_the_resume),
         cmocka_unit_test(a_late_patch_never_lands_after_the_resume),
         cmocka_unit_test(another_writer_resumes_the_mirror_first),
         cmocka_unit_test(a_mark_that_another_writer_takes_back_is_written_again),

@@ -268,6 +268,22 @@ static void a_mirror_that_does_not_start_for_such_a_reason_runs_elsewhere(struct
     assert_int_equal(questions, 1);
 }
 
+// The withdrawal failed, and the reason is no longer known.
+static void a_mirror_that_stayed_may_be_drained(struct stage *stage) {
+    stage_run(stage, 31 * CLOCK_SECOND);
+    keeps = true;
+    answer(stage, 1, "a", IMAGE);
+    stage_run(stage, 5 * CLOCK_MINUTE);
+    keeps = false;
+    assert_int_equal(stage_patch(stage, 1, "a", "status",
+                                 "{'status':{'active':1,'ready':0,'startTime':'2026-03-01T12:00:01Z'}}"),
+                     200);
+    stage_step(stage, &(struct engine_event){
+                          .type = EVENT_WORKER, .cluster = 1, .worker = {.name = "w1", .policy = WORKER_DRAIN_MOVE}});
+    stage_run(stage, CLOCK_MINUTE);
+    expect_in(stage, "a", 2, 2, false);
+}
+
 static void it_stays_for_any_other_reason(struct stage *stage) {
     stage_run(stage, 31 * CLOCK_SECOND);
     answer(stage, 1, "a", "Unschedulable\t\tpod a-x: 0/5 nodes\n");
@@ -402,6 +418,7 @@ static const struct test {
     {TEST(a_failed_mirror_that_disappears_is_final), 1, 0, NULL},
     {TEST(what_the_failed_mirror_completed_is_kept), 1, 0, NULL},
     {TEST(a_mirror_that_does_not_start_for_such_a_reason_runs_elsewhere), 1, STUCK, NULL},
+    {TEST(a_mirror_that_stayed_may_be_drained), 1, STUCK, NULL},
     {TEST(it_stays_for_any_other_reason), 1, STUCK, NULL},
     {TEST(it_stays_without_another_worker), 1, STUCK, NULL},
     {TEST(a_worker_where_three_workloads_fail_gets_no_new_ones_for_some_time), 1, 0, NULL},

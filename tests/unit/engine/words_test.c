@@ -159,6 +159,74 @@ static void a_worker_that_is_away_is_asked_when_it_is_back(void **state) {
     stage_end(&stage);
 }
 
+static void answer_causes(struct stage *stage, size_t where) {
+    AUTO_TEXT uid = strdup(object_uid(stage_job(stage, where, "a")));
+    stage_step(stage, &(struct engine_event){.type = EVENT_CAUSES,
+                                             .cluster = where,
+                                             .causes = {.namespace_ = stage_space(stage),
+                                                        .name = "a",
+                                                        .uid = uid,
+                                                        .causes = "Evicted\t\tpod a-0: low on disk\n"}});
+    stage_run(stage, CLOCK_SECOND);
+}
+
+// placement.retryElsewhere: the next attempt waits for the words of the failed one, too.
+static void words_of_a_mirror_that_failed_in_its_worker(const char *status, bool told) {
+    struct stage stage;
+    asked = (struct asked){0};
+    stage_init(&stage);
+    stage.worded = note_wish;
+    stage.options.settings.last_words = LAST_WORDS_LOGS;
+    stage.options.settings.placement.otherwise.retry = (struct retry_elsewhere){.max = 1};
+    stage_start(&stage);
+    stage_submit(&stage, "a", "");
+    stage_run(&stage, CLOCK_SECOND);
+    size_t where = stage_where(&stage, "a");
+    stage_runs(&stage, where, "a");
+    assert_int_equal(stage_patch(&stage, where, "a", "status", status), 200);
+    stage_run(&stage, CLOCK_SECOND);
+    answer_causes(&stage, where);
+    assert_int_equal(stage_attempt(&stage, "a"), 2);
+    assert_int_equal(asked.reads, 1);
+    assert_int_equal(asked.attempt, 1);
+    assert_non_null(stage_job(&stage, where, "a"));
+    assert_null(stage_job(&stage, 3 - where, "a"));
+    if (told)
+        answer(&stage, "pod a-0: Evicted", 1);
+    stage_run(&stage, told ? CLOCK_SECOND : 6 * CLOCK_SECOND);
+    assert_null(stage_job(&stage, where, "a"));
+    assert_non_null(stage_job(&stage, 3 - where, "a"));
+    assert_int_equal(stage_told(&stage, "LastWords: "), told ? 1 : 0);
+    stage_end(&stage);
+}
+
+static void a_mirror_that_failed_because_of_its_worker_is_read_before_it_goes(void **state) {
+    (void)state;
+    words_of_a_mirror_that_failed_in_its_worker(FAILED, true);
+    words_of_a_mirror_that_failed_in_its_worker(FAILED, false);
+}
+
+static void also_when_the_failure_is_only_decided(void **state) {
+    (void)state;
+    words_of_a_mirror_that_failed_in_its_worker(
+        "{'status':{'active':1,'failed':1,'startTime':'2026-03-01T12:00:01Z','conditions':[{'type':'FailureTarget',"
+        "'status':'True','reason':'BackoffLimitExceeded','lastTransitionTime':'2026-03-01T12:00:02Z'}]}}",
+        true);
+}
+
+static void a_deleted_workload_does_not_wait(void **state) {
+    (void)state;
+    struct stage stage;
+    init(&stage, LAST_WORDS_LOGS, CLOCK_MINUTE);
+    size_t where = fail_job(&stage);
+    stage_run(&stage, CLOCK_SECOND);
+    assert_int_equal(asked.reads, 1);
+    assert_int_equal(stage_delete(&stage, 0, "a"), 200);
+    stage_run(&stage, CLOCK_SECOND);
+    assert_null(stage_job(&stage, where, "a"));
+    stage_end(&stage);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_failed_mirror_is_asked_about_once_and_deleted_after_the_answer),
@@ -167,6 +235,9 @@ int main(void) {
         cmocka_unit_test(they_are_forgotten_with_a_failed_workload),
         cmocka_unit_test(nothing_is_asked_about_a_success_or_when_it_is_off),
         cmocka_unit_test(a_worker_that_is_away_is_asked_when_it_is_back),
+        cmocka_unit_test(a_mirror_that_failed_because_of_its_worker_is_read_before_it_goes),
+        cmocka_unit_test(also_when_the_failure_is_only_decided),
+        cmocka_unit_test(a_deleted_workload_does_not_wait),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
 }

@@ -4,14 +4,14 @@
 
 #include "tests/unit/host/dispatch_play.h"
 
-#define PODS "/api/v1/namespaces/n/pods?fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DRunning&limit=100"
-#define EVENTS "/api/v1/namespaces/n/events?fieldSelector=type%3DWarning&limit=500"
+#define PODS "/api/v1/namespaces/n/pods?limit=100&fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DRunning"
+#define EVENTS "/api/v1/namespaces/n/events?limit=500&fieldSelector=type%3DWarning"
 #define OWNED(api, kind, name, uid)                                                                                    \
     "\"ownerReferences\":[{\"apiVersion\":\"" api "\",\"kind\":\"" kind "\",\"name\":\"" name "\",\"uid\":\"" uid      \
     "\",\"controller\":true}]"
 #define POD(name, owner, status)                                                                                       \
-    "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"n\",\"uid\":\"u-" name "\"," owner "},\"status\":{" status   \
-    "}}"
+    "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"n\",\"uid\":\"u-" name "\"," owner                             \
+    "},\"spec\":{\"initContainers\":[{\"name\":\"i\"}],\"containers\":[{\"name\":\"c\"}]},\"status\":{" status "}}"
 #define OF_A OWNED("batch/v1", "Job", "a", "ju")
 #define OF_B OWNED("batch/v1", "Job", "b", "bu")
 #define ENDED(code, reason)                                                                                            \
@@ -107,6 +107,23 @@ static void a_pod_that_does_not_start_tells_why(void **state) {
     end(&stand);
 }
 
+// All pages, and one row of each kind of failure.
+static void many_pods_are_read_in_pages(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand);
+    ask(&stand, "ju", false);
+    answer_pods(&stand, "ju", 200,
+                "{\"metadata\":{\"continue\":\"x/=\"},\"items\":[" POD("a-1", OF_A, ENDED(1, "Error")) "," POD(
+                    "a-2", OF_A, ENDED(1, "Error")) "]}");
+    expect(&stand, "");
+    AUTO_TEXT first = pods_of("ju");
+    AUTO_TEXT next = text_format("%s&continue=x%%2F%%3D", first);
+    answer(&stand, next, 200, LIST(POD("a-3", OF_A, "\"reason\":\"Evicted\"") "," POD("a-4", OF_A, ENDED(1, "Error"))));
+    expect(&stand, "n/a ju|Error\t1\tpod a-1: container c ended with exit code 1\nEvicted\t\tpod a-3\n");
+    end(&stand);
+}
+
 // Once for each object: the second pod has the same owner.
 static void owners_lead_to_the_mirror(void **state) {
     (void)state;
@@ -153,6 +170,7 @@ int main(void) {
         cmocka_unit_test(runs_only_where_it_is_wanted),
         cmocka_unit_test(a_failed_pod_has_reasons_and_exit_codes),
         cmocka_unit_test(a_pod_that_does_not_start_tells_why),
+        cmocka_unit_test(many_pods_are_read_in_pages),
         cmocka_unit_test(owners_lead_to_the_mirror),
         cmocka_unit_test(a_refusal_is_an_answer_and_other_failures_are_tried_again),
     };

@@ -47,27 +47,23 @@ static const struct progress_case cases[] = {
      "{'spec':{" ELASTIC("4") "}}", "'completedIndexes':'0,2,3','succeeded':3"},
     {"below those of the workload, if it has less", ELASTIC("4"), "'completedIndexes':'0,2-6'",
      "{'spec':{" ELASTIC("8") "}}", "'completedIndexes':'0,2,3','succeeded':3"},
-    // Without indexes.
-    {"a number of completions", PLAIN, "'succeeded':4,'failed':1", NULL, "'succeeded':4,'failed':1"},
-    {"not more than there are", PLAIN, "'succeeded':9", NULL, "'succeeded':6"},
-    {"none to a mirror with the rest of them", PLAIN, "'succeeded':4", "{'spec':{'completions':2,'backoffLimit':6}}",
-     ""},
-    {"no indexes", PLAIN, "'completedIndexes':'0-2','succeeded':3", NULL, "'succeeded':3"},
-    // A Job without completions is complete once a pod has succeeded and none runs.
-    {"failures alone to a work queue", QUEUE, "'succeeded':2,'failed':1", NULL, "'failed':1"},
-    {"nothing to a work queue without failures", QUEUE, "'succeeded':2", "", ""},
+    // Without indexes: the spec of the mirror says what is left.
+    {"no successes and failures without indexes", PLAIN, "'succeeded':4,'failed':1", NULL, ""},
+    {"nor before the create", PLAIN, "'completedIndexes':'0-2','succeeded':4,'failed':1", "", ""},
+    {"nor to a work queue", QUEUE, "'succeeded':2,'failed':1", NULL, ""},
     // backoffLimit.
-    {"failures up to the limit: one more ends the Job", PLAIN, "'failed':9", NULL, "'failed':6"},
-    {"up to that of the mirror, if it is less", PLAIN, "'failed':5", "{'spec':{'completions':6,'backoffLimit':4}}",
-     "'failed':4"},
-    {"up to that of the workload, if it is less", "'completions':6,'backoffLimit':2", "'failed':5",
-     "{'spec':{'completions':6,'backoffLimit':4}}", "'failed':2"},
-    {"none with a limit of 0", "'completions':6,'backoffLimit':0", "'failed':1", NULL, ""},
-    {"up to the default", "'completions':6", "'failed':9", NULL, "'failed':6"},
+    {"failures up to the limit: one more ends the Job", INDEXED, "'failed':9", NULL, "'failed':6"},
+    {"up to that of the mirror, if it is less", INDEXED, "'failed':5",
+     "{'spec':{'completionMode':'Indexed','completions':10,'backoffLimit':4}}", "'failed':4"},
+    {"up to that of the workload, if it is less", "'completionMode':'Indexed','completions':6,'backoffLimit':2",
+     "'failed':5", "{'spec':{'completionMode':'Indexed','completions':6,'backoffLimit':4}}", "'failed':2"},
+    {"none with a limit of 0", "'completionMode':'Indexed','completions':6,'backoffLimit':0", "'failed':1", NULL, ""},
+    {"up to the default", "'completionMode':'Indexed','completions':6", "'failed':9", NULL, "'failed':6"},
     {"all where only each index has a limit", "'completionMode':'Indexed','completions':9,'backoffLimitPerIndex':1",
      "'failed':9", NULL, "'failed':9"},
-    {"none to a mirror whose limit is less by them", PLAIN, "'failed':2,'succeeded':1",
-     "{'metadata':{'annotations':{'job.wharf.dev/earlier-failed':'2'}},'spec':{" PLAIN "}}", "'succeeded':1"},
+    {"none to a mirror whose limit is less by them", INDEXED, "'failed':2,'completedIndexes':'1'",
+     "{'metadata':{'annotations':{'job.wharf.dev/earlier-failed':'2'}},'spec':{" INDEXED "}}",
+     "'completedIndexes':'1','succeeded':1"},
     {"no failures of a worker that failed", PER_INDEX RETRIED,
      "'completedIndexes':'0','failedIndexes':'3,4','failed':4", NULL, "'completedIndexes':'0','succeeded':1"},
     // The mirror has it, in part or whole.
@@ -78,29 +74,31 @@ static const struct progress_case cases[] = {
     {"what is lacking, and nothing is taken", PER_INDEX, "'completedIndexes':'1,3','failedIndexes':'5','failed':1",
      "{'spec':{" PER_INDEX "},'status':{'completedIndexes':'0,1','failedIndexes':'8','succeeded':2,'failed':3}}",
      "'completedIndexes':'0,1,3','succeeded':3,'failedIndexes':'5,8'"},
-    {"a number that a controller has reset", PLAIN, "'succeeded':4,'failed':2",
-     "{'spec':{" PLAIN "},'status':{'active':3,'ready':0,'failed':2}}", "'succeeded':4"},
+    {"indexes that a controller has reset", INDEXED, "'completedIndexes':'0-3','failed':2",
+     "{'spec':{" INDEXED "},'status':{'active':3,'ready':0,'failed':2}}", "'completedIndexes':'0-3','succeeded':4"},
     {"the controller's own numbers of pods are left alone", INDEXED, "'completedIndexes':'1','active':3,'ready':2",
      "{'spec':{" INDEXED "},'status':{'ready':0,'terminating':0,'uncountedTerminatedPods':{}}}",
      "'completedIndexes':'1','succeeded':1"},
     // The outcome is decided.
-    {"nothing after a success", PLAIN, "'succeeded':6," TRUE("SuccessCriteriaMet"), NULL, ""},
-    {"nothing after a failure", PLAIN, "'failed':6," TRUE("FailureTarget"), NULL, ""},
-    {"nothing after the end", PLAIN, "'failed':6," TRUE("Failed"), "", ""},
-    {"a suspended Job keeps its progress", "'suspend':true," PLAIN, "'succeeded':4," TRUE("Suspended"), NULL,
-     "'succeeded':4"},
+    {"nothing after a success", INDEXED, "'completedIndexes':'0-9'," TRUE("SuccessCriteriaMet"), NULL, ""},
+    {"nothing after a failure", INDEXED, "'failed':6," TRUE("FailureTarget"), NULL, ""},
+    {"nothing after the end", INDEXED, "'failed':6," TRUE("Failed"), "", ""},
+    {"a suspended Job keeps its progress", "'suspend':true," INDEXED, "'completedIndexes':'2'," TRUE("Suspended"), NULL,
+     "'completedIndexes':'2','succeeded':1"},
     // The scheduling objects of a gang are made for a Job without counts.
-    {"a gang that the controller has seen", GANG "," PLAIN, "'succeeded':2",
-     "{" MARKED("owed") ",'spec':{" GANG "," PLAIN "},'status':{" TRUE("Suspended") "}}", "'succeeded':2"},
-    {"a gang before the create", GANG "," PLAIN, "'succeeded':2", "", "'succeeded':2"},
-    {"a gang that runs", GANG "," PLAIN, "'succeeded':2", "{" MARKED("given") ",'spec':{" GANG "," PLAIN "}}",
-     "'succeeded':2"},
-    {"a gang that the worker's server does not know", GANG "," PLAIN, "'succeeded':2",
-     "{" MARKED("owed") ",'spec':{" PLAIN "}}", "'succeeded':2"},
+    {"a gang that the controller has seen", GANG "," INDEXED, "'failed':2",
+     "{" MARKED("owed") ",'spec':{" GANG "," INDEXED "},'status':{" TRUE("Suspended") "}}", "'failed':2"},
+    {"a gang that another writer has resumed", GANG "," INDEXED, "'failed':2",
+     "{" MARKED("owed") ",'spec':{" GANG "," INDEXED ",'suspend':false}}", "'failed':2"},
+    {"a gang before the create", GANG "," INDEXED, "'failed':2", "", "'failed':2"},
+    {"a gang that runs", GANG "," INDEXED, "'failed':2", "{" MARKED("given") ",'spec':{" GANG "," INDEXED "}}",
+     "'failed':2"},
+    {"a gang that the worker's server does not know", GANG "," INDEXED, "'failed':2",
+     "{" MARKED("owed") ",'spec':{" INDEXED "}}", "'failed':2"},
     // Malformed statuses.
-    {"numbers that are none", PLAIN, "'succeeded':-1,'failed':'7'", NULL, ""},
-    {"numbers that are too large", "'completions':2147483647,'backoffLimit':2147483647",
-     "'succeeded':99999999999,'failed':1e300", NULL, "'succeeded':2147483647"},
+    {"numbers that are none", INDEXED, "'succeeded':-1,'failed':'7'", NULL, ""},
+    {"numbers that are too large", "'completionMode':'Indexed','completions':9,'backoffLimit':2147483647",
+     "'succeeded':1e300,'failed':99999999999", NULL, "'failed':2147483647"},
     {"lists that are none", PER_INDEX, "'completedIndexes':7,'failedIndexes':[]", NULL, ""},
     {"intervals that are none", INDEXED, "'completedIndexes':'x,-3,,4,8-,7-6'", NULL,
      "'completedIndexes':'4','succeeded':1"},
@@ -159,8 +157,8 @@ static void progress_is_what_the_status_states_and_the_mirror_lacks(void **state
 
 static void a_gang_gets_its_progress_after_its_scheduling_objects(void **state) {
     (void)state;
-    AUTO_JSON workload = harness_json("{'spec':{" GANG "," PLAIN "},'status':{'succeeded':2}}");
-    AUTO_JSON mirror = harness_json("{" MARKED("owed") ",'spec':{" GANG "," PLAIN "}}");
+    AUTO_JSON workload = harness_json("{'spec':{" GANG "," INDEXED "},'status':{'failed':2}}");
+    AUTO_JSON mirror = harness_json("{" MARKED("owed") ",'spec':{" GANG "," INDEXED ",'suspend':true}}");
     wharf_result result;
     assert_null(harness_progress(workload, mirror, &result));
     assert_int_equal(result, WHARF_RETRY);
@@ -171,30 +169,32 @@ static const struct {
     const char *name, *workload, *mirror, *mark, *patch;
 } start_cases[] = {
     {"a mirror that goes on has the limits of the workload; its pods so far have not run here",
-     "{'spec':{" PLAIN ",'suspend':false},'status':{'succeeded':3,'failed':1}}",
-     "{" MARKED("owed") ",'spec':{" PLAIN ",'suspend':true},'status':{'succeeded':3,'failed':1}}", "given",
+     "{'spec':{" INDEXED ",'suspend':false},'status':{'succeeded':3,'failed':1}}",
+     "{" MARKED("owed") ",'spec':{" INDEXED ",'suspend':true},'status':{'succeeded':3,'failed':1}}", "given",
      "{'metadata':{'annotations':{'wharf.dev/progress':'given','job.wharf.dev/given-pods':'4'}},"
      "'spec':{'suspend':false}}"},
     {"one from nothing has less of backoffLimit",
-     "{'spec':{" PLAIN ",'suspend':false},'status':{'succeeded':3,'failed':2}}",
-     "{" MARKED("owed") ",'spec':{" PLAIN ",'suspend':true}}", "refused",
+     "{'spec':{" INDEXED ",'suspend':false},'status':{'succeeded':3,'failed':2}}",
+     "{" MARKED("owed") ",'spec':{" INDEXED ",'suspend':true}}", "refused",
      "{'metadata':{'annotations':{'wharf.dev/progress':'refused','job.wharf.dev/earlier-failed':'2'}},"
      "'spec':{'suspend':false,'backoffLimit':4}}"},
-    {"but for what it counts itself", "{'spec':{" PLAIN ",'suspend':false},'status':{'failed':2}}",
-     "{" MARKED("owed") ",'spec':{" PLAIN ",'suspend':true},'status':{'failed':1}}", "refused",
+    {"but for what it counts itself", "{'spec':{" INDEXED ",'suspend':false},'status':{'failed':2}}",
+     "{" MARKED("owed") ",'spec':{" INDEXED ",'suspend':true},'status':{'failed':1}}", "refused",
      "{'metadata':{'annotations':{'wharf.dev/progress':'refused','job.wharf.dev/earlier-failed':'1',"
      "'job.wharf.dev/given-pods':'1'}},'spec':{'suspend':false,'backoffLimit':5}}"},
     {"and for failures of a worker that failed",
-     "{'metadata':{'annotations':{'wharf.dev/retried':'w1'}},'spec':{" PLAIN ",'suspend':false},'status':{'failed':2}}",
-     "{" MARKED("owed") ",'spec':{" PLAIN ",'suspend':true}}", "refused",
+     "{'metadata':{'annotations':{'wharf.dev/retried':'w1'}},'spec':{" INDEXED
+     ",'suspend':false},'status':{'failed':2}}",
+     "{" MARKED("owed") ",'spec':{" INDEXED ",'suspend':true}}", "refused",
      "{'metadata':{'annotations':{'wharf.dev/progress':'refused'}},'spec':{'suspend':false}}"},
-    {"pods of a mirror that runs already are its own", "{'spec':{" PLAIN ",'suspend':false},'status':{'failed':2}}",
-     "{" MARKED("owed") ",'spec':{" PLAIN ",'suspend':false},'status':{'failed':1}}", "refused",
+    {"pods of a mirror that runs already are its own", "{'spec':{" INDEXED ",'suspend':false},'status':{'failed':2}}",
+     "{" MARKED("owed") ",'spec':{" INDEXED ",'suspend':false},'status':{'failed':1}}", "refused",
      "{'metadata':{'annotations':{'wharf.dev/progress':'refused','job.wharf.dev/earlier-failed':'1'}},"
      "'spec':{'backoffLimit':5}}"},
     {"the gang of a mirror that starts from nothing is whole",
-     "{'spec':{" GANG "," PLAIN ",'suspend':false},'status':{'succeeded':4}}",
-     "{" MARKED("owed") ",'spec':{'scheduling':{'schedulingPolicy':{'gang':{'minCount':2}}}," PLAIN ",'suspend':true}}",
+     "{'spec':{" GANG "," INDEXED ",'suspend':false},'status':{'completedIndexes':'0-7','succeeded':8}}",
+     "{" MARKED("owed") ",'spec':{'scheduling':{'schedulingPolicy':{'gang':{'minCount':2}}}," INDEXED
+                        ",'suspend':true}}",
      "refused",
      "{'metadata':{'annotations':{'wharf.dev/progress':'refused'}},'spec':{'suspend':false,'scheduling':"
      "{'schedulingPolicy':{'gang':{'minCount':3}}}}}"},
@@ -312,9 +312,8 @@ static const char *invented(const struct json *workload, const struct json *befo
         completed += all[i];
     if (json_get(given, "completedIndexes") && rules_count(given, "succeeded") > completed)
         return "more succeeded than indexes";
-    if (!json_get(json_get(workload, "spec"), "completionMode") &&
-        rules_count(given, "succeeded") > rules_count(stated, "succeeded"))
-        return "succeeded";
+    if (!json_get(json_get(workload, "spec"), "completionMode"))
+        return "without indexes";
     return rules_count(given, "failed") > rules_count(stated, "failed") ? "failed" : NULL;
 }
 

@@ -9,6 +9,7 @@
     "'metadata':{'name':'a-" name "-" index "','labels':{'jobset.sigs.k8s.io/replicatedjob-name':'" name               \
     "','jobset.sigs.k8s.io/job-index':'" index "','jobset.sigs.k8s.io/restart-attempt':'" restarts "'}}"
 #define INDEXED "'spec':{'completionMode':'Indexed','completions':4,'backoffLimit':3}"
+#define PLAIN(spec, status) "{" LABELS("w", "0", "0") ",'spec':{" spec "},'status':{" status "}}"
 #define JOB(status) "{" LABELS("w", "0", "0") "," INDEXED ",'status':{" status "}}"
 #define WORKLOAD(restarts, w, d, failed)                                                                               \
     "{'spec':{'replicatedJobs':[{'name':'w','replicas':2},{'name':'d'}]},'status':{'restarts':" restarts               \
@@ -62,6 +63,10 @@ static void what_jobs_have_done_is_kept(void **state) {
           JOB("'succeeded':4,'completedIndexes':'0-3','conditions':[{'type':'Complete','status':'True'}]"), IDLE);
     keeps("{'status':{'failed':2}}", JOB("'active':1,'failed':2"), IDLE);
     keeps("{}", JOB("'active':1"), IDLE);
+    keeps("{'status':{'succeeded':3,'failed':1}}", PLAIN("'completions':4", "'succeeded':3,'failed':1"), IDLE);
+    keeps("{'status':{'failed':1}}", PLAIN("'parallelism':4", "'succeeded':3,'failed':1"), IDLE); // a work queue
+    keeps("{'status':{'succeeded':3}}",
+          PLAIN("'parallelism':4", "'succeeded':3,'conditions':[{'type':'Complete','status':'True'}]"), IDLE);
     keeps("{}", JOB("'succeeded':3,'completedIndexes':'0-2','conditions':[{'type':'Failed','status':'True'}]"), IDLE);
 }
 
@@ -104,6 +109,30 @@ static void restarts_of_earlier_attempts_count(void **state) {
                         "2");
 }
 
+static void shows(int64_t succeeded, const char *mark, const char *mirror) {
+    AUTO_JSON workload = parsed(WORKLOAD("0", "1", "0", "0"));
+    AUTO_JSON there = parsed(mirror);
+    AUTO_JSON object = json_new_object();
+    struct adapter_call call;
+    assert_true(pointer_set(there, "/metadata/annotations/wharf.dev~1progress", json_new_string(mark)));
+    assert_true(json_set(object, "status", json_copy(json_get(there, "status"))));
+    begin(&call);
+    assert_int_equal(adapter_status(&call, workload, there, object), WHARF_OK);
+    adapter_call_end(&call);
+    assert_int_equal(json_int64(pointer_find(object, "/status/replicatedJobsStatus/0/succeeded"), 0), succeeded);
+}
+
+static void complete_jobs_are_shown_before_they_have_their_condition_again(void **state) {
+    (void)state;
+    shows(1, "given", WORKLOAD("0", "0", "0", "0"));
+    shows(1, "given", "{'status':{'replicatedJobsStatus':[{'name':'w','succeeded':0,'active':1}]}}");
+    shows(2, "given", WORKLOAD("0", "2", "0", "0"));
+    shows(0, "given", "{'status':{'replicatedJobsStatus':[{'name':'w','succeeded':0,'active':2}]}}"); // both run
+    shows(0, "given", WORKLOAD("0", "0", "0", "2"));
+    shows(0, "given", WORKLOAD("1", "0", "0", "0"));   // a restart made new Jobs
+    shows(0, "refused", WORKLOAD("0", "0", "0", "0")); // from nothing
+}
+
 // -- giving --
 
 static void gives(const char *expected, const char *kept, const char *workload, const char *child) {
@@ -121,6 +150,9 @@ static void jobs_get_what_they_lack(void **state) {
     gives("{'status':{'completedIndexes':'0-2','succeeded':3}}", KEPT, IDLE,
           JOB("'succeeded':1,'completedIndexes':'1'"));
     gives("{}", KEPT, IDLE, JOB("'succeeded':3,'completedIndexes':'0-2'"));
+    gives("{'status':{'succeeded':3}}", "{'status':{'succeeded':3}}", IDLE, PLAIN("'completions':4", "'succeeded':1"));
+    gives("{'status':{'succeeded':4,'startTime':'" NOW "'}}", "{'status':{'succeeded':9}}", IDLE,
+          PLAIN("'completions':4", ""));
     gives("{}", "{}", IDLE, JOB(""));
     gives("{'status':{'completedIndexes':'0-3','succeeded':4,'startTime':'" NOW "'}}",
           "{'status':{'completedIndexes':'0-3','succeeded':4}}", IDLE, JOB(""));
@@ -184,6 +216,7 @@ int main(void) {
         cmocka_unit_test(what_jobs_have_done_is_kept),
         cmocka_unit_test(jobs_that_are_replaced_are_not_kept),
         cmocka_unit_test(restarts_of_earlier_attempts_count),
+        cmocka_unit_test(complete_jobs_are_shown_before_they_have_their_condition_again),
         cmocka_unit_test(jobs_get_what_they_lack),
         cmocka_unit_test(what_was_kept_before_a_restart_is_void),
         cmocka_unit_test(what_was_kept_before_a_restart_of_the_job_is_void),
