@@ -172,19 +172,16 @@ void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m
     queue_entry(engine, entry);
 }
 
-// The mirror with the reported status. The resourceVersion stays, so that the next state from the worker counts.
+// The mirror with the reported status, which has no conditions unless it is `whole`. The resourceVersion stays, so that
+// the next state from the worker counts.
 static struct object *with_status(const struct json *mirror, const struct json *status, bool whole) {
     AUTO_JSON copy = json_copy(mirror);
-    AUTO_JSON merged = whole ? json_new_object() : json_copy(json_get(mirror, "status"));
+    AUTO_JSON made = json_copy(status);
+    const struct json *conditions = whole ? NULL : json_path(mirror, "status", "conditions", NULL);
     struct object *object = NULL;
-    if (copy && !whole && !merged)
-        merged = json_new_object();
-    bool made = copy && merged;
-    for (const struct json *member = json_first(status); member && made; member = json_next(member))
-        made = json_set(merged, json_key(member), json_copy(member));
-    if (!made || json_equal(merged, json_get(mirror, "status")) || !json_set(copy, "status", TAKE(merged)))
-        return NULL;
-    error_free(object_new(TAKE(copy), NULL, NULL, &object));
+    bool ok = copy && made && (!conditions || json_set(made, "conditions", json_copy(conditions)));
+    if (ok && !json_equal(made, json_get(mirror, "status")) && json_set(copy, "status", TAKE(made)))
+        error_free(object_new(TAKE(copy), NULL, NULL, &object));
     return object;
 }
 
