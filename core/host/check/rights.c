@@ -412,7 +412,8 @@ static enum right_scope scope_of(const struct rights_table *table, const struct 
 
 static const char *without_of(const struct rule *rule) {
     if (rule->subject == STATUS_WITH_PROGRESS || rule->subject == CHILDREN || rule->subject == CHILDREN_STATUS)
-        return "further attempts of workloads start from nothing there (docs/lifecycle.md)";
+        return "further attempts of workloads start from nothing there, until wharf join or wharf rbac grants it "
+               "(docs/lifecycle.md)";
     if (rule->when == LAST_WORDS)
         return "last words of failed workloads are not kept (lastWords in docs/logs.md)";
     return rule->when == LAST_LOGS ? "last words of failed workloads are kept without logs (lastWords in docs/logs.md)"
