@@ -12,9 +12,9 @@
 #include "core/kube/client/client.h"
 
 #define QUESTIONS_MAX 256
-#define PODS 100                // of a page
-#define EVENTS 500              // of a page
-#define PAGES_MAX 20            // of a list
+#define PODS 100     // of a page
+#define EVENTS 500   // of a page
+#define PAGES_MAX 20 // of a list
 #define CONTINUE_BYTES ((size_t)16 << 10)
 #define SEARCHES_MAX 32         // of owners, for one question
 #define CAUSES_MAX ((size_t)24) // in an answer
@@ -43,7 +43,7 @@ struct pod_causes {
     struct owner_ref *from; // of the search of an owner, owned
     bool lost;              // the last search found nothing: the item belongs to another object
     unsigned searches, tries, pages;
-    char *more; // encoded token of the next page, owned; NULL: none
+    char *more;        // encoded token of the next page, owned; NULL: none
     int64_t due_ns;    // of the next try
     struct json *pods; // uids of the mirror's pods, an object; owned
     struct buffer causes;
