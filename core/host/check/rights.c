@@ -34,7 +34,8 @@ enum {
     TENANTS = 1 << 19,
     LAST_WORDS = 1 << 20,
     LAST_LOGS = 1 << 21, // lastWords: logs, without tenants
-    CAUSES = 1 << 22     // retryElsewhere, without pod Events
+    CAUSES = 1 << 22,    // retryElsewhere, without pod Events
+    RETRIES = 1 << 23    // retryElsewhere
 };
 
 enum subject {
@@ -114,6 +115,8 @@ static const struct rule rules[] = {
      LAST_WORDS_MAP, FIXED, "get, create, patch, delete", 0},
     {WORKER, LAST_WORDS, RIGHT_WORK, CORE, "pods", NULL, NULL, ANY, FIXED, "get, list", 0},
     {WORKER, LAST_LOGS, RIGHT_WORK, CORE, "pods/log", NULL, NULL, ANY, FIXED, "get", 0},
+    {WORKER, RETRIES, RIGHT_WORK, CORE, "pods", NULL, NULL, ANY, FIXED, "get, list", 0},
+    {WORKER, RETRIES, RIGHT_CLUSTER, CORE, "events", NULL, NULL, ANY, FIXED, "list", 0},
     {MANAGEMENT | WORKER, 0, RIGHT_CLUSTER, CORE, "namespaces", "get",
      "Its uid identifies the cluster; reading it shows whether the cluster answers.", KUBE_SYSTEM, FIXED, "get",
      ORIGIN},
@@ -397,7 +400,7 @@ static unsigned conditions_of(const struct rights_wanted *wanted) {
            (features->capacity ? CAPACITY : 0) | (features->tenants ? TENANTS : 0) | (wanted->logs ? LOGS : 0) |
            (wanted->exec ? EXEC : 0) | (called ? LOGS_OR_EXEC : 0) |
            ((features->pod_events || features->pod_causes) && !called ? PODS_OF_EVENTS : 0) |
-           (features->pod_causes && !features->pod_events ? CAUSES : 0) |
+           (features->pod_causes ? RETRIES : 0) | (features->pod_causes && !features->pod_events ? CAUSES : 0) |
            (dependency_options_any(&features->dependencies) ? DEPENDENCIES : 0) |
            (features->dependencies.by_name ? WATCHES_NAMES : WATCHES_ALL) | (features->fencing ? FENCING : 0) |
            (wanted->election ? ELECTION : 0) | (wanted->origin ? ORIGIN : 0);
@@ -414,6 +417,8 @@ static const char *without_of(const struct rule *rule) {
     if (rule->subject == STATUS_WITH_PROGRESS || rule->subject == CHILDREN || rule->subject == CHILDREN_STATUS)
         return "further attempts of workloads start from nothing there, until wharf join or wharf rbac grants it "
                "(docs/lifecycle.md)";
+    if (rule->when == RETRIES)
+        return "placement.retryElsewhere has no effect there, failures are final (docs/placement.md)";
     if (rule->when == LAST_WORDS)
         return "last words of failed workloads are not kept (lastWords in docs/logs.md)";
     return rule->when == LAST_LOGS ? "last words of failed workloads are kept without logs (lastWords in docs/logs.md)"
