@@ -190,11 +190,15 @@ static void warn_of_no_workers(const struct check *check) {
 }
 
 static void print_success(const struct check *check) {
-    printf("%s: no problems: %zu worker%s, %zu adapter%s, %zu kind%s%s\n", check->setup.config->path,
-           check->preflight.n_workers, check->preflight.n_workers == 1 ? "" : "s", check->setup.adapters->count,
-           check->setup.adapters->count == 1 ? "" : "s", check->setup.adapters->n_kinds,
+    size_t warnings = check->preflight.warnings.count;
+    AUTO_TEXT counted = warnings > 0 ? text_format(", %zu warning%s", warnings, warnings == 1 ? "" : "s") : NULL;
+    printf("%s: no problems%s: %zu worker%s, %zu adapter%s, %zu kind%s%s\n", check->setup.config->path,
+           counted ? counted : "", check->preflight.n_workers, check->preflight.n_workers == 1 ? "" : "s",
+           check->setup.adapters->count, check->setup.adapters->count == 1 ? "" : "s", check->setup.adapters->n_kinds,
            check->setup.adapters->n_kinds == 1 ? "" : "s",
-           check->online ? ", and all clusters respond and grant the permissions that are needed" : "");
+           !check->online  ? ""
+           : warnings == 0 ? ", and all clusters respond and grant the permissions that are needed"
+                           : ", and all clusters respond");
     for (size_t i = 0; i < check->preflight.notes.count; i++)
         printf("%s\n", check->preflight.notes.list[i]);
     print_seal(check->setup.config);

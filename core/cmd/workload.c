@@ -59,9 +59,10 @@ static struct error *print_dependencies(const struct json *explanation) {
 
 // Of a further attempt.
 static const char *progress_of(const struct json *explanation) {
-    static const char *const texts[][2] = {{"owed", "the mirror gets that of the earlier attempts, and then runs"},
-                                           {"given", "the mirror has that of the earlier attempts"},
-                                           {"refused", "the mirror starts from nothing (Event ProgressRefused)"}};
+    static const char *const texts[][2] = {
+        {"owed", "the mirror gets the progress of the earlier attempts, and then runs"},
+        {"given", "the mirror began with the progress of the earlier attempts"},
+        {"refused", "the mirror began from nothing (Event ProgressRefused)"}};
     const char *mark = status_text(json_get(explanation, "mirror"), "progress");
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (strcmp(mark, texts[i][0]) == 0)
@@ -160,7 +161,17 @@ static struct error *make_logs_path(struct call *call, struct buffer *path) {
     return path->failed ? error_no_memory() : NULL;
 }
 
+// The kept end of a log has no times, and nothing is added to it.
+static struct error *check_previous_attempt(struct call *call) {
+    static const char *const others[] = {"follow", "since", "timestamps"};
+    for (size_t i = 0; flags_value(call, "previous-attempt") && i < COUNT(others); i++)
+        if (flags_value(call, others[i]))
+            return error_new(ERROR_USAGE, "--previous-attempt cannot be used with --%s", others[i]);
+    return NULL;
+}
+
 static struct error *run_logs(struct call *call) {
+    TRY(check_previous_attempt(call));
     AUTO_BUFFER(path, 8192);
     TRY(make_logs_path(call, &path));
     return remote_print(call->remote, path.data);

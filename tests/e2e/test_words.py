@@ -82,7 +82,7 @@ def the_end_of_a_failed_job_is_kept_after_its_mirror_and_a_kill_until_its_deleti
         env.host.start()
         env.host.ready()
     code, out, err = _run(env, reader, "logs", "job/broken", "--previous-attempt", "-f")
-    assert code == 1 and "previousAttempt cannot be used with follow" in err, (code, out, err)
+    assert code == 2 and "--previous-attempt cannot be used with --follow" in err, (code, out, err)
     assert sum("LastWords" in text for text in env.events("broken")) == 1, env.events("broken")
     env.management.delete("jobs", env.namespace, "broken")
     _until_none_kept(env)

@@ -96,6 +96,17 @@ class Online(cli_test.Case):
                          'may not get namespaces "kube-system"', "w1 (http://127.0.0.1:",
                          "may not delete things.example.com", "no rule allows it", ": 3 problems")
 
+    def test_rights_without_which_a_feature_has_no_effect_are_warnings(self):
+        self.serve("mgmt")
+        self.serve("w1", denied=["list pods"])
+        self.write_config(more="lastWords: none\nplacement: {retryElsewhere: {max: 1}}\n")
+        code, out, err = self.check()
+        self.assertEqual(code, 0)
+        self.assert_says(err, "warning: w1 (http://127.0.0.1:", "may not list pods: placement.retryElsewhere has no effect there")
+        self.assert_says(out, "no problems, 1 warning: 1 worker,", "and all clusters respond\n")
+        self.write_config(more="lastWords: none\n")
+        self.assertNotIn("warning", "".join(self.check()[1:]))
+
     def test_dependencies_are_asked_for_and_what_is_not_served_is_a_warning(self):
         config = "dependencies: {copy: [configmaps, secrets], check: [priorityclasses.scheduling.k8s.io]}\n"
         served = {"/apis/example.com/v1": ["things", "things/status"], "/api/v1": ["configmaps", "secrets"],

@@ -425,7 +425,7 @@ static void pod_events_are_switched_on_and_off(void **state) {
         assert_true(i < 100);
         usleep(100000);
     }
-    reload(scene, "", "podEvents: none\n", true);
+    reload(scene, "", "podEvents: none\nlastWords: none\n", true);
     assert_pods_watched(scene, "w1", false);
     assert_jobs_undisturbed(scene);
     assert_int_equal(wharf_logged(scene, "takes effect after a restart"), 0);

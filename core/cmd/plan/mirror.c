@@ -4,6 +4,7 @@
 #include "core/adapter/phase.h"
 #include "core/adapter/pods.h"
 #include "core/cmd/plan/plan.h"
+#include "core/engine/continuity/values.h"
 #include "core/json/pointer.h"
 #include "core/json/yaml.h"
 
@@ -200,6 +201,19 @@ static void comment_assumptions(struct plan_object *object) {
         plan_comment(&object->lines, "placeholder: " PLAN_NO_UID " for the uid, which the object does not have yet");
 }
 
+// Annotations with values that the host ignores.
+static void comment_ignored(struct plan_object *object) {
+    static const struct {
+        const char *key, *expected, *default_; // the values that say something, and that say nothing new
+    } known[] = {{MARK_CONTINUE, "false", "true"}, {MARK_ATTEMPT_ENV, "true", "false"}};
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        const char *value = object_annotation(object->workload, known[i].key);
+        if (value && strcmp(value, known[i].expected) != 0 && strcmp(value, known[i].default_) != 0)
+            plan_comment(&object->lines, "ignored: annotation %s: found \"%s\", expected \"%s\"", known[i].key, value,
+                         known[i].expected);
+    }
+}
+
 // Puts the members of an object into the usual order.
 static bool order_members(struct json *value) {
     AUTO_JSON ordered = document_make("{'apiVersion':%j,'kind':%j,'metadata':%j}", json_get(value, "apiVersion"),
@@ -226,6 +240,7 @@ struct error *plan_make_mirror(struct plan_object *object) {
     if (!object->mirror)
         return NULL;
     comment_assumptions(object);
+    comment_ignored(object);
     return order_members(object->mirror) && report_differences(object) ? NULL : error_no_memory();
 }
 

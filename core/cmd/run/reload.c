@@ -16,7 +16,7 @@ static const char *const live_keys[] = {
     "workers",   "workersFrom",       "removal",           "namespace",       "log",          "createNamespaces",
     "kueue",     "mirrorFinalizer",   "workerLostTimeout", "mirrorRetention", "massDeletion", "orphanGrace",
     "rateLimit", "credentialPlugins", "podEvents",         "memory",          "namespaces",   "maxWorkloads",
-    "placement", "onWorkerLost",      "drainTimeout",      "dependencies",    "tenancy",
+    "placement", "onWorkerLost",      "drainTimeout",      "dependencies",    "tenancy",      "lastWords",
     "fencing",  // except its namespace
     "adapters", // where adapters_extend says nothing else
 };

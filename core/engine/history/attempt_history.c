@@ -86,7 +86,8 @@ void attempt_history_follow(struct engine *engine, struct entry *entry) {
         return;
     const struct mirror *mirror = facts_placed_mirror(entry);
     bool is_final = attempt->outcome == OUTCOME_SUCCEEDED || attempt->outcome == OUTCOME_FAILED;
-    if (is_final ? !w->facts.finished : mirror && attempt->outcome != OUTCOME_NONE)
+    bool leaves = attempt->outcome != OUTCOME_NONE && attempt->outcome == w->history.attempts.leaving;
+    if (!leaves && (is_final ? !w->facts.finished : mirror && attempt->outcome != OUTCOME_NONE))
         end_attempt(engine, attempt, OUTCOME_NONE); // not over after all
     if (mirror && mirror->created_ns)
         attempt->created_ns = mirror->created_ns;

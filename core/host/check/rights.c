@@ -35,7 +35,8 @@ enum {
     LAST_WORDS = 1 << 20,
     LAST_LOGS = 1 << 21, // lastWords: logs, without tenants
     CAUSES = 1 << 22,    // retryElsewhere, without pod Events
-    REPORTS = 1 << 23    // fencing.reports
+    REPORTS = 1 << 23,   // fencing.reports
+    RETRIES = 1 << 24    // retryElsewhere
 };
 
 enum subject {
@@ -115,6 +116,8 @@ static const struct rule rules[] = {
      LAST_WORDS_MAP, FIXED, "get, create, patch, delete", 0},
     {WORKER, LAST_WORDS, RIGHT_WORK, CORE, "pods", NULL, NULL, ANY, FIXED, "get, list", 0},
     {WORKER, LAST_LOGS, RIGHT_WORK, CORE, "pods/log", NULL, NULL, ANY, FIXED, "get", 0},
+    {WORKER, RETRIES, RIGHT_WORK, CORE, "pods", NULL, NULL, ANY, FIXED, "get, list", 0},
+    {WORKER, RETRIES, RIGHT_CLUSTER, CORE, "events", NULL, NULL, ANY, FIXED, "list", 0},
     {MANAGEMENT | WORKER, 0, RIGHT_CLUSTER, CORE, "namespaces", "get",
      "Its uid identifies the cluster; reading it shows whether the cluster answers.", KUBE_SYSTEM, FIXED, "get",
      ORIGIN},
@@ -406,7 +409,7 @@ static unsigned conditions_of(const struct rights_wanted *wanted) {
            (features->capacity ? CAPACITY : 0) | (features->tenants ? TENANTS : 0) | (wanted->logs ? LOGS : 0) |
            (wanted->exec ? EXEC : 0) | (called ? LOGS_OR_EXEC : 0) |
            ((features->pod_events || features->pod_causes) && !called ? PODS_OF_EVENTS : 0) |
-           (features->pod_causes && !features->pod_events ? CAUSES : 0) |
+           (features->pod_causes ? RETRIES : 0) | (features->pod_causes && !features->pod_events ? CAUSES : 0) |
            (dependency_options_any(&features->dependencies) ? DEPENDENCIES : 0) |
            (features->dependencies.by_name ? WATCHES_NAMES : WATCHES_ALL) | (features->fencing ? FENCING : 0) |
            (features->reports ? REPORTS : 0) | (wanted->election ? ELECTION : 0) | (wanted->origin ? ORIGIN : 0);
@@ -421,7 +424,10 @@ static enum right_scope scope_of(const struct rights_table *table, const struct 
 
 static const char *without_of(const struct rule *rule) {
     if (rule->subject == STATUS_WITH_PROGRESS || rule->subject == CHILDREN || rule->subject == CHILDREN_STATUS)
-        return "further attempts of workloads start from nothing there (docs/lifecycle.md)";
+        return "further attempts of workloads start from nothing there, until wharf join or wharf rbac grants it "
+               "(docs/lifecycle.md)";
+    if (rule->when == RETRIES)
+        return "placement.retryElsewhere has no effect there, failures are final (docs/placement.md)";
     if (rule->when == LAST_WORDS)
         return "last words of failed workloads are not kept (lastWords in docs/logs.md)";
     return rule->when == LAST_LOGS ? "last words of failed workloads are kept without logs (lastWords in docs/logs.md)"

@@ -6,7 +6,8 @@
 #include "core/json/writer.h"
 #include "core/kube/object/object.h"
 
-#define AT "{\"at\":\"" // the begin of each value: the order of the entries is known without parsing
+#define EXIT_SIGNALS 128 // larger exit codes: 128 and the number of the signal
+#define AT "{\"at\":\""  // the begin of each value: the order of the entries is known without parsing
 
 // Containers ---------------------------------------------------------------------------------------------------------
 
@@ -32,6 +33,33 @@ static void add_container(struct words *words, const struct words_container *con
     memcpy(words->list + 1, all + 2, (WORDS_CONTAINERS - 1) * sizeof *all);
 }
 
+// Of a pod that failed as a whole, such as an evicted one; "" or NULL: of no such pod.
+static const char *reason_of(const struct pod *pod) {
+    return *pod->reason ? pod->reason : pod->disruption;
+}
+
+static const char *message_of(const struct pod *pod) {
+    return *pod->message ? pod->message : pod->disrupted;
+}
+
+// A container that was killed with its pod says no more than "Error": the reason is the pod's.
+static void add_terminated(struct words *words, const struct pod *pod, const struct pod_container *container) {
+    struct words_container out = {.pod = pod->name,
+                                  .name = container->name,
+                                  .reason = container->reason,
+                                  .message = container->message,
+                                  .ended = container->ended,
+                                  .exit_code = container->exit_code};
+    const char *reason = reason_of(pod), *message = message_of(pod);
+    bool killed = container->exit_code > EXIT_SIGNALS && strcmp(pod->phase, "Failed") == 0;
+    if (killed && reason && *reason && strcmp(container->reason, "Error") == 0) {
+        out.reason = reason;
+        if (!*container->message && message)
+            out.message = message;
+    }
+    add_container(words, &out);
+}
+
 void words_choose(struct words *words, const struct pods *pods) {
     for (size_t p = 0; p < pods->count; p++) {
         const struct pod *pod = &pods->list[p];
@@ -39,19 +67,13 @@ void words_choose(struct words *words, const struct pods *pods) {
         for (size_t c = 0; c < pod->n_containers; c++) {
             const struct pod_container *container = &pod->containers[c];
             if (container->terminated && container->exit_code != 0)
-                add_container(words, &(struct words_container){.pod = pod->name,
-                                                               .name = container->name,
-                                                               .reason = container->reason,
-                                                               .message = container->message,
-                                                               .ended = container->ended,
-                                                               .exit_code = container->exit_code});
+                add_terminated(words, pod, container);
         }
         if (words->failed == before && strcmp(pod->phase, "Failed") == 0)
-            add_container(words, &(struct words_container){.pod = pod->name,
-                                                           .name = "",
-                                                           .reason = *pod->reason ? pod->reason : pod->disruption,
-                                                           .message = *pod->message ? pod->message : pod->disrupted,
-                                                           .ended = ""});
+            add_container(
+                words,
+                &(struct words_container){
+                    .pod = pod->name, .name = "", .reason = reason_of(pod), .message = message_of(pod), .ended = ""});
     }
     for (size_t i = 0; i < words->count; i++)
         buffer_init(&words->list[i].log, 4 * WORDS_LOG);

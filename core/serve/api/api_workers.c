@@ -70,7 +70,9 @@ static const char *ready_reason(const struct stats_cluster *cluster, const struc
     return cluster->suspect ? "it finishes workloads far faster than other workers: compare their results" : NULL;
 }
 
-static struct worker_state state_of(const struct stats_cluster *cluster, const struct watches *count) {
+// `failing` is the sentence about a worker in which workloads fail.
+static struct worker_state state_of(const struct stats_cluster *cluster, const struct watches *count,
+                                    const char *failing) {
     bool silent = cluster->contact == CONTACT_LOST;
     if (*cluster->refused)
         return (struct worker_state){"Refused", cluster->refused};
@@ -87,9 +89,7 @@ static struct worker_state state_of(const struct stats_cluster *cluster, const s
     if (orders[cluster->policy].state.name)
         return orders[cluster->policy].state;
     if (cluster->failing)
-        return (struct worker_state){"Suspect",
-                                     "several workloads failed there within minutes for the same reason (failing): "
-                                     "nothing new is placed there for 10 minutes, or until wharf uncordon"};
+        return (struct worker_state){"Suspect", failing};
     if (count->eligible > 0)
         return (struct worker_state){"Ready", ready_reason(cluster, count)};
     if (count->paused > 0)
@@ -178,7 +178,12 @@ static void put_worker(const struct host_snapshot *snapshot, size_t c, struct wr
     const struct cluster_reading *reading = &snapshot->readings[c];
     const struct meter_reading *meter = &reading->meter;
     struct watches count = count_watches(snapshot, cluster);
-    struct worker_state state = state_of(cluster, &count);
+    AUTO_TEXT failing = cluster->failing ? text_format("several workloads failed there within minutes for the same "
+                                                       "reason, %s: nothing new is placed there for 10 minutes, or "
+                                                       "until wharf uncordon",
+                                                       cluster->failing_for)
+                                         : NULL;
+    struct worker_state state = state_of(cluster, &count, failing);
     uint64_t waiting = 0;
     for (size_t w = 0; w < WORK_CLASSES; w++)
         waiting += cluster->waiting[w];

@@ -78,7 +78,7 @@ static struct error *answer(struct web_call *call, const struct json *entry, int
     if (found == 0 || reader->text.failed) {
         free_kept(reader);
         return found > 0 ? error_no_memory()
-                         : error_new(ERROR_NOT_FOUND, "nothing is kept of this pod or container: %s",
+                         : error_new(ERROR_NOT_FOUND, "nothing is kept of this pod or container; %s",
                                      note.data ? note.data : "");
     }
     web_stream(call, WEB_TEXT, note.data, &(struct web_reader){read_kept, free_kept, reader});

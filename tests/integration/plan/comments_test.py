@@ -31,6 +31,14 @@ class Usage(Case):
 
 
 class Telling(Case):
+    def test_annotations_with_values_that_the_host_ignores(self):
+        out = self.plan(thing("a", metadata={"annotations": {"wharf.dev/continue": "no", "wharf.dev/attempt-env": "yes"}}))
+        self.assertIn('# ignored: annotation wharf.dev/continue: found "no", expected "false"\n', out)
+        self.assertIn('# ignored: annotation wharf.dev/attempt-env: found "yes", expected "true"\n', out)
+        for values in (("true", "false"), ("false", "true")):
+            self.assertNotIn("ignored", self.plan(thing("a", metadata={"annotations": dict(zip(
+                ("wharf.dev/continue", "wharf.dev/attempt-env"), values))})))
+
     def test_all_of_an_output_as_it_stands(self):
         out = self.plan(thing("a", metadata={
             "namespace": "ns", "uid": "u-1", "finalizers": ["x/y"], "labels": {"app": "a", "local": "1"},

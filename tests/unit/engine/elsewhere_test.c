@@ -4,6 +4,7 @@
 #include "tests/unit/engine/stage.h"
 
 #include "core/engine/elsewhere/elsewhere.h"
+#include "core/engine/history/inspect.h"
 
 #include <string.h>
 
@@ -84,6 +85,15 @@ static void expect_in(struct stage *stage, const char *name, size_t where, unsig
     assert_true(failed || stage_job(stage, where, name));
 }
 
+// Of the newest attempt but one.
+static void expect_former(struct stage *stage, const char *name, const char *reason, const char *message) {
+    struct explain_view view;
+    stage_explain(stage, name, &view);
+    assert_non_null(view.attempts->older);
+    assert_string_equal(view.attempts->older->reason, reason);
+    assert_string_equal(view.attempts->older->message, message);
+}
+
 static void off_by_default_and_nothing_is_asked(struct stage *stage) {
     fails(stage, 1, "a");
     expect_in(stage, "a", 1, 1, true);
@@ -99,6 +109,7 @@ static void a_failure_of_the_worker_runs_elsewhere(struct stage *stage) {
     answer(stage, 1, "a", USER IMAGE);
     expect_in(stage, "a", 2, 2, false);
     assert_null(stage_job(stage, 1, "a"));
+    expect_former(stage, "a", "FailedInWorker", "ErrImagePull: pod a-x: not found");
     assert_string_equal(retried(stage, "a"), "w1");
     assert_int_equal(stage_told(stage, "RetriedElsewhere: attempt 1 failed in cluster w1, ErrImagePull (pod a-x: not "
                                        "found): placed in w2 (attempt 2)"),

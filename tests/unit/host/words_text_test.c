@@ -59,6 +59,24 @@ static void the_first_and_the_last_failed_containers_are_chosen(void **state) {
     assert_true(words_shorten(&words, &text));
     assert_string_equal(text.data, "pod gone: Evicted: low on memory");
     words_clear(&words);
+    // Its containers, which were killed with it, and one that had failed before.
+    containers[0] = failed("2026-01-01T00:00:05Z", 137);
+    containers[1] = failed("2026-01-01T00:00:06Z", 3);
+    list[6].containers = containers;
+    list[6].n_containers = 1;
+    words = base();
+    words_choose(&words, &(struct pods){.list = list + 6, .count = 1});
+    buffer_reset(&text);
+    assert_true(words_shorten(&words, &text));
+    assert_string_equal(text.data, "pod gone, container main: Evicted, exit code 137: low on memory");
+    words_clear(&words);
+    list[6].containers = containers + 1;
+    words = base();
+    words_choose(&words, &(struct pods){.list = list + 6, .count = 1});
+    buffer_reset(&text);
+    assert_true(words_shorten(&words, &text));
+    assert_string_equal(text.data, "pod gone, container main: Error, exit code 3");
+    words_clear(&words);
     list[6] = (struct pod){.name = "gone",
                            .phase = "Failed",
                            .reason = "",
