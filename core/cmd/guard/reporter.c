@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/cmd/guard/reporter.h"
 
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
@@ -10,10 +11,8 @@
 #include "core/json/writer.h"
 #include "core/kube/client/ask.h"
 
-#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <time.h>
 
 #define STACK ((size_t)512 * 1024)
 #define REQUEST_NS (10 * CLOCK_SECOND)
@@ -108,12 +107,10 @@ static void give_back(struct reporter *reporter, char *body, size_t len) {
 }
 
 static void rest(struct reporter *reporter) {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += AGAIN_NS / CLOCK_SECOND;
+    int64_t until_ns = clock_now().mono_ns + AGAIN_NS;
     AUTO_LOCK(&reporter->mutex);
     while (!atomic_load(&reporter->stop) &&
-           pthread_cond_timedwait(&reporter->changed, &reporter->mutex, &until) != ETIMEDOUT)
+           clock_condition_wait(&reporter->changed, &reporter->mutex, until_ns - clock_now().mono_ns))
         continue;
 }
 
@@ -163,7 +160,7 @@ struct error *reporter_start(const struct reporter_options *options, struct repo
     reporter->options = *options;
     guard_report_name(options->origin, options->worker, reporter->name);
     pthread_mutex_init(&reporter->mutex, NULL);
-    pthread_cond_init(&reporter->changed, NULL);
+    clock_condition_init(&reporter->changed);
     struct error *error = open_client(reporter);
     int code = error ? 0 : thread_start("report", STACK, run, reporter, &reporter->thread);
     if (code != 0)

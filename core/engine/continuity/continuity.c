@@ -69,15 +69,15 @@ static bool may_have_run(const struct mirror_context *context, const struct mirr
            object_generation(context->mirror) > 1;
 }
 
-static bool send(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct json *target,
+// Takes `status`.
+static void send(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct json *object,
                  struct json *status) {
     AUTO_JSON body = json_new_object();
-    bool made = mirror_set_precondition(body, target, true) && json_set(body, "status", status);
+    bool made = json_set(body, "status", status) && mirror_set_precondition(body, object, true);
     if (made && command_send_patch(engine, entry, mirror, body, (struct request_in_flight){.type = REQUEST_PROGRESS}))
-        return true;
+        return;
     queue_retry_soon(engine, &mirror->facts.not_before_ns);
     mirror->facts.update_due = true;
-    return false;
 }
 
 // The mirror has its progress, or never gets it. A worker's Kueue resumes a mirror of its queues itself: the host waits
@@ -140,7 +140,7 @@ bool continuity_step(struct engine *engine, struct entry *entry, struct mirror *
                                 "resets it");
     if (progress->refused)
         return settle(engine, mirror, context, PROGRESS_REFUSED);
-    (void)send(engine, entry, mirror, context->mirror, TAKE(lacks));
+    send(engine, entry, mirror, context->mirror, TAKE(lacks));
     return false;
 }
 

@@ -372,8 +372,7 @@ void elsewhere_withdrawn(struct engine *engine, struct entry *entry, const struc
     engine->stats.clusters[mirror->facts.cluster].retried_elsewhere++;
 }
 
-// The part
-// -------------------------------------------------------------------------------------------------------------
+// The part ----------------------------------------------------------------------------------------------------------
 
 static void forget(struct engine *engine, struct entry *entry) {
     (void)engine;
