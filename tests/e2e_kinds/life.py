@@ -12,7 +12,7 @@ from wait import until
 
 
 class Life:
-    own = ()   # names of objects that the test makes beside the workload
+    own = ("wharf-last-words",)   # names of objects beside the workload that are not its controller's
     name = "subject"   # of each workload, in a namespace of its own
 
     def __init__(self, scene, kind, case, namespace):

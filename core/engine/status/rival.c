@@ -469,10 +469,10 @@ static void check(struct engine *engine, struct entry *entry, const struct actio
     struct mirror *placed = w->finished && !w->ended ? facts_placed_mirror(entry) : NULL;
     if (placed && w->yields && (placed->facts.suspended || placed->facts.finished) && !placed->facts.busy)
         end_yielding(engine, entry, placed);
+    else if (placed ? w->yield_unsure : suspected)
+        ask(engine, entry);
     else if (placed && placed->facts.finished)
         settle_end(engine, entry, placed);
-    else if (!placed && suspected)
-        ask(engine, entry);
     else if (!entry->busy && (placed ? !w->foreign_end && !placed->facts.unsure : w->end_untold))
         judge_end(engine, entry);
 }

@@ -410,6 +410,34 @@ static void a_mirror_that_finishes_while_the_host_yields_is_deleted(void **state
     stage_end(&stage);
 }
 
+static void holds(struct stage *stage, int64_t for_ns) {
+    int64_t until_ns = stage->now.mono_ns + for_ns;
+    stage_step(stage, &(struct engine_event){.type = EVENT_LEASE, .lease = {0, until_ns, 1}});
+}
+
+static void the_workload_ends_before_the_worker_is_listed(struct stage *stage, size_t cluster) {
+    if (cluster != ENGINE_MANAGEMENT)
+        return;
+    stage_completes(stage, 1, "a");
+    fails(stage, 0);
+    stage_run(stage, CLOCK_SECOND);
+}
+
+// A host that stands by asks nobody whether the workload also runs here.
+static void a_mirror_that_ends_before_the_host_takes_over_is_deleted(void **state) {
+    (void)state;
+    struct stage stage;
+    start_one(&stage);
+    stage.kind->hybrid = HYBRID_SUSPEND;
+    stage.options.shards = 1;
+    stage.linked = the_workload_ends_before_the_worker_is_listed;
+    stage_restart(&stage);
+    holds(&stage, 120 * CLOCK_MINUTE);
+    stage_run(&stage, 60 * CLOCK_MINUTE);
+    assert_null(stage_job(&stage, 1, "a"));
+    stage_end(&stage);
+}
+
 static void start_doubted(struct stage *stage) {
     stage_init(stage);
     stage->kind->doubted_until = "";
@@ -555,6 +583,7 @@ int main(void) {
         cmocka_unit_test(this_hosts_own_writes_raise_no_suspicion),
         cmocka_unit_test(it_keeps_a_workload_that_the_host_yields),
         cmocka_unit_test(a_restarted_host_still_yields_it),
+        cmocka_unit_test(a_mirror_that_ends_before_the_host_takes_over_is_deleted),
         cmocka_unit_test(a_retry_resumes_a_yielded_mirror),
         cmocka_unit_test(a_final_status_ends_a_mirror_that_yields),
         cmocka_unit_test(a_mirror_that_finishes_while_the_host_yields_is_deleted),
