@@ -76,10 +76,11 @@ void rivals_act(struct trial *trial) {
     trial->user_acts = false;
 }
 
-// What has not started in time is withdrawn, whatever another writer says meanwhile.
+// The host deletes a mirror that lost fields, or has not started in time, whatever another writer says meanwhile.
 static bool is_withdrawn(const struct trial *trial, const struct tracked_workload *job, const struct json *object) {
-    return trial->plan.pending_timeout_ns && job->withdrawn > 0 &&
-           json_int64(json_path(object, "status", "ready", NULL), 0) == 0;
+    bool pending = trial->plan.pending_timeout_ns && job->withdrawn > 0;
+    return (job->dropped > 0 && job->dropped == job->placements) ||
+           (pending && json_int64(json_path(object, "status", "ready", NULL), 0) == 0);
 }
 
 void rivals_check(struct trial *trial, size_t kind, const struct json *workload, const struct json *object) {
