@@ -8,7 +8,7 @@
 #include "core/base/thread.h"
 #include "core/engine/fence/guard_report.h"
 #include "core/host/io/cluster_connection.h"
-#include "core/json/writer.h"
+#include "core/kube/api/requests.h"
 #include "core/kube/client/ask.h"
 
 #include <stdatomic.h>
@@ -33,34 +33,19 @@ struct reporter {
 };
 
 static enum reason send(struct reporter *reporter, enum verb verb, const char *body, size_t len, char problem[200]) {
-    const struct request request = {.verb = verb,
-                                    .resource = {.group = "", .version = "v1", .plural = "configmaps"},
-                                    .namespace_ = reporter->options.namespace_,
-                                    .name = reporter->name,
-                                    .body = body,
-                                    .body_len = len};
+    const struct request request = config_map_request(verb, reporter->options.namespace_, reporter->name, body, len);
     __attribute__((cleanup(ask_cleanup))) struct response response = {.retry_after_ns = -1};
     AUTO_ERROR error = ask_within(reporter->client.client, &request, REQUEST_NS, &reporter->stop, &response);
     snprintf(problem, 200, "%.190s", error ? error_text(error) : response.message ? response.message : "no answer");
     return error ? REASON_NOT_SENT : response.reason;
 }
 
-// Without entries: an apply replaces those of an earlier apply.
 static enum reason create(struct reporter *reporter, char problem[200]) {
     AUTO_BUFFER(body, 4096);
-    struct writer out = {.out = &body};
-    writer_object(&out, NULL);
-    writer_string(&out, "apiVersion", "v1");
-    writer_string(&out, "kind", "ConfigMap");
-    writer_object(&out, "metadata");
-    writer_string(&out, "name", reporter->name);
-    writer_object(&out, "labels");
-    writer_string(&out, "app.kubernetes.io/managed-by", "wharf");
-    writer_string(&out, GUARD_REPORT_LABEL, reporter->options.origin);
-    writer_end(&out, '}');
-    writer_end(&out, '}');
-    writer_end(&out, '}');
-    return body.failed ? REASON_NOT_SENT : send(reporter, VERB_APPLY, body.data, body.len, problem);
+    if (!config_map_write_empty(reporter->name, GUARD_REPORT_LABEL, reporter->options.origin,
+                                "The last report of a worker's guard, for the host that gives the worker up.", &body))
+        return REASON_NOT_SENT;
+    return send(reporter, VERB_APPLY, body.data, body.len, problem);
 }
 
 static bool write_body(struct reporter *reporter, const char *body, size_t len, char problem[200]) {

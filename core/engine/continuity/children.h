@@ -21,6 +21,6 @@ enum children_step {
 enum children_step children_step(struct engine *engine, struct entry *entry, struct mirror *mirror,
                                  const struct mirror_context *context);
 
-// Before a planned move: the children's progress is in the workload. False: not yet; a request is in flight, or the
-// mirror waits.
+// Before a planned deletion of a mirror: its children's progress is in the workload. False: not yet; a request is in
+// flight, or the mirror waits.
 bool children_are_saved(struct engine *engine, struct entry *entry, struct mirror *mirror);

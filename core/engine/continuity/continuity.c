@@ -161,10 +161,6 @@ void continuity_read(const struct engine *engine, struct mirror *mirror, const s
         mirror->facts.unstarted_since_ns = engine->now.mono_ns;
 }
 
-bool continuity_may_leave(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    return children_are_saved(engine, entry, mirror);
-}
-
 // Rule P4: tells a refusal once the mirror has the mark.
 static void tell(struct engine *engine, struct entry *entry, const struct action *action) {
     (void)action;

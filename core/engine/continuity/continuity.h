@@ -27,7 +27,3 @@ void continuity_read(const struct engine *engine, struct mirror *mirror, const s
 
 // The worker accepted the progress; or see continuity_rejected.
 void continuity_accepted(struct mirror *mirror);
-
-// The host is about to delete a mirror to place the workload elsewhere. False: not yet; a request is in flight, or the
-// mirror waits.
-bool continuity_may_leave(struct engine *engine, struct entry *entry, struct mirror *mirror);

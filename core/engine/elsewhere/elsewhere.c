@@ -3,6 +3,7 @@
 
 #include "core/adapter/phase.h"
 #include "core/base/memory.h"
+#include "core/base/text.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/placement/placing.h"
@@ -282,19 +283,12 @@ static void facts(const struct engine *engine, const struct entry *entry, struct
 
 // The placement -------------------------------------------------------------------------------------------------------
 
-static const char *next_name(const char **at, size_t *len) {
-    *at += strspn(*at, ",");
-    const char *name = *at;
-    *len = strcspn(name, ",");
-    *at += *len;
-    return *len > 0 ? name : NULL;
-}
-
 static uint8_t count_names(const char *names) {
     uint8_t count = 0;
-    size_t len;
-    while (names && count < UINT8_MAX && next_name(&names, &len))
-        count++;
+    const char *name;
+    for (size_t len; count < UINT8_MAX && text_next_word(&names, ',', &name, &len);)
+        if (len > 0)
+            count++;
     return count;
 }
 
@@ -309,12 +303,9 @@ bool elsewhere_has_retried(const struct entry *entry) {
 }
 
 void elsewhere_avoid(struct engine *engine, const struct entry *entry, struct placement_view *view) {
-    size_t len;
     const char *names = object_annotation(doc_tree(&engine->store, &entry->workload->doc), MARK_RETRIED);
-    for (const char *name; names && (name = next_name(&names, &len));)
-        for (size_t c = 1; c < view->n_clusters; c++)
-            view->workers[c].avoided |= !cluster_is_vacant(engine, c) && strlen(engine->clusters[c].name) == len &&
-                                        memcmp(engine->clusters[c].name, name, len) == 0;
+    for (size_t c = 1; names && c < view->n_clusters; c++)
+        view->workers[c].avoided |= !cluster_is_vacant(engine, c) && text_list_has(names, engine->clusters[c].name);
 }
 
 bool elsewhere_leaves(const struct entry *entry, uint32_t attempt) {

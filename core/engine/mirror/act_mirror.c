@@ -3,6 +3,7 @@
 #include "core/adapter/phase.h"
 #include "core/base/memory.h"
 #include "core/engine/capacity/capacity.h"
+#include "core/engine/continuity/children.h"
 #include "core/engine/continuity/continuity.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/kueue/kueue.h"
@@ -314,7 +315,7 @@ static bool send_delete(struct engine *engine, struct entry *entry, struct mirro
 bool act_delete(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     bool drained = is_drained(entry, mirror);
     bool as_seen = drained || (!stale_because(entry, mirror) && mirror->failures < CHANGED_MAX);
-    if (drained && !continuity_may_leave(engine, entry, mirror))
+    if (drained && !children_are_saved(engine, entry, mirror))
         return true;
     if (!send_delete(engine, entry, mirror, as_seen ? version_seen(engine, mirror) : NULL, false))
         return true;
@@ -333,7 +334,7 @@ bool act_withdraw(struct engine *engine, struct entry *entry, struct mirror *mir
     if (!entry->workload->unstarted || !version) {
         mirror->facts.unsure = true; // the host reads the state first
         queue_retry_soon(engine, &mirror->facts.not_before_ns);
-    } else if (continuity_may_leave(engine, entry, mirror) && send_delete(engine, entry, mirror, version, true)) {
+    } else if (children_are_saved(engine, entry, mirror) && send_delete(engine, entry, mirror, version, true)) {
         unstarted_withdrawn(engine, entry, mirror);
     }
     return true;

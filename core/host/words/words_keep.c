@@ -3,7 +3,7 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/host/words/words_internal.h"
-#include "core/json/writer.h"
+#include "core/kube/api/requests.h"
 #include "core/kube/client/ask.h"
 #include "core/kube/object/object.h"
 
@@ -48,12 +48,7 @@ struct error *words_get(struct words_link *link, const char *namespace_, struct 
 // *again: the ConfigMap has changed meanwhile.
 static struct error *send(struct words_link *link, enum verb verb, const char *namespace_, const struct buffer *body,
                           bool *again) {
-    const struct request request = {.verb = verb,
-                                    .resource = {.group = "", .version = "v1", .plural = "configmaps"},
-                                    .namespace_ = namespace_,
-                                    .name = WORDS_MAP,
-                                    .body = body->data,
-                                    .body_len = body->len};
+    const struct request request = config_map_request(verb, namespace_, WORDS_MAP, body->data, body->len);
     __attribute__((cleanup(ask_cleanup))) struct response response = {.retry_after_ns = -1};
     *again = false;
     TRY(ask_within(link->client.client, &request, REQUEST_NS, link->client.stop, &response));
@@ -66,26 +61,13 @@ static struct error *send(struct words_link *link, enum verb verb, const char *n
                      response.message ? response.message : "no answer");
 }
 
-// Without entries: an apply replaces those of an earlier apply.
 static struct error *create(struct words_link *link, const char *namespace_) {
     bool again;
     AUTO_BUFFER(body, 4096);
-    struct writer out = {.out = &body};
-    writer_object(&out, NULL);
-    writer_string(&out, "apiVersion", "v1");
-    writer_string(&out, "kind", "ConfigMap");
-    writer_object(&out, "metadata");
-    writer_string(&out, "name", WORDS_MAP);
-    writer_object(&out, "labels");
-    writer_string(&out, "app.kubernetes.io/managed-by", "wharf");
-    writer_end(&out, '}');
-    writer_object(&out, "annotations");
-    writer_string(&out, "wharf.dev/about",
-                  "The ends of failed workloads, for wharf explain and wharf logs --previous-attempt.");
-    writer_end(&out, '}');
-    writer_end(&out, '}');
-    writer_end(&out, '}');
-    return body.failed ? error_no_memory() : send(link, VERB_APPLY, namespace_, &body, &again);
+    bool written = config_map_write_empty(
+        WORDS_MAP, NULL, NULL, "The ends of failed workloads, for wharf explain and wharf logs --previous-attempt.",
+        &body);
+    return written ? send(link, VERB_APPLY, namespace_, &body, &again) : error_no_memory();
 }
 
 static bool adds(const struct words_change *changes, size_t count) {

@@ -155,3 +155,34 @@ bool api_resource_has_verb(const struct json *resource, const char *verb) {
             return true;
     return false;
 }
+
+struct request config_map_request(enum verb verb, const char *namespace_, const char *name, const char *body,
+                                  size_t len) {
+    return (struct request){.verb = verb,
+                            .resource = {.group = "", .version = "v1", .plural = "configmaps"},
+                            .namespace_ = namespace_,
+                            .name = name,
+                            .body = body,
+                            .body_len = len};
+}
+
+bool config_map_write_empty(const char *name, const char *label, const char *label_value, const char *about,
+                            struct buffer *out) {
+    struct writer writer = {.out = out};
+    writer_object(&writer, NULL);
+    writer_string(&writer, "apiVersion", "v1");
+    writer_string(&writer, "kind", "ConfigMap");
+    writer_object(&writer, "metadata");
+    writer_string(&writer, "name", name);
+    writer_object(&writer, "labels");
+    writer_string(&writer, "app.kubernetes.io/managed-by", "wharf");
+    if (label)
+        writer_string(&writer, label, label_value);
+    writer_end(&writer, '}');
+    writer_object(&writer, "annotations");
+    writer_string(&writer, "wharf.dev/about", about);
+    writer_end(&writer, '}');
+    writer_end(&writer, '}');
+    writer_end(&writer, '}');
+    return !out->failed;
+}

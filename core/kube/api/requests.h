@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests of Kubernetes APIs and their answers: the identity of a cluster, SelfSubjectAccessReview, TokenRequest.
+// Requests of Kubernetes APIs and their answers: the identity of a cluster, SelfSubjectAccessReview, TokenRequest,
+// ConfigMaps.
 #pragma once
 
 #include "core/kube/client/types.h"
@@ -62,3 +63,11 @@ const struct json *api_resources_find(const struct json *list, const char *name)
 
 // Whether a resource has a verb ("watch").
 bool api_resource_has_verb(const struct json *resource, const char *verb);
+
+// A request about one ConfigMap; the strings and `body` outlive the request.
+struct request config_map_request(enum verb verb, const char *namespace_, const char *name, const char *body,
+                                  size_t len);
+// Appends the body of an apply that creates a ConfigMap without entries (an apply replaces those of an earlier apply).
+// `label` NULL: none; `about`, for people, becomes the annotation wharf.dev/about. False: out of memory.
+bool config_map_write_empty(const char *name, const char *label, const char *label_value, const char *about,
+                            struct buffer *out);
