@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the programs have in common that run tests against real servers: options, a folder, and the last lines."""
+import contextlib
 import os
 import resource
 import shutil
@@ -51,21 +52,31 @@ def _processor_time():
     return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
 
 
-def run(name, options, results, work):
-    """work(folder), which counts in `results`: the exit code. The folder stays where tests failed or --keep is given."""
+@contextlib.contextmanager
+def folder_of(name, keeps):
+    """A folder for logs and data, which stays after an exception, or where keeps() is true at the end."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _leave)
-    folder, began = tempfile.mkdtemp(prefix=f"wharf-{name}-"), time.monotonic()
+    folder, kept = tempfile.mkdtemp(prefix=f"wharf-{name}-"), True
     try:
-        work(folder)
-    except KeyboardInterrupt:
-        print("interrupted")
-        return 130
+        yield folder
+        kept = keeps()
     finally:
-        if results.failed or options.keep:
+        if kept:
             print(f"logs and data are kept in {folder}")
         else:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def run(name, options, results, work):
+    """work(folder), which counts in `results`: the exit code. The folder stays where tests failed or --keep is given."""
+    began = time.monotonic()
+    try:
+        with folder_of(name, lambda: results.failed or options.keep) as folder:
+            work(folder)
+    except KeyboardInterrupt:
+        print("interrupted")
+        return 130
     print(f"in {time.monotonic() - began:.0f} s, with {_processor_time():.0f} s of processor time")
     print(results.line())
     return 1 if results.failed else 0

@@ -8,10 +8,7 @@ to ConfigMaps, which wharf copies. With --burst the users do not wait for answer
 import argparse
 import json
 import os
-import shutil
-import signal
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -22,6 +19,7 @@ import load  # noqa: E402
 import manifests  # noqa: E402
 import references  # noqa: E402
 import servers  # noqa: E402
+import session  # noqa: E402
 import table  # noqa: E402
 from assets import Assets  # noqa: E402
 from audit import Audit  # noqa: E402
@@ -166,18 +164,8 @@ def main():
         if missing:
             print(f"e2e-bench-kueue skipped: {missing}")
             return 0
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _: sys.exit(128 + number))
-    folder = tempfile.mkdtemp(prefix="wharf-e2e-bench-")
-    kept = True
-    try:
+    with session.folder_of("e2e-bench", lambda: options.keep) as folder:
         turns, management = measure(options, assets, folder)
-        kept = options.keep
-    finally:
-        if kept:
-            print(f"logs and data are kept in {folder}")
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
     report(options, turns, management)
     return 0
 

@@ -9,10 +9,7 @@ import collections
 import contextlib
 import os
 import random
-import shutil
-import signal
 import sys
-import tempfile
 import time
 
 sys.dont_write_bytecode = True
@@ -22,6 +19,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, "..", "e2e")]
 import load  # noqa: E402
 import manifests  # noqa: E402
 import servers  # noqa: E402
+import session  # noqa: E402
 from assets import Assets  # noqa: E402
 from audit import HOST_USERS, Audit, code  # noqa: E402
 from host import Host  # noqa: E402
@@ -217,23 +215,10 @@ def main():
     if assets.missing():
         print(f"e2e-progress skipped: {assets.missing()}")
         return 0
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _: sys.exit(128 + number))
-    folder = tempfile.mkdtemp(prefix="wharf-e2e-progress-")
-    kept = True
-    try:
-        with servers.Clusters(assets, folder, ("w1", "w2", "w3"), audit_policy=_AUDIT_POLICY) as clusters:
-            field = Field(clusters, folder, options.build, options.kills)
-            try:
-                run(field, options.n)
-            finally:
-                field.close()
-        kept = options.keep
-    finally:
-        if kept:
-            print(f"logs and data are kept in {folder}")
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
+    with session.folder_of("e2e-progress", lambda: options.keep) as folder, \
+            servers.Clusters(assets, folder, ("w1", "w2", "w3"), audit_policy=_AUDIT_POLICY) as clusters, \
+            contextlib.closing(Field(clusters, folder, options.build, options.kills)) as field:
+        run(field, options.n)
     return 0
 
 
