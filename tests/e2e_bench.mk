@@ -17,7 +17,7 @@ e2e-bench: $(B)/wharf $(ADAPTERS) $(CONNECTS)
 e2e-bench-kueue: $(B)/wharf $(ADAPTERS) $(CONNECTS)
 	@python3 -B tests/e2e_bench/bench.py --build $(B) --connects $(CONNECTS) -n $(N) --turns $(TURNS) --kueue $(E2E_BENCH)
 
-## make e2e-progress an Indexed Job of N indexes is moved twenty times over three workers (N=1000 E2E_PROGRESS="--kills")
+## make e2e-progress an Indexed Job of N indexes is moved twenty times over three workers (N=1000 E2E_PROGRESS="--kills --reports")
 .PHONY: e2e-progress
 e2e-progress: N = 1000
 e2e-progress: $(B)/wharf $(ADAPTERS)

@@ -15,6 +15,7 @@ from replicas import LEASES, NAME, gauge, replicas
 from wait import until
 
 FENCING = {"fencing": "{enabled: true, fenceAfter: 10s}", "workerLostTimeout": "28s"}
+REPORTING = {**FENCING, "fencing": FENCING["fencing"].replace("}", ", reports: true}")}
 FENCED = "wharf.dev/fenced"
 SHARDS = 4
 SHARDED = {"fencing": "{enabled: true, fenceAfter: 15s}", "workerLostTimeout": "39s"}
@@ -53,7 +54,7 @@ def _allow_reports(env, worker):
     manifests.apply_text(management.admin, _rights(env, "--for", "guard-report", "--origin", "e2e", "--worker", worker.name,
                                                    "--adapters-enabled", "job"))
     account = f"wharf-guard-{worker.name}"
-    token = management.write("report.token", management.admin.token_of("wharf-system", account, 3600) + "\n")
+    token = management.write(f"report-{worker.name}.token", management.admin.token_of("wharf-system", account, 3600) + "\n")
     return "--worker", worker.name, "--report-to", management.kubeconfig(account, token_file=os.path.basename(token))
 
 

@@ -4,7 +4,7 @@ import kube
 from audit import code
 from jobs import condition, counts, finished, indexed, job
 from skip import Skip, may_be_refused
-from test_fence import FENCING, _allow, _allow_reports, _guard, _knows_the_guard
+from test_fence import FENCING, REPORTING, _allow, _allow_reports, _guard, _knows_the_guard
 from wait import until
 from watcher import INDEX, Watcher, indexes
 
@@ -203,8 +203,7 @@ def what_a_worker_counts_after_the_cut_does_not_run_again_with_reports(env):
     first, second = env.workers
     with _guard(env, first, *_allow_reports(env, first)) as guard:
         since = env.host.log_size()
-        fencing = FENCING["fencing"].replace("}", ", reports: true}")
-        env.use_all(**{**FENCING, "fencing": fencing, "placement": "{policy: ordered}"})
+        env.use_all(**{**REPORTING, "placement": "{policy: ordered}"})
         _knows_the_guard(env, since)
         with Watcher(env, "unseen") as watcher:
             env.submit(indexed("unseen", 40, parallelism=2, run="1s", backoffLimit=20))

@@ -25,7 +25,7 @@ from audit import HOST_USERS, Audit, code  # noqa: E402
 from host import Host  # noqa: E402
 from jobs import counts, finished, indexed, job  # noqa: E402
 from relay import Relay  # noqa: E402
-from test_fence import FENCING, _allow, _guard  # noqa: E402
+from test_fence import FENCING, REPORTING, _allow, _allow_reports, _guard  # noqa: E402
 from wait import until  # noqa: E402
 from watcher import Watcher  # noqa: E402
 
@@ -162,12 +162,12 @@ def told(writes, by=1):
     return ", ".join(f"{what} {round(number / by, 2):g}" for what, number in sorted(writes.items()))
 
 
-def run(field, number):
+def run(field, number, reports):
     with contextlib.ExitStack() as stack:
         _allow(field)
         for worker in field.workers:
-            stack.enter_context(_guard(field, worker))
-        field.host.use(**FENCING)
+            stack.enter_context(_guard(field, worker, *(_allow_reports(field, worker) if reports else ())))
+        field.host.use(**(REPORTING if reports else FENCING))
         field.host.until_takes_work(worker.name for worker in field.workers)
         until(field.guarded, "the host to see the guards")
         once = single(field)
@@ -209,6 +209,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-n", type=int, default=1000, help="indexes")
     parser.add_argument("--kills", action="store_true", help="the host is killed every few seconds")
+    parser.add_argument("--reports", action="store_true", help="the guards report what they see to the management cluster")
     parser.add_argument("--build", default="build", help="the folder with wharf and adapters/")
     parser.add_argument("--keep", action="store_true", help="keep logs and data")
     options, assets = parser.parse_args(), Assets()
@@ -218,7 +219,7 @@ def main():
     with session.folder_of("e2e-progress", lambda: options.keep) as folder, \
             servers.Clusters(assets, folder, ("w1", "w2", "w3"), audit_policy=_AUDIT_POLICY) as clusters, \
             contextlib.closing(Field(clusters, folder, options.build, options.kills)) as field:
-        run(field, options.n)
+        run(field, options.n, options.reports)
     return 0
 
 
