@@ -412,10 +412,11 @@ static void room_for(struct stage *stage, size_t cluster, int64_t pods) {
 
 // Six indexes of which four have failed in w1; all are tried again elsewhere.
 static void fail_indexes(struct stage *stage, const char *name, int64_t pods) {
-    AUTO_TEXT job = text_format("{'metadata':{'name':'%s','namespace':'default'},'spec':{'managedBy':'wharf.dev/host',"
-                                "'completionMode':'Indexed','completions':6,'parallelism':6,'backoffLimitPerIndex':0,"
-                                "'template':{'spec':{'restartPolicy':'Never','containers':[{'name':'c','image':'i'}]}}}}",
-                                name);
+    AUTO_TEXT job =
+        text_format("{'metadata':{'name':'%s','namespace':'default'},'spec':{'managedBy':'wharf.dev/host',"
+                    "'completionMode':'Indexed','completions':6,'parallelism':6,'backoffLimitPerIndex':0,"
+                    "'template':{'spec':{'restartPolicy':'Never','containers':[{'name':'c','image':'i'}]}}}}",
+                    name);
     room_for(stage, 1, 100);
     room_for(stage, 2, 3);
     assert_int_equal(stage_apply(stage, 0, "batch", "jobs", job), 201);

@@ -143,7 +143,7 @@ static const struct mirror_case mirror_cases[] = {
      "{" OWED ",'spec':{" INDEXED("8", "8") "," GANG("'minCount':3") "}}"},
     {"but failed ones that another worker tries again do not count",
      "{" RETRIED_OWED ",'spec':{" INDEXED("8", "8") "," GANG("") "},'status':{'completedIndexes':'0-3',"
-     "'failedIndexes':'5'}}",
+                                                                 "'failedIndexes':'5'}}",
      "{" RETRIED_OWED ",'spec':{" INDEXED("8", "8") "," GANG("'minCount':4") "}}"},
     {"but indexes run again where progress is off",
      "{'spec':{" INDEXED("8", "8") "," GANG("'minCount':8") "},'status':{'completedIndexes':'0-3'}}",
