@@ -224,7 +224,7 @@ struct engine_time engine_time_of(const struct engine *engine, size_t cluster);
 // workload and no mirror left.
 bool engine_has_worker(const struct engine *engine, size_t cluster);
 bool engine_may_leave(const struct engine *engine, size_t cluster);
-// Whether the worker certainly has no mirror, no copy, and no placed workload: its lists are complete.
+// Whether the worker certainly has no mirror, no copy, and no placed workload that could run: its lists are complete.
 bool engine_is_unused(const struct engine *engine, size_t cluster);
 
 // The uid of a worker's cluster: "" for a refused worker or an unknown uid.

@@ -74,12 +74,14 @@ int64_t job_earlier_succeeded(const wharf_value *workload, const wharf_value *mi
     return host->find(mirror, COMPLETIONS) && less > 0 ? less : 0;
 }
 
-// How many of the completions need no pod any more.
-static int64_t count_ended(const wharf_call *call, const wharf_value *job) {
-    int64_t ended = job_count(job, SUCCEEDED);
-    if (host->is(job, COMPLETION_MODE, "Indexed"))
-        job_indexes(call, host->string(host->find(job, COMPLETED_INDEXES)), INDEXES_OR,
-                    host->string(host->find(job, FAILED_INDEXES)), job_count(job, COMPLETIONS), &ended);
+// How many of the completions need no pod any more. After a failure of a worker, a new mirror tries the failed indexes
+// again, except for its own. `mirror` is NULL before the create.
+static int64_t count_ended(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror) {
+    const wharf_value *failed = host->find(workload, RETRIED) ? mirror : workload;
+    int64_t ended = job_count(workload, SUCCEEDED);
+    if (host->is(workload, COMPLETION_MODE, "Indexed"))
+        job_indexes(call, host->string(host->find(workload, COMPLETED_INDEXES)), INDEXES_OR,
+                    host->string(host->find(failed, FAILED_INDEXES)), job_count(workload, COMPLETIONS), &ended);
     return ended;
 }
 
@@ -89,7 +91,7 @@ void job_fit_gang(const wharf_call *call, const wharf_value *workload, const wha
     int64_t most = host->integer(host->find(object, PARALLELISM), 1);
     int64_t wanted = host->integer(host->find(object, MIN_COUNT), most);
     int64_t left = host->integer(host->find(object, COMPLETIONS), most);
-    left -= goes_on(object) ? count_ended(call, workload) : 0;
+    left -= goes_on(object) ? count_ended(call, workload, mirror) : 0;
     bool is_rest = left < host->integer(host->find(workload, COMPLETIONS), left);
     bool runs = mirror && !host->is(mirror, SUSPEND, "true");
     int64_t present = host->integer(host->find(mirror, MIN_COUNT), host->integer(host->find(mirror, PARALLELISM), 1));
@@ -104,7 +106,7 @@ wharf_result job_pod_sets(const wharf_call *call, const wharf_value *workload, w
     int64_t left = host->integer(host->find(workload, COMPLETIONS), -1);
     if (left < 0 || host->count(sets) == 0)
         return WHARF_OK;
-    left -= count_ended(call, workload);
+    left -= count_ended(call, workload, NULL);
     if (left < pods)
         host->set_integer(call, sets, "/0/count", left > 0 ? left : 0);
     return WHARF_OK;

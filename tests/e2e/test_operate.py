@@ -41,6 +41,7 @@ def operators_see_where_things_run_and_empty_a_worker_for_its_maintenance(env):
         _status(place)
         _kubectl_columns(place)
         _maintenance(place)
+        _maintenance_with_a_suspended_job(place)
         _retry(place)
         _wrong_names(place)
         place.nothing_was_refused()
@@ -89,6 +90,26 @@ def _maintenance(place):
     attempts = _explained(place, moved[0])["attempts"]
     assert [attempt["cluster"] for attempt in attempts] == ["w1", "w2"] and attempts[0]["endedAt"], attempts
     assert "worker w1 uncordoned" in place.sh(f"wharf uncordon w1 {_CONFIG}")
+    until(lambda: place.workers().get("w1") == "Ready", "w1 to be Ready")
+
+
+def _maintenance_with_a_suspended_job(place):
+    """The drain ends although a Job of w1 is suspended; resumed, the Job runs in w2 as its next attempt."""
+    place.sh(f"wharf cordon w2 {_CONFIG}")
+    until(lambda: place.workers().get("w2") == "Cordoned", "w2 to be cordoned")
+    _create(place, "e")
+    assert _explained(place, "e")["cluster"] == "w1"
+    place.sh(f"wharf uncordon w2 {_CONFIG}")
+    place.sh("kubectl --context mgmt patch job e -p '{\"spec\":{\"suspend\":true}}'")
+    until(lambda: _explained(place, "e")["phase"] == "Suspended", "e to be suspended")
+    told = place.sh(f"wharf drain w1 --policy move --timeout 60s {_CONFIG}")
+    assert "worker w1 drained" in told, told
+    assert not place.clusters.workers[0].admin.list("jobs", "default")
+    place.sh("kubectl --context mgmt patch job e -p '{\"spec\":{\"suspend\":false}}'")
+    until(lambda: _explained(place, "e")["phase"] == "Running", "e to run again")
+    found = _explained(place, "e")
+    assert (found["cluster"], found["attempt"]) == ("w2", 2), found
+    place.sh(f"wharf uncordon w1 {_CONFIG}")
     until(lambda: place.workers().get("w1") == "Ready", "w1 to be Ready")
 
 

@@ -134,14 +134,14 @@ uint64_t need_used_by_mirrors(struct trial *trial, size_t cluster, enum need_mir
     return used;
 }
 
-// An unfinished workload that is placed there, or (`any`) is to be placed. One that is being deleted gets no mirror.
+// An unfinished workload that is placed there, or (`any`) is to be placed. One that is suspended or being deleted gets
+// no mirror.
 static bool is_user(const struct trial *trial, size_t cluster, size_t kind, const struct json *workload, bool any) {
     const char *placed = mirror_attempt(workload) > 0 ? need_note(workload, MARK_CLUSTER) : ""; // else no annotation
     if (!trial_is_ours(trial, kind, workload) || sim_finished(trial->kinds[kind], workload) ||
-        object_is_being_deleted(workload))
+        object_is_being_deleted(workload) || phase_suspend_asked(&trial->engine_kinds[kind]->abi, workload))
         return false;
-    return *placed ? strcmp(placed, world_name(trial->worlds[cluster])) == 0
-                   : any && !phase_suspend_asked(&trial->engine_kinds[kind]->abi, workload);
+    return *placed ? strcmp(placed, world_name(trial->worlds[cluster])) == 0 : any;
 }
 
 uint64_t need_used_by_workloads(struct trial *trial, size_t cluster, bool any) {

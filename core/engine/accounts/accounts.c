@@ -134,13 +134,17 @@ static bool add_former_use(struct engine *engine, struct entry *entry, struct ac
     return true;
 }
 
-// Authors of workloads can write the annotation: all attempts together took no longer than the workload exists.
+// Authors of workloads can write the annotation: all attempts together took no longer than the workload exists. That of
+// another uid came with a copy of another workload.
 static void read_annotation(struct engine *engine, struct entry *entry, struct account_run *run) {
     const struct json *workload = doc_tree(&engine->store, &entry->workload->doc);
     const char *text = object_annotation(workload, MARK_USED);
     int64_t born_ns = created_ns(workload), age_ns = born_ns ? clock_later(engine->now.wall_ns - born_ns, 0) : 0;
     AUTO_JSON used = NULL;
     AUTO_ERROR error = text ? json_parse(text, strlen(text), &used) : NULL;
+    const char *uid = json_string(json_get(used, "uid"));
+    if (uid && !text_equal(uid, object_uid(workload)))
+        json_free(TAKE(used));
     run->until_ns = clock_later(time_at(json_get(used, "until")), born_ns);
     for (const struct json *m = json_first(json_get(used, "seconds")); m && json_key(m); m = json_next(m)) {
         double seconds = json_double(m, 0);
@@ -413,6 +417,7 @@ void accounts_put_mark(struct engine *engine, struct entry *entry, uint32_t atte
     writer_object(&out, "seconds");
     put_used(engine, run_of(entry), &out);
     writer_end(&out, '}');
+    writer_string(&out, "uid", entry->workload->uid);
     writer_time(&out, "until", engine->now.wall_ns);
     writer_end(&out, '}');
     out = (struct writer){.out = marks, .comma = true};

@@ -4,6 +4,7 @@
 #include "core/adapter/pods.h"
 #include "core/base/memory.h"
 #include "core/engine/capacity/free_capacity.h"
+#include "core/engine/elsewhere/elsewhere.h"
 #include "core/engine/request/command.h"
 
 #define SETS_MAX 64                 // different pods of one workload; the host ignores further ones
@@ -132,7 +133,8 @@ static bool add_set(struct capacity *capacity, const struct json *set, struct ca
 static bool read_sets(struct engine *engine, struct entry *entry, struct capacity_claim *claim) {
     struct adapter_call call;
     AUTO_JSON sets = NULL;
-    const struct json *workload = doc_tree(&engine->store, &entry->workload->doc);
+    AUTO_JSON marked = elsewhere_marked(engine, entry);
+    const struct json *workload = marked ? marked : doc_tree(&engine->store, &entry->workload->doc);
     if (!workload)
         return false;
     call_begin(engine, entry, WHARF_MIRROR_NONE, &call);

@@ -325,7 +325,7 @@ static bool uses_cluster(const struct entry *entry, size_t cluster) {
     const struct mirror *mirror = entry_mirror(entry, (uint32_t)cluster);
     const struct workload_facts *w = &entry->workload->facts;
     return (mirror && (mirror->facts.present || mirror->facts.may_exist || mirror->facts.busy)) ||
-           (w->exists && w->cluster == cluster && !w->finished);
+           (w->exists && w->cluster == cluster && !w->finished && !w->suspended);
 }
 
 bool engine_is_unused(const struct engine *engine, size_t cluster) {

@@ -49,12 +49,13 @@ static struct json *parse_annotation(const struct json *object) {
     return json_new_object();
 }
 
-// The kind's values in the annotation.
+// The kind's values in the annotation; none in a copy of another workload.
 static struct json *read_previous(const struct kind *kind, const struct json *workload) {
     AUTO_JSON all = parse_annotation(workload);
     AUTO_JSON values = json_new_object();
-    bool ok = all && values;
-    for (const wharf_continuity *c = kind->abi.continuity; ok && c && c->pointer; c++) {
+    const char *uid = json_string(json_get(all, VALUES_UID));
+    bool ok = all && values, own = !uid || text_equal(uid, object_uid(workload));
+    for (const wharf_continuity *c = own ? kind->abi.continuity : NULL; ok && c && c->pointer; c++) {
         const struct json *value = json_get(all, c->name);
         ok = !text_of(value) || json_set(values, c->name, json_copy(value));
     }
@@ -226,12 +227,18 @@ static bool take_values(const struct kind *kind, const struct json *workload, st
     return ok;
 }
 
+static char *print(const struct json *values, const char *uid) {
+    AUTO_JSON all = json_copy(values);
+    return all && json_set(all, VALUES_UID, json_new_string(uid)) ? json_text(all, NULL) : NULL;
+}
+
 bool values_keep(const struct kind *kind, const struct json *workload, uint32_t attempt, struct buffer *out,
                  struct buffer *left_out) {
     if (!may_go_on(kind, workload, attempt))
         return true;
     AUTO_JSON values = read_previous(kind, workload);
-    AUTO_TEXT text = values && take_values(kind, workload, values, left_out) ? json_text(values, NULL) : NULL;
+    bool taken = values && take_values(kind, workload, values, left_out);
+    AUTO_TEXT text = taken ? print(values, object_uid(workload)) : NULL;
     const char *present = object_annotation(workload, MARK_PREVIOUS);
     if (!text)
         return false;

@@ -9,6 +9,7 @@
 
 #define MARK_CONTINUE "wharf.dev/continue" // annotation of a workload, "false": each attempt starts from nothing
 #define MARK_PREVIOUS "wharf.dev/previous" // annotation of both: JSON, values of earlier attempts (wharf_continuity)
+#define VALUES_UID "uid" // member in that of a workload: its uid. Names of values have no small letters
 // Annotation of both, "true": the pods have VALUES_ATTEMPT.
 #define MARK_ATTEMPT_ENV "wharf.dev/attempt-env"
 

@@ -54,17 +54,18 @@ struct copy { // the object in a worker
     struct dependency_turn turn;
     uint32_t cluster, epoch;
     enum copy_state state;
-    bool watched;        // as requested of the host
-    bool busy;           // a request about the copy is in flight
-    bool equal;          // content of another writer, as compared
-    bool also_used;      // of another host: its annotation names this one
-    bool unsealed;       // own: without a seal of the present key
-    bool shared;         // own: another host uses the copy
-    bool deleting;       // a request is in flight, or its outcome is not known yet
-    bool listing;        // its own list is not complete
-    bool refused;        // the worker rejects the last request
-    bool recreate;       // the copy cannot be changed as the source was
-    bool namespace_made; // tried, for a copy that failed without it
+    bool watched;           // as requested of the host
+    bool busy;              // a request about the copy is in flight
+    bool equal;             // content of another writer, as compared
+    bool also_used;         // of another host: its annotation names this one
+    bool unsealed;          // own: without a seal of the present key
+    bool shared;            // own: another host uses the copy
+    bool deleting;          // a request is in flight, or its outcome is not known yet
+    bool listing;           // its own list is not complete
+    bool refused;           // the worker rejects the last request
+    bool recreate;          // the copy cannot be changed as the source was
+    bool namespace_missing; // the next create is that of the namespace
+    bool namespace_made;    // tried, for a copy that failed without it
     uint16_t failures;
     size_t users;
     int64_t unused_ns; // since; 0: has users
@@ -370,7 +371,6 @@ int64_t dependency_due_ns(struct engine *engine);
 // The object in the worker was read: compares another writer's, changes a copy.
 void dependency_compare(struct engine *engine, struct dependency *object, struct copy *copy, const struct json *there);
 void dependency_read_copy(struct engine *engine, struct dependency *object, struct copy *copy);
-void dependency_make_namespace(struct engine *engine, struct dependency *object, struct copy *copy);
 void dependency_leave(struct engine *engine, size_t cluster);                          // the worker left
 void dependency_on_namespace(struct engine *engine, const struct engine_event *event); // in a worker: tries again
 

@@ -44,11 +44,12 @@ static bool is_retained(const struct entry *entry, int64_t now_ns) {
     return w->exists && w->finished && w->attempt && w->retain_until_ns > now_ns;
 }
 
-// The cluster of the placement; the management cluster while the workload asks for one; else DECIDE_UNKNOWN_CLUSTER.
+// The cluster of the placement; the management cluster while the workload asks for one; else DECIDE_UNKNOWN_CLUSTER. A
+// suspended workload gets no mirror before it is resumed, perhaps elsewhere.
 static uint32_t placement_of(const struct entry *entry, int64_t now_ns) {
     const struct workload_facts *w = &entry->workload->facts;
-    bool counts = needs_is_unfinished(entry) || is_retained(entry, now_ns);
-    if (!counts || (w->attempt ? w->cluster == DECIDE_UNPLACED : w->suspended))
+    bool counts = (needs_is_unfinished(entry) && !w->suspended) || is_retained(entry, now_ns);
+    if (!counts || (w->attempt && w->cluster == DECIDE_UNPLACED))
         return DECIDE_UNKNOWN_CLUSTER;
     return w->attempt ? w->cluster : ENGINE_MANAGEMENT;
 }

@@ -216,7 +216,7 @@ static void on_create(struct engine *engine, struct dependency *object, struct c
         written(engine, object, copy, response);
     else if (response->reason == REASON_NAMESPACE_NOT_FOUND && engine->settings.create_namespaces &&
              !copy->namespace_made)
-        dependency_make_namespace(engine, object, copy);
+        copy->namespace_missing = true;
     else if (response->reason == REASON_ALREADY_EXISTS)
         dependency_read_copy(engine, object, copy);
     else

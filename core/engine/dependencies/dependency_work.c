@@ -82,7 +82,8 @@ void dependency_read_copy(struct engine *engine, struct dependency *object, stru
     send_text(engine, object, copy, DEPENDENCY_READ_COPY, NULL);
 }
 
-void dependency_make_namespace(struct engine *engine, struct dependency *object, struct copy *copy) {
+static void make_namespace(struct engine *engine, struct dependency *object, struct copy *copy) {
+    copy->namespace_missing = false;
     AUTO_TEXT body = text_format("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%s\"}}",
                                  object->namespace_);
     send_text(engine, object, copy, DEPENDENCY_NAMESPACE, body);
@@ -217,13 +218,21 @@ static int64_t unknown_ns(struct engine *engine, const struct copy *copy) {
     return of ? of->unknown_ns : engine->now.mono_ns;
 }
 
+// An author may write the placement.
+static bool permits_namespace(const struct engine *engine, const struct entry *entry, size_t cluster) {
+    struct namespaces_subject subject = facts_namespace(engine, entry);
+    return namespaces_judge(engine->settings.namespaces, &subject) == NAMESPACES_PERMITTED &&
+           namespaces_judge(engine->clusters[cluster].settings.namespaces, &subject) == NAMESPACES_PERMITTED;
+}
+
 // A copy is made for what a workload refers to that is placed there, or has a proven mirror there. Users of the worker
 // may change a mirror, and would get any Secret of the namespace by that.
 static bool is_certain(const struct engine *engine, const struct use *use, size_t cluster) {
     const struct entry *entry = use->needs->entry;
     const struct workload_facts *w = &entry->workload->facts;
     const struct mirror *m = entry_mirror(entry, cluster);
-    bool placed = needs_is_unfinished(entry) && w->attempt && w->cluster == cluster;
+    bool placed =
+        needs_is_unfinished(entry) && w->attempt && w->cluster == cluster && permits_namespace(engine, entry, cluster);
     bool there = m && m->facts.present && m->facts.proven && m->facts.of_workload && !m->facts.unsure &&
                  engine->workers[entry->kind][cluster].connected;
     return use->wanted && (placed || there);
@@ -282,7 +291,9 @@ static struct copy_action next_action(struct engine *engine, const struct depend
 }
 
 static void perform(struct engine *engine, struct dependency *object, struct copy *copy, enum copy_action_type type) {
-    if (type == COPY_CREATE)
+    if (type == COPY_CREATE && copy->namespace_missing)
+        make_namespace(engine, object, copy);
+    else if (type == COPY_CREATE)
         send_json(engine, object, copy, DEPENDENCY_CREATE, marked_content(engine, object, copy->cluster));
     else if (type == COPY_DELETE)
         send_delete(engine, object, copy);
@@ -372,12 +383,15 @@ void dependency_leave(struct engine *engine, size_t cluster) {
     }
 }
 
-// A quota, or the namespace.
+// A quota, or the namespace. In the management cluster its labels, by which rules may permit it.
 void dependency_on_namespace(struct engine *engine, const struct engine_event *event) {
     const char *name = event->namespace_.name;
     size_t cursor = 0;
-    for (struct dependency *o; event->cluster && (o = map_next(&engine->dependencies->objects, &cursor));) {
-        struct copy *copy = name && strcmp(name, o->namespace_) != 0 ? NULL : dependency_copy(o, event->cluster);
+    for (struct dependency *o; (o = map_next(&engine->dependencies->objects, &cursor));) {
+        bool other = name && strcmp(name, o->namespace_) != 0;
+        if (event->cluster == ENGINE_MANAGEMENT && !other)
+            dependency_touch(engine, o);
+        struct copy *copy = other || event->cluster == ENGINE_MANAGEMENT ? NULL : dependency_copy(o, event->cluster);
         if (!copy || !copy->refused)
             continue;
         copy->not_before_ns = 0;

@@ -326,6 +326,14 @@ void elsewhere_put_mark(struct engine *engine, struct entry *entry, uint32_t att
     out->failed |= !names;
 }
 
+struct json *elsewhere_marked(struct engine *engine, const struct entry *entry) {
+    if (!elsewhere_leaves(entry, entry->workload->facts.attempt + 1))
+        return NULL;
+    AUTO_JSON copy = json_copy(doc_tree(&engine->store, &entry->workload->doc));
+    struct json *annotations = json_path(copy, "metadata", "annotations", NULL);
+    return json_set(annotations, MARK_RETRIED, json_new_string("true")) ? TAKE(copy) : NULL;
+}
+
 static void report(struct engine *engine, struct entry *entry, const char *worker, const char *then) {
     const struct elsewhere *e = entry->workload->elsewhere.state;
     report_event(engine, entry, true, "RetriedElsewhere", "Place", "attempt %u %s in cluster %s, %s (%s): %s",

@@ -27,6 +27,9 @@ struct json *elsewhere_without_failure(struct engine *engine, struct mirror *mir
 bool elsewhere_leaves(const struct entry *entry, uint32_t attempt);
 // The members of the annotations to write with that placement: ",\"wharf.dev/retried\":\"w1\"", or "".
 void elsewhere_put_mark(struct engine *engine, struct entry *entry, uint32_t attempt, struct buffer *out);
+// A copy of the workload with that annotation, for what depends on it before the placement. NULL: the host does not
+// leave the attempt, or is out of memory.
+struct json *elsewhere_marked(struct engine *engine, const struct entry *entry);
 // Reports the placement, once sent. False: the host leaves the attempt for another reason.
 bool elsewhere_report_placed(struct engine *engine, struct entry *entry, const struct action *action);
 // The mirror is withdrawn because it does not start for such a reason: the reason. NULL: for another one.

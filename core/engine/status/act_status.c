@@ -304,15 +304,18 @@ void own_record_accept(struct engine *engine, struct entry *entry) {
 }
 
 // A workload with another writer's record counts as active in the worker only if the host sees or saw a mirror there,
-// or while the host does not know that.
-static void count_foreign_record(struct engine *engine, struct entry *entry) {
+// or while the host does not know that. In a worker that gets nothing new, neither does a workload that has no mirror
+// there and will not get one: the next placement is in another worker.
+static void count_active(struct engine *engine, struct entry *entry) {
     const struct workload_facts *w = &entry->workload->facts;
-    if (!w->attempt || w->cluster == DECIDE_UNKNOWN_CLUSTER || entry->busy || own_record(entry))
+    if (!w->attempt || w->cluster == DECIDE_UNKNOWN_CLUSTER || entry->busy)
         return;
+    const struct worker_facts *worker = &engine->workers[entry->kind][w->cluster];
     const struct mirror *m = entry_mirror(entry, w->cluster);
-    bool known = engine->workers[entry->kind][w->cluster].connected;
     bool there = m && ((m->facts.present && m->facts.of_workload) || m->facts.may_exist);
-    bool counts = there || !known || w->gone_attempt == w->attempt;
+    bool own = own_record(entry), gone = w->gone_attempt == w->attempt;
+    bool left = worker->closed && (gone || (own && w->suspended));
+    bool counts = there || (!left && (own || gone || !worker->connected));
     cluster_count_active(engine, entry, counts && !w->finished && !w->being_deleted ? w->cluster : 0);
 }
 
@@ -399,8 +402,8 @@ static void drop_final(struct engine *engine, struct entry *entry) {
 const struct part part_retry = {.name = "retry", .before = retry_if_due};
 const struct part part_status = {.name = "statuses",
                                  .configure = configure,
-                                 .before = count_foreign_record,
-                                 .stand_by = count_foreign_record,
+                                 .before = count_active,
+                                 .stand_by = count_active,
                                  .facts = facts,
                                  .count = count_budget,
                                  .seen = seen,

@@ -364,6 +364,26 @@ static void a_lost_worker_uses_until_it_is_given_up(void **state) {
     stage_end(&stage);
 }
 
+static void a_copy_of_a_workload_counts_nothing_of_the_other_one(void **state) {
+    (void)state;
+    struct stage stage;
+    begin_run(&stage, 0);
+    stage_run(&stage, 100 * CLOCK_SECOND);
+    assert_int_equal(stage_delete(&stage, 1, "a"), 200);
+    stage_until(&stage, is_second);
+    AUTO_TEXT used = json_text(pointer_find(stage_job(&stage, 0, "a"), "/metadata/annotations/wharf.dev~1used"), NULL);
+    assert_non_null(used);
+    assert_int_equal(stage_delete(&stage, 0, "a"), 200);
+    stage_run(&stage, CLOCK_MINUTE);
+    AUTO_TEXT annotations = text_format("'wharf.dev/cluster':'w1','wharf.dev/attempt':'2','" MARK_USED "':%s", used);
+    stage_submit(&stage, "b", annotations);
+    stage_run(&stage, 200 * CLOCK_SECOND);
+    stage_restart(&stage);
+    stage_run(&stage, CLOCK_SECOND);
+    accounts_near(accounts_used_in(&stage, NULL, NULL), 0, 1);
+    stage_end(&stage);
+}
+
 // Authors may write the annotation.
 static void an_annotation_counts_no_more_than_the_age(void **state) {
     (void)state;
@@ -467,6 +487,7 @@ int main(void) {
         cmocka_unit_test(both_attempts_count),
         cmocka_unit_test(a_kill_in_the_middle_of_a_move_loses_nothing),
         cmocka_unit_test(three_attempts_add_up),
+        cmocka_unit_test(a_copy_of_a_workload_counts_nothing_of_the_other_one),
         cmocka_unit_test(clocks_of_workers_may_differ),
         cmocka_unit_test(a_late_end_takes_nothing_back_from_the_counter),
         cmocka_unit_test(a_clock_that_is_set_changes_nothing),

@@ -365,9 +365,79 @@ static void a_mirror_that_went_unseen_is_made_again_with_the_progress(void **sta
     stage_end(&stage);
 }
 
+static void set_policy(struct stage *stage, size_t cluster, enum worker_policy policy) {
+    stage_step(stage, &(struct engine_event){.type = EVENT_WORKER,
+                                             .cluster = cluster,
+                                             .worker = {.name = cluster == 1 ? "w1" : "w2", .policy = policy}});
+}
+
+static uint64_t active_in(struct stage *stage, size_t cluster) {
+    return engine_stats(stage->engine)->clusters[cluster].active;
+}
+
+static void suspend(struct stage *stage, bool suspended) {
+    assert_int_equal(
+        stage_patch(stage, 0, "a", NULL, suspended ? "{'spec':{'suspend':true}}" : "{'spec':{'suspend':false}}"), 200);
+    stage_run(stage, CLOCK_SECOND);
+}
+
+static void a_suspended_workload_does_not_hold_a_drain_and_goes_on_elsewhere(void **state) {
+    (void)state;
+    for (int restarted = 0; restarted < 2; restarted++) {
+        struct stage stage;
+        play_init(&stage);
+        play_first(&stage, "");
+        suspend(&stage, true);
+        assert_int_equal(active_in(&stage, 1), 1);
+        play_move(&stage, LONG);
+        assert_null(stage_job(&stage, 1, "a"));
+        assert_int_equal(active_in(&stage, 1), 0);
+        if (restarted)
+            play_restart(&stage);
+        set_policy(&stage, 2, WORKER_CORDONED);
+        suspend(&stage, false); // no worker is eligible
+        stage_run(&stage, CLOCK_MINUTE);
+        assert_int_equal(active_in(&stage, 1), 0);
+        assert_int_equal(stage_attempt(&stage, "a"), 1);
+        set_policy(&stage, 2, WORKER_ACTIVE);
+        stage_run(&stage, LONG);
+        assert_int_equal(stage_attempt(&stage, "a"), 2);
+        assert_int_equal(active_in(&stage, 2), 1);
+        play_assert_goes_on(&stage);
+        stage_end(&stage);
+    }
+}
+
+static void one_that_was_suspended_before_its_mirror_was_created_does_not_hold_a_drain_either(void **state) {
+    (void)state;
+    struct stage stage;
+    play_init(&stage);
+    seen.indexes = NULL;
+    stage_start(&stage);
+    set_policy(&stage, 2, WORKER_CORDONED);
+    stage.latency_ns = CLOCK_SECOND;
+    stage_submit(&stage, "a", "");
+    while (stage_where(&stage, "a") != 1)
+        stage_run(&stage, CLOCK_MS);
+    suspend(&stage, true);
+    set_policy(&stage, 1, WORKER_DRAIN_MOVE);
+    stage_run(&stage, LONG);
+    assert_int_equal(stage.sent[1][VERB_CREATE], 0);
+    assert_int_equal(active_in(&stage, 1), 0);
+    set_policy(&stage, 1, WORKER_ACTIVE);
+    stage_run(&stage, CLOCK_SECOND);
+    assert_int_equal(active_in(&stage, 1), 1);
+    suspend(&stage, false);
+    stage_run(&stage, LONG);
+    assert_non_null(stage_job(&stage, 1, "a"));
+    stage_end(&stage);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mirror_that_went_unseen_is_made_again_with_the_progress),
+        cmocka_unit_test(a_suspended_workload_does_not_hold_a_drain_and_goes_on_elsewhere),
+        cmocka_unit_test(one_that_was_suspended_before_its_mirror_was_created_does_not_hold_a_drain_either),
         cmocka_unit_test(a_drain_writes_the_newest_status_first),
         cmocka_unit_test(a_drain_waits_for_a_status_that_cannot_be_written_now),
         cmocka_unit_test(but_not_for_one_that_is_rejected),

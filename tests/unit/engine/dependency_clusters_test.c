@@ -215,6 +215,79 @@ static void test_namespace(void **state) {
     needs_end(&play);
 }
 
+static void begin_in_team(void) {
+    needs_init(&play);
+    stage->options.settings.create_namespaces = true;
+    stage->latency_ns = 100 * CLOCK_MS;
+    stage_start(stage);
+    stage->space = "team";
+    assert_int_equal(stage_apply(stage, 0, "", "namespaces", "{'metadata':{'name':'team'}}"), 201);
+    needs_apply(stage, 0, "configmaps",
+                "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'settings','namespace':'team'},'data':{}}");
+}
+
+static void deny_team(size_t cluster) {
+    struct engine_settings settings = stage->options.settings;
+    if (cluster) {
+        stage_step(stage,
+                   &(struct engine_event){.type = EVENT_WORKER,
+                                          .cluster = cluster,
+                                          .worker = {.name = cluster == 1 ? "w1" : "w2", .namespaces = "-team\n"}});
+        return;
+    }
+    settings.namespaces = "-team\n";
+    assert_null(engine_configure(stage->engine, &settings));
+    stage_step(stage, &(struct engine_event){.type = EVENT_TIME});
+}
+
+static bool copy_is_sent(struct stage *s) {
+    (void)s;
+    return play.sent[1][VERB_CREATE] + play.sent[2][VERB_CREATE] > 0;
+}
+
+static bool has_namespace(size_t cluster) {
+    return world_object(stage->clusters[cluster], "", "namespaces", "", "team");
+}
+
+// While the create of the copy is in flight, the namespace is denied, or the workload goes.
+static void test_namespace_denied(void **state) {
+    (void)state;
+    for (int way = 0; way < 3; way++) {
+        begin_in_team();
+        needs_job(stage, "a", MAP_VOLUME("settings"));
+        stage_until(stage, copy_is_sent);
+        size_t w = stage_where(stage, "a");
+        assert_false(has_namespace(w));
+        if (way == 2)
+            assert_int_equal(stage_delete(stage, 0, "a"), 200);
+        else
+            deny_team(way == 0 ? 0 : w);
+        stage_run(stage, CLOCK_MINUTE);
+        assert_false(has_namespace(w));
+        assert_int_equal(has_namespace(3 - w), way == 1);
+        needs_end(&play);
+    }
+}
+
+// Annotations of an author make no copy, and no namespace, where the host would not place the workload.
+static void test_namespace_of_an_author(void **state) {
+    (void)state;
+    begin_in_team();
+    deny_team(1);
+    assert_int_equal(
+        stage_apply(stage, 0, "batch", "jobs",
+                    "{'metadata':{'name':'a','namespace':'team','annotations':{'wharf.dev/cluster':'w1',"
+                    "'wharf.dev/attempt':'1'}},'spec':{'managedBy':'wharf.dev/host','parallelism':1,'completions':1,"
+                    "'template':{'spec':{'restartPolicy':'Never','containers':[{'name':'c','image':'i'}]," MAP_VOLUME(
+                        "settings") "}}}}"),
+        201);
+    stage_run(stage, 20 * CLOCK_MINUTE);
+    assert_int_equal(stage_where(stage, "a"), 2);
+    assert_false(has_namespace(1));
+    assert_int_equal(play.sent[1][VERB_CREATE], 0);
+    needs_end(&play);
+}
+
 static void configure(const char *copy) {
     struct engine_settings settings = stage->options.settings;
     settings.dependencies.copy = copy;
@@ -420,6 +493,8 @@ int main(void) {
         cmocka_unit_test(test_orphan),
         cmocka_unit_test(test_incomplete_lists),
         cmocka_unit_test(test_namespace),
+        cmocka_unit_test(test_namespace_denied),
+        cmocka_unit_test(test_namespace_of_an_author),
         cmocka_unit_test(test_reload),
         cmocka_unit_test(test_leaves),
         cmocka_unit_test(test_shards),

@@ -269,13 +269,40 @@ static void test_may_leave_others(void **state) {
     needs_end(&play);
 }
 
+// Nor does a workload whose mirror the drain deleted while it was suspended: its resume copies again, elsewhere.
+static void test_may_leave_suspended(void **state) {
+    (void)state;
+    needs_begin_with_job(&play);
+    size_t w = stage_where(stage, "a");
+    assert_int_equal(stage_patch(stage, 0, "a", NULL, "{'spec':{'suspend':true}}"), 200);
+    stage_run(stage, 2 * CLOCK_MINUTE);
+    assert_non_null(needs_object(stage, w, "configmaps", "settings"));
+    stage_step(stage, &(struct engine_event){.type = EVENT_WORKER,
+                                             .cluster = w,
+                                             .worker = {.name = w == 1 ? "w1" : "w2", .policy = WORKER_DRAIN_MOVE}});
+    stage_run(stage, CLOCK_MINUTE + 10 * CLOCK_SECOND);
+    assert_null(needs_object(stage, w, "configmaps", "settings"));
+    assert_true(engine_may_leave(stage->engine, w));
+    assert_int_equal(stage_patch(stage, 0, "a", NULL, "{'spec':{'suspend':false}}"), 200);
+    stage_run(stage, 5 * CLOCK_SECOND);
+    assert_int_equal(stage_where(stage, "a"), 3 - w);
+    assert_true(needs_runs(stage, "a"));
+    needs_end(&play);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_source_watch), cmocka_unit_test(test_no_single_watch),
-        cmocka_unit_test(test_no_worker_watch), cmocka_unit_test(test_rights_go),
-        cmocka_unit_test(test_quota),           cmocka_unit_test(test_rejected_everywhere),
-        cmocka_unit_test(test_chain),           cmocka_unit_test(test_broken_chain),
-        cmocka_unit_test(test_may_leave),       cmocka_unit_test(test_may_leave_others),
+        cmocka_unit_test(test_no_source_watch),
+        cmocka_unit_test(test_no_single_watch),
+        cmocka_unit_test(test_no_worker_watch),
+        cmocka_unit_test(test_rights_go),
+        cmocka_unit_test(test_quota),
+        cmocka_unit_test(test_rejected_everywhere),
+        cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_broken_chain),
+        cmocka_unit_test(test_may_leave),
+        cmocka_unit_test(test_may_leave_others),
+        cmocka_unit_test(test_may_leave_suspended),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
 }

@@ -403,6 +403,45 @@ static void the_last_worker_stays(struct stage *stage) {
     assert_int_equal(place_new(stage, "e"), 1);
 }
 
+static void room_for(struct stage *stage, size_t cluster, int64_t pods) {
+    struct nodes *nodes = nodes_new(1, (const char *const[]){"pods"}, 1, 0);
+    nodes->left[0] = nodes->allocatable[0] = pods;
+    stage_step(stage, &(struct engine_event){
+                          .type = EVENT_CAPACITY, .cluster = cluster, .capacity = {CAPACITY_KNOWN, NULL, nodes}});
+}
+
+// Six indexes of which four have failed in w1; all are tried again elsewhere.
+static void fail_indexes(struct stage *stage, const char *name, int64_t pods) {
+    AUTO_TEXT job =
+        text_format("{'metadata':{'name':'%s','namespace':'default'},'spec':{'managedBy':'wharf.dev/host',"
+                    "'completionMode':'Indexed','completions':6,'parallelism':6,'backoffLimitPerIndex':0,"
+                    "'template':{'spec':{'restartPolicy':'Never','containers':[{'name':'c','image':'i'}]}}}}",
+                    name);
+    room_for(stage, 1, 100);
+    room_for(stage, 2, 3);
+    assert_int_equal(stage_apply(stage, 0, "batch", "jobs", job), 201);
+    stage_run(stage, CLOCK_SECOND);
+    assert_int_equal(stage_where(stage, name), 1);
+    assert_int_equal(stage_patch(stage, 1, name, "status",
+                                 "{'status':{'active':2,'ready':2,'failed':1,'failedIndexes':'0-3',"
+                                 "'startTime':'2026-03-01T12:00:01Z'}}"),
+                     200);
+    stage_run(stage, CLOCK_MINUTE);
+    room_for(stage, 2, pods);
+    fails(stage, 1, name);
+    answer(stage, 1, name, IMAGE);
+}
+
+static void failed_indexes_need_room_for_their_next_try(struct stage *stage) {
+    struct engine_settings settings = stage->options.settings;
+    settings.placement.capacity = true;
+    engine_configure(stage->engine, &settings);
+    fail_indexes(stage, "b", 5);
+    expect_in(stage, "b", 1, 1, true);
+    fail_indexes(stage, "c", 6);
+    expect_in(stage, "c", 2, 2, false);
+}
+
 #define TEST(name) #name, name
 #define STUCK (30 * CLOCK_SECOND)
 
@@ -437,6 +476,7 @@ static const struct test {
     {TEST(what_fails_elsewhere_too_releases_it), 1, 0, NULL},
     {TEST(different_reasons_and_one_workload_do_not_count), 1, 0, NULL},
     {TEST(the_last_worker_stays), 1, 0, NULL},
+    {TEST(failed_indexes_need_room_for_their_next_try), 1, 0, NULL},
 };
 
 static void run(void **state) {

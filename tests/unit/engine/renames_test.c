@@ -109,6 +109,17 @@ static void a_worker_is_unused_without_mirrors_and_placed_workloads(void **state
     stage_run(&stage, CLOCK_MINUTE);
     assert_null(stage_job(&stage, 1, "a"));
     assert_true(engine_is_unused(stage.engine, 1));
+    // After a drain, a suspended workload has no mirror before it is resumed elsewhere.
+    stage_submit(&stage, "c", "");
+    stage_run(&stage, CLOCK_SECOND);
+    assert_int_equal(stage_patch(&stage, 0, "c", NULL, "{'spec':{'suspend':true}}"), 200);
+    stage_run(&stage, CLOCK_SECOND);
+    assert_false(engine_is_unused(stage.engine, 1));
+    stage_step(&stage, &(struct engine_event){
+                           .type = EVENT_WORKER, .cluster = 1, .worker = {.name = "w1", .policy = WORKER_DRAIN_MOVE}});
+    stage_run(&stage, CLOCK_SECOND);
+    assert_int_equal(stage_where(&stage, "c"), 1);
+    assert_true(engine_is_unused(stage.engine, 1));
     stage_end(&stage);
 }
 

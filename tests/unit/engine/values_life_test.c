@@ -63,6 +63,35 @@ static void values_come_from_the_last_status_and_stay_without_one(void **state) 
     stage_end(&stage);
 }
 
+// As with kubectl get -o yaml | kubectl create.
+static void a_copy_of_a_workload_gets_no_values_of_the_other_one(void **state) {
+    (void)state;
+    struct stage stage;
+    begin(&stage, "");
+    stage_runs(&stage, 1, "a");
+    stage_run(&stage, CLOCK_SECOND);
+    next_attempt(&stage, 2);
+    assert_non_null(variable(&stage, "WHARF_PREVIOUS_START"));
+    AUTO_JSON copy = json_copy(stage_job(&stage, ENGINE_MANAGEMENT, "a"));
+    assert_non_null(object_annotation(copy, PREVIOUS));
+    assert_int_equal(stage_delete(&stage, ENGINE_MANAGEMENT, "a"), 200);
+    stage_run(&stage, CLOCK_MINUTE);
+    static const char *const own[] = {
+        "/metadata/uid",  "/metadata/resourceVersion", "/metadata/creationTimestamp", "/status",
+        "/spec/selector", "/spec/template/metadata"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        pointer_remove(copy, own[i]);
+    AUTO_TEXT text = json_text(copy, NULL);
+    assert_int_equal(stage_apply(&stage, ENGINE_MANAGEMENT, "batch", "jobs", text), 201);
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_variable(&stage, "WHARF_ATTEMPT", "2"); // by the annotation
+    assert_variable(&stage, "WHARF_PREVIOUS_START", NULL);
+    next_attempt(&stage, 3);
+    assert_variable(&stage, "WHARF_PREVIOUS_START", NULL);
+    assert_null(object_annotation(stage_job(&stage, ENGINE_MANAGEMENT, "a"), PREVIOUS));
+    stage_end(&stage);
+}
+
 struct count {
     unsigned management, with_values;
 };
@@ -139,6 +168,7 @@ static void a_value_that_is_left_out_is_told(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_come_from_the_last_status_and_stay_without_one),
+        cmocka_unit_test(a_copy_of_a_workload_gets_no_values_of_the_other_one),
         cmocka_unit_test(they_take_no_write_of_their_own),
         cmocka_unit_test(a_kind_without_values_has_the_attempt_by_annotation),
         cmocka_unit_test(a_value_that_is_left_out_is_told),

@@ -77,7 +77,8 @@ static void set(struct json *object, const char *pointer, const char *value) {
 #define POD "'template':{'spec':{'initContainers':[{'name':'i'}],'containers':[{'name':'a'},{'name':'b'}]}}"
 #define FIRST "/spec/template/spec/containers/0"
 #define ANNOTATION "/metadata/annotations/wharf.dev~1previous"
-#define KEPT "'wharf.dev/previous':'{\\'CHECKPOINT\\':\\'s3://b/7\\',\\'STEP\\':12000,\\'SAVED\\':true}'"
+#define KEPT                                                                                                           \
+    "'wharf.dev/previous':'{\\'CHECKPOINT\\':\\'s3://b/7\\',\\'STEP\\':12000,\\'SAVED\\':true,\\'uid\\':\\'u-1\\'}'"
 #define ALL "WHARF_ATTEMPT=2 WHARF_PREVIOUS_CHECKPOINT=s3://b/7 WHARF_PREVIOUS_STEP=12000 WHARF_PREVIOUS_SAVED=true"
 
 static void every_container_of_the_next_mirror_gets_the_values(void **state) {
@@ -94,7 +95,8 @@ static void every_container_of_the_next_mirror_gets_the_values(void **state) {
     assert_env(mirror, "/spec/roles/0/template/spec/containers/0", ALL);
     assert_env(mirror, "/spec/roles/1/other/spec/containers/0", ALL);
     assert_env(mirror, "/spec/pods/0/containers/0", ALL);
-    assert_string_equal(object_annotation(mirror, MARK_PREVIOUS), object_annotation(workload, MARK_PREVIOUS));
+    assert_string_equal(object_annotation(mirror, MARK_PREVIOUS),
+                        "{\"CHECKPOINT\":\"s3://b/7\",\"STEP\":12000,\"SAVED\":true}");
     assert_string_equal(object_annotation(mirror, MARK_ATTEMPT_ENV), "true");
     assert_null(pointer_find(workload, FIRST "/env"));
 }
@@ -261,14 +263,18 @@ static void assert_kept(const char *annotations, const char *status, const char 
 static void a_placement_keeps_the_values_of_the_status(void **state) {
     (void)state;
     assert_kept("", "'checkpoint':'a','step':7,'saved':true,'other':1", "",
-                "{\"CHECKPOINT\":\"a\",\"STEP\":7,\"SAVED\":true}");
-    assert_kept(KEPT, "'step':12500", "", "{\"CHECKPOINT\":\"s3://b/7\",\"STEP\":12500,\"SAVED\":true}");
+                "{\"CHECKPOINT\":\"a\",\"STEP\":7,\"SAVED\":true,\"uid\":\"u-1\"}");
+    assert_kept(KEPT, "'step':12500", "",
+                "{\"CHECKPOINT\":\"s3://b/7\",\"STEP\":12500,\"SAVED\":true,\"uid\":\"u-1\"}");
     assert_kept(KEPT, "", "", NULL); // an attempt that never was ready
     assert_kept(KEPT, "'checkpoint':'','step':0,'saved':false", "", NULL);
     assert_kept(KEPT, "'step':12000", "", NULL);
     assert_kept("", "", "", NULL);
     assert_kept("'wharf.dev/previous':'{\\'GONE\\':1}'", "", "", "null");
-    assert_kept(KEPT, "'checkpoint':{'path':'a'},'step':'{{7}}'", "CHECKPOINT, STEP", "{\"SAVED\":true}");
+    assert_kept(KEPT, "'checkpoint':{'path':'a'},'step':'{{7}}'", "CHECKPOINT, STEP",
+                "{\"SAVED\":true,\"uid\":\"u-1\"}");
+    assert_kept("'wharf.dev/previous':'{\\'STEP\\':7,\\'uid\\':\\'u-0\\'}'", "'saved':true", "", // of a copied workload
+                "{\"SAVED\":true,\"uid\":\"u-1\"}");
     assert_kept("'wharf.dev/continue':'false'", "'step':7", "", NULL);
     AUTO_JSON first = workload_with("", POD, "'step':7");
     assert_null(kept(first, 1, ""));
@@ -289,10 +295,10 @@ static void the_size_of_values_is_bounded(void **state) {
     AUTO_TEXT large = letters((size_t)128 << 10);
     AUTO_TEXT fits = text_format("'checkpoint':'%s'", most);
     AUTO_TEXT wide = text_format("'checkpoint':'%s','step':7", more);
-    AUTO_TEXT expected = text_format("{\"CHECKPOINT\":\"%s\"}", most);
+    AUTO_TEXT expected = text_format("{\"CHECKPOINT\":\"%s\",\"uid\":\"u-1\"}", most);
     AUTO_TEXT note = text_format("'note':'%s'", large);
     assert_kept("", fits, "", expected);
-    assert_kept("", wide, "CHECKPOINT", "{\"STEP\":7}");
+    assert_kept("", wide, "CHECKPOINT", "{\"STEP\":7,\"uid\":\"u-1\"}");
     assert_kept(note, "'step':7", "all, since the workload's annotations are large", NULL);
 }
 

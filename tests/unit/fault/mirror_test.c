@@ -146,7 +146,7 @@ static struct error *keep_values(void **out) {
 
 static bool is_kept(const void *made) {
     return made && strcmp(made, ",\"wharf.dev/previous\":\"{\\\"ACTIVE\\\":1,\\\"START\\\":"
-                                "\\\"2026-03-01T11:00:00Z\\\"}\"") == 0;
+                                "\\\"2026-03-01T11:00:00Z\\\",\\\"uid\\\":\\\"u-1\\\"}\"") == 0;
 }
 
 static bool is_busy(const void *made) {

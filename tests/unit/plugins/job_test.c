@@ -87,6 +87,7 @@ struct mirror_case {
 
 #define INDEXED(n, p) "'completionMode':'Indexed','completions':" n ",'parallelism':" p
 #define OWED "'metadata':{'annotations':{'wharf.dev/progress':'owed'}}"
+#define RETRIED_OWED "'metadata':{'annotations':{'wharf.dev/progress':'owed','wharf.dev/retried':'w1'}}"
 #define GIVEN "'metadata':{'annotations':{'wharf.dev/progress':'given'}}"
 #define GANG(members) "'scheduling':{'schedulingPolicy':{'gang':{" members "}}}"
 #define GENERATED                                                                                                      \
@@ -140,6 +141,10 @@ static const struct mirror_case mirror_cases[] = {
     {"nor one of indexes, which end in two ways",
      "{" OWED ",'spec':{" INDEXED("8", "8") "," GANG("") "},'status':{'completedIndexes':'0-3','failedIndexes':'5'}}",
      "{" OWED ",'spec':{" INDEXED("8", "8") "," GANG("'minCount':3") "}}"},
+    {"but failed ones that another worker tries again do not count",
+     "{" RETRIED_OWED ",'spec':{" INDEXED("8", "8") "," GANG("") "},'status':{'completedIndexes':'0-3',"
+                                                                 "'failedIndexes':'5'}}",
+     "{" RETRIED_OWED ",'spec':{" INDEXED("8", "8") "," GANG("'minCount':4") "}}"},
     {"but indexes run again where progress is off",
      "{'spec':{" INDEXED("8", "8") "," GANG("'minCount':8") "},'status':{'completedIndexes':'0-3'}}",
      "{'spec':{" INDEXED("8", "8") "," GANG("'minCount':8") "}}"},

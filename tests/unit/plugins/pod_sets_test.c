@@ -50,6 +50,8 @@ static void a_job_asks_for_no_more_pods_than_are_left_to_complete(void **state) 
         {POD ",'parallelism':5,'completions':6,'completionMode':'Indexed'", "'completedIndexes':'0-2'", "3"},
         {POD ",'parallelism':5,'completions':6,'completionMode':'Indexed'",
          "'completedIndexes':'0-2','failedIndexes':'4,9'", "2"},
+        {POD ",'parallelism':5,'completions':6,'completionMode':'Indexed'", // failed indexes run again elsewhere
+         "'completedIndexes':'0-2','failedIndexes':'4'},'metadata':{'annotations':{'wharf.dev/retried':'w1'}", "3"},
         {POD ",'parallelism':5,'completions':'2'", NULL, "5"}, {"", NULL, ""});
 }
 
