@@ -53,6 +53,7 @@ struct stage {
     unsigned sent[STAGE_CLUSTERS][STATS_VERBS];
     unsigned noops;    // writes of the engine that changed nothing
     char *notes;       // "Reason: text\n" of all Events
+    size_t event_warnings; // Events of type Warning
     unsigned warnings; // lines of the log
     void *ctx;
 };
