@@ -68,12 +68,12 @@ struct call {
     const char *values[FLAGS_MAX]; // of the flags, in the order of flags_at; NULL: not given; "": a flag without a
                                    // value is given
     const char *operand[OPERANDS_MAX + 1]; // ends with NULL
-    char *object;                // "job/train" of an operand OPERAND_OBJECT
-    char **rest;                 // the arguments after "--", ends with NULL; NULL: there is no "--"
-    const struct flag *no_value; // a flag without a value at the end of the line
-    bool help;                   // --help is given
-    struct remote *remote;       // of a command that asks the host
-    int code;                    // to exit with, if `run` returns no error
+    char *object;                          // "job/train" of an operand OPERAND_OBJECT
+    char **rest;                           // the arguments after "--", ends with NULL; NULL: there is no "--"
+    const struct flag *no_value;           // a flag without a value at the end of the line
+    bool help;                             // --help is given
+    struct remote *remote;                 // of a command that asks the host
+    int code;                              // to exit with, if `run` returns no error
 };
 
 struct subcommand {

@@ -220,8 +220,8 @@ static struct error *check_operand(struct call *call) {
         return call->operand[0] && is_object(command) ? check_object(call) : NULL;
     return error_new(ERROR_USAGE, "found no %s, expected %s%s", call->operand[0] ? "command" : "operand",
                      words ? words : command->operand,
-                     has_command(command)                            ? ", as in job/train -- ls"
-                     : is_object(command)                            ? ", as in job/train"
+                     has_command(command)                                ? ", as in job/train -- ls"
+                     : is_object(command)                                ? ", as in job/train"
                      : text_has_prefix(command->operand, OPERAND_WORKER) ? ", the name of a worker"
                                                                          : "");
 }

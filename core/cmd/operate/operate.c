@@ -267,13 +267,15 @@ SUBCOMMAND(cordon, run_cordon, "place nothing new in workers",
            "15 seconds.\n",
            .operand = OPERAND_WORKERS, ASKS_HOST);
 
-SUBCOMMAND(uncordon, run_uncordon, "use workers again that were cordoned or drained",
-           "Removes the workers' entries from ConfigMap wharf-workers. A worker that gets nothing new because workloads\n"
-           "fail there (WorkerSuspect) gets new workloads again, too. If the worker's configuration or Secret cordons\n"
-           "it too, the worker stays cordoned and the command exits with 1 after 15 seconds.\n",
-           .operand = OPERAND_WORKERS, ASKS_HOST);
+SUBCOMMAND(
+    uncordon, run_uncordon, "use workers again that were cordoned or drained",
+    "Removes the workers' entries from ConfigMap wharf-workers. A worker that gets nothing new because workloads\n"
+    "fail there (WorkerSuspect) gets new workloads again, too. If the worker's configuration or Secret cordons\n"
+    "it too, the worker stays cordoned and the command exits with 1 after 15 seconds.\n",
+    .operand = OPERAND_WORKERS, ASKS_HOST);
 
-SUBCOMMAND(drain, run_drain, "empty workers, for their maintenance",
-           "Cordons the workers and waits until all their workloads have finished, or with --policy move have left for\n"
-           "other workers. Interrupting the command does not stop the drain; wharf uncordon does.\n",
-           .operand = OPERAND_WORKERS, ASKS_HOST, FLAGS(drain_flags));
+SUBCOMMAND(
+    drain, run_drain, "empty workers, for their maintenance",
+    "Cordons the workers and waits until all their workloads have finished, or with --policy move have left for\n"
+    "other workers. Interrupting the command does not stop the drain; wharf uncordon does.\n",
+    .operand = OPERAND_WORKERS, ASKS_HOST, FLAGS(drain_flags));

@@ -17,7 +17,8 @@ static const struct flag flags[] = {
                 .words = WORDS("namespace", "worker", "kind")),
     [NAMESPACE] = FLAG("namespace", 'n', "NAME", "only workloads of this namespace", CHECK_NAMESPACE),
     [CSV] = SWITCH("csv", 0, "comma-separated values with all resources, in seconds"),
-    [OUTPUT] = FLAG("output", 'o', "FORMAT", "all resources, in seconds, in this format", .words = WORDS("json", "yaml")),
+    [OUTPUT] =
+        FLAG("output", 'o', "FORMAT", "all resources, in seconds, in this format", .words = WORDS("json", "yaml")),
 };
 static const char *const members[] = {"namespace", "cluster", NULL}; // of an item, by the words of --by; kind: below
 static const char *const titles[] = {"NAMESPACE", "WORKER", "KIND"};
@@ -155,7 +156,11 @@ static void add_time(struct text_table *table, double seconds, const char *unit)
     char text[64];
     bool in_seconds = seconds < MINUTE, in_minutes = seconds < HOUR;
     double number = seconds / (in_seconds ? 1 : in_minutes ? MINUTE : HOUR);
-    snprintf(text, sizeof text, "%.*f%s%s", number < 10 ? 2 : number < 100 ? 1 : 0, number, unit,
+    snprintf(text, sizeof text, "%.*f%s%s",
+             number < 10    ? 2
+             : number < 100 ? 1
+                            : 0,
+             number, unit,
              in_seconds   ? "s"
              : in_minutes ? "min"
                           : "h");
@@ -287,7 +292,9 @@ static struct error *run_top(struct call *call) {
     int document = flags_word(call, "output");
     if (call->values[CSV] && document >= 0)
         return error_new(ERROR_USAGE, "--csv cannot be used with --output");
-    enum top_format format = document >= 0 ? TOP_JSON + (enum top_format)document : call->values[CSV] ? TOP_CSV : TOP_TABLE;
+    enum top_format format = document >= 0       ? TOP_JSON + (enum top_format)document
+                             : call->values[CSV] ? TOP_CSV
+                                                 : TOP_TABLE;
     AUTO_BUFFER(path, 4096);
     AUTO_JSON list = NULL;
     buffer_text(&path, "/api/v1/accounts");

@@ -97,10 +97,9 @@ static void a_move_off_a_drained_worker_is_no_warning(void **state) {
     (void)state;
     struct stage stage;
     size_t where = begin(&stage);
-    stage_step(&stage,
-               &(struct engine_event){.type = EVENT_WORKER,
-                                      .cluster = where,
-                                      .worker = {.name = names[where], .policy = WORKER_DRAIN_MOVE}});
+    stage_step(&stage, &(struct engine_event){.type = EVENT_WORKER,
+                                              .cluster = where,
+                                              .worker = {.name = names[where], .policy = WORKER_DRAIN_MOVE}});
     stage_run(&stage, CLOCK_MINUTE);
     assert_told(&stage, 1, "Rescheduled: %s is drained; running again in %s (attempt 2)\n", names[where],
                 names[3 - where]);
