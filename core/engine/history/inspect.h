@@ -62,6 +62,9 @@ void inspect_namespace(const struct engine *engine, const char *worker, const ch
 
 // The uid of a workload that is delegated to this host; "": none.
 const char *inspect_uid(const struct engine *engine, const struct kind *kind, const char *namespace_, const char *name);
+// Why there may be no last words of the workload: the reason where it is known, else all possible ones.
+const char *inspect_no_words(const struct engine *engine, const struct kind *kind, const char *namespace_,
+                             const char *name);
 // Whether no workload of this name has the uid, as far as a complete list of the kind shows; `plural_group`:
 // "jobs.batch".
 bool inspect_is_gone(const struct engine *engine, const char *plural_group, const char *namespace_, const char *name,
