@@ -364,6 +364,8 @@ static void a_worker_where_three_workloads_fail_gets_no_new_ones_for_some_time(s
     assert_int_equal(place_new(stage, "f"), 2);
     stage_run(stage, CLOCK_MINUTE);
     assert_int_equal(engine_stats(stage->engine)->clusters[1].failing, 0);
+    assert_int_equal(stage_told(stage, "WorkerTrusted: cluster w1 gets new workloads again: the 10 minutes are over\n"),
+                     1);
     assert_int_equal(place_new(stage, "g"), 1);
 }
 
@@ -371,6 +373,10 @@ static void an_operator_releases_it_earlier(struct stage *stage) {
     make_suspect(stage);
     cordon(stage, 1, WORKER_CORDONED);
     cordon(stage, 1, WORKER_ACTIVE);
+    assert_int_equal(stage_told(stage,
+                                "WorkerTrusted: cluster w1 gets new workloads again: an operator has uncordoned the "
+                                "cluster\n"),
+                     1);
     assert_int_equal(place_new(stage, "f"), 1);
 }
 
@@ -379,6 +385,8 @@ static void what_fails_elsewhere_too_releases_it(struct stage *stage) {
     fails(stage, 2, "b");
     stage_run(stage, CLOCK_SECOND);
     assert_int_equal(engine_stats(stage->engine)->clusters[1].failing, 0);
+    assert_int_equal(
+        stage_told(stage, "WorkerTrusted: cluster w1 gets new workloads again: workloads that failed there "), 1);
 }
 
 static void different_reasons_and_one_workload_do_not_count(struct stage *stage) {
