@@ -478,6 +478,16 @@ class Objects(Case):
             self.assertEqual((code, "Scores:    data-locality: w2 100, w1 0\n" in out), (0, shown), out + err)
             self.assertNotIn("of the first one", out)
 
+    def test_progress_that_is_off_is_told_with_the_setting(self):
+        off = 'annotation wharf.dev/continue: "false"'
+        for mirror, reason, line in ((None, None, None), (None, off, "off: further attempts begin from nothing (%s)" % off),
+                                     ({"progress": "given"}, off, "the mirror began with the progress of the earlier attempts; further "
+                                      "attempts begin from nothing (%s)" % off)):
+            self.told.update(mirror=mirror, progressOff=reason)
+            code, out, err = self.wharf("explain", "job/train", "--config", self.config)
+            self.assertEqual((code, "Progress:" in out), (0, bool(line)), err)
+            self.assertIn("Progress:  %s\n" % line if line else "", out)
+
     def test_the_objects_that_a_workload_refers_to_are_a_table(self):
         one = {"resource": "configmaps", "namespace": "default", "name": "settings", "where": "/spec/a", "cluster": "w1",
                "state": "copied", "optional": False, "problem": None}

@@ -3,6 +3,7 @@
 
 #include "core/adapter/phase.h"
 #include "core/engine/clusters/cluster_state.h"
+#include "core/engine/continuity/values.h"
 #include "core/engine/dependencies/dependencies.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/history/attempt_history.h"
@@ -408,6 +409,7 @@ bool inspect_explain(struct engine *engine, struct moment now, const struct kind
         out->mirror.progress = mirror_progress_name(mirror_progress(doc_tree(&engine->store, &placed->doc)));
     }
     const struct json *object = doc_tree(&engine->store, &entry->workload->doc);
+    out->progress_off = continuity_off(kind, object);
     out->queued_by_kueue = entry->workload->facts.suspended && object && object_label(object, KUEUE_QUEUE_NAME);
     __attribute__((cleanup(placement_view_clear))) struct placement_view view = {.workers = NULL};
     bool limited = placement_is_limited(engine, entry) && placement_view_make(engine, entry, &view);

@@ -88,6 +88,7 @@ struct explain_view {
     const char *why;           // of the last decision; may be NULL
     char waiting_text[1024];   // "": no wait
     char also_run[RIVAL_TEXT]; // signs that a controller in the management cluster runs the workload too; "": none
+    const char *progress_off;  // see continuity_off
     bool queued_by_kueue;      // suspended until Kueue admits the workload
 };
 // False: not delegated to this host, as far as known. Calls `worker` for each worker.
