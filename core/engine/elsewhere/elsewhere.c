@@ -308,13 +308,36 @@ bool elsewhere_has_retried(const struct entry *entry) {
     return entry->workload->elsewhere.retried;
 }
 
-void elsewhere_avoid(struct engine *engine, const struct entry *entry, struct placement_view *view) {
+static const char *retried_names(struct engine *engine, const struct entry *entry) {
+    return object_annotation(doc_tree(&engine->store, &entry->workload->doc), MARK_RETRIED);
+}
+
+char *elsewhere_tried(struct engine *engine, const struct entry *entry) {
+    const char *names = elsewhere_has_retried(entry) ? retried_names(engine, entry) : NULL;
+    const char *last = facts_worker_name(engine, entry);
+    AUTO_BUFFER(text, 4096);
     size_t len;
-    const char *names = object_annotation(doc_tree(&engine->store, &entry->workload->doc), MARK_RETRIED);
+    buffer_text(&text, "tried in ");
     for (const char *name; names && (name = next_name(&names, &len));)
-        for (size_t c = 1; c < view->n_clusters; c++)
-            view->workers[c].avoided |= !cluster_is_vacant(engine, c) && strlen(engine->clusters[c].name) == len &&
-                                        memcmp(engine->clusters[c].name, name, len) == 0;
+        buffer_printf(&text, "%.*s, ", (int)len, name);
+    buffer_printf(&text, "%s (retryElsewhere.max %lld)", last ? last : "another worker",
+                  (long long)retry_of(engine, entry, NULL)->max);
+    return elsewhere_has_retried(entry) && !text.failed ? buffer_take(&text, NULL) : NULL;
+}
+
+bool elsewhere_failed_in(struct engine *engine, const struct entry *entry, size_t cluster) {
+    const char *names = elsewhere_has_retried(entry) ? retried_names(engine, entry) : NULL;
+    const char *wanted = engine->clusters[cluster].name;
+    size_t len;
+    for (const char *name; names && (name = next_name(&names, &len));)
+        if (strlen(wanted) == len && memcmp(wanted, name, len) == 0)
+            return true;
+    return false;
+}
+
+void elsewhere_avoid(struct engine *engine, const struct entry *entry, struct placement_view *view) {
+    for (size_t c = 1; c < view->n_clusters; c++)
+        view->workers[c].avoided |= !cluster_is_vacant(engine, c) && elsewhere_failed_in(engine, entry, c);
 }
 
 bool elsewhere_leaves(const struct entry *entry, uint32_t attempt) {

@@ -152,12 +152,32 @@ static void a_worker_that_hides_the_pods_ends_the_wait(struct stage *stage) {
     expect_in(stage, "a", 1, 1, true);
 }
 
+static void keep_reason(void *ctx, const char *name, const struct worker_reason *reason, int64_t until_ns,
+                        int64_t since_ns) {
+    (void)until_ns, (void)since_ns;
+    if (strcmp(name, "w1") == 0)
+        *(struct worker_reason *)ctx = *reason;
+}
+
 static void no_more_often_than_permitted(struct stage *stage) {
     fails(stage, 1, "a");
     answer(stage, 1, "a", IMAGE);
+    struct explain_view view;
+    struct worker_reason reason;
+    assert_true(inspect_explain(stage->engine, stage->now, stage->kind, "default", "a", &view, keep_reason, &reason));
+    assert_int_equal(reason.obstacle, OBSTACLE_NONE);
+    assert_string_equal(reason.text,
+                        "is the last choice, since the workload failed there: ErrImagePull: pod a-x: not found");
     fails(stage, 2, "a");
     expect_in(stage, "a", 2, 2, true);
     assert_int_equal(questions, 1);
+    stage_run(stage, CLOCK_SECOND);
+    assert_int_equal(
+        stage_told(stage, "(attempt 2): BackoffLimitExceeded: m; tried in w1, w2 (retryElsewhere.max 1)\n"), 1);
+    stage_restart(stage);
+    stage_run(stage, CLOCK_SECOND);
+    stage_explain(stage, "a", &view);
+    assert_string_equal(view.attempts->message, "BackoffLimitExceeded: m; tried in w1, w2 (retryElsewhere.max 1)");
 }
 
 // Permitted twice, but the first worker is not tried again.
