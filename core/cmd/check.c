@@ -215,8 +215,10 @@ static struct error *run_check(struct call *call) {
         TRY(rbac_read_namespaces(namespaced, &check.namespaced));
     struct error *error = setup_config(path, flags_value(call, "adapters"), &check.setup.problems, &check.setup.config);
     bool readable = !error && check.setup.config && check.setup.problems.count == 0;
-    if (!error && check.setup.config)
+    if (!error && check.setup.config) {
+        config_warn(check.setup.config, &check.preflight.warnings);
         error = check_files(&check);
+    }
     size_t count = main_print_problems("", &check.setup.problems);
     for (size_t i = 0; i < check.preflight.warnings.count; i++)
         fprintf(stderr, "%s: warning: %s\n", path, check.preflight.warnings.list[i]);

@@ -59,19 +59,21 @@ struct flag {
 
 #define OPERAND_OBJECT "KIND/NAME" // begins the operand of commands about one object; kubectl's two words are accepted
 #define OPERAND_WORKER "WORKER"
+#define OPERAND_WORKERS "WORKER..." // one or more, up to OPERANDS_MAX
+#define OPERANDS_MAX 64
 
 // A parsed command line, and the result of the command.
 struct call {
     const struct subcommand *command;
     const char *values[FLAGS_MAX]; // of the flags, in the order of flags_at; NULL: not given; "": a flag without a
                                    // value is given
-    const char *operand[2];
-    char *object;                // "job/train" of an operand OPERAND_OBJECT
-    char **rest;                 // the arguments after "--", ends with NULL; NULL: there is no "--"
-    const struct flag *no_value; // a flag without a value at the end of the line
-    bool help;                   // --help is given
-    struct remote *remote;       // of a command that asks the host
-    int code;                    // to exit with, if `run` returns no error
+    const char *operand[OPERANDS_MAX + 1]; // ends with NULL
+    char *object;                          // "job/train" of an operand OPERAND_OBJECT
+    char **rest;                           // the arguments after "--", ends with NULL; NULL: there is no "--"
+    const struct flag *no_value;           // a flag without a value at the end of the line
+    bool help;                             // --help is given
+    struct remote *remote;                 // of a command that asks the host
+    int code;                              // to exit with, if `run` returns no error
 };
 
 struct subcommand {

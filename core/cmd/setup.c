@@ -216,14 +216,32 @@ struct error *setup_all(const char *adapter_directory, struct setup *out, bool *
     return setup_adapters(out->config, true, &out->problems, &out->adapters);
 }
 
+bool setup_here_is_foreign(void) {
+    struct stat found;
+    return stat(SETUP_FILE_HERE, &found) == 0 && found.st_uid != geteuid() && found.st_uid != 0;
+}
+
+// NULL: there is none.
+static const char *find_file(void) {
+    const char *named = getenv("WHARF_CONFIG");
+    if (named && *named)
+        return named;
+    if (access(SETUP_FILE_HERE, R_OK) == 0) {
+        if (!setup_here_is_foreign())
+            return SETUP_FILE_HERE;
+        fputs("warning: " SETUP_FILE_HERE " is not used: it belongs to another user: --config names it\n", stderr);
+    }
+    return access(SETUP_FILE_INSTALLED, F_OK) == 0 ? SETUP_FILE_INSTALLED : NULL;
+}
+
 struct error *setup_enabled(const struct call *call, struct setup *out) {
     const char *file = flags_value(call, "config"), *directory = flags_value(call, "adapters");
     const char *names = flags_value(call, "adapters-enabled");
     *out = (struct setup){.named = file};
     if (file && names)
         return error_new(ERROR_USAGE, "found --config and --adapters-enabled, expected one of them");
-    if (!file && !names && access(SETUP_DEFAULT_FILE, F_OK) == 0)
-        file = SETUP_DEFAULT_FILE;
+    if (!file && !names)
+        file = find_file();
     out->from_file = file;
     out->assumed = !file && !names;
     struct error *error = file ? setup_config(file, directory, &out->problems, &out->config)

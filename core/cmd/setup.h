@@ -7,10 +7,12 @@
 #include "core/cmd/main.h"
 #include "core/config/config.h"
 
-#define SETUP_DEFAULT_FILE "/etc/wharf/wharf.yaml"
+#define SETUP_FILE_HERE "./wharf.yaml"
+#define SETUP_FILE_INSTALLED "/etc/wharf/wharf.yaml"
 #define FLAG_ENABLED_CONFIG                                                                                            \
     FLAG("config", 0, "FILE",                                                                                          \
-         "the host's configuration, for the adapters that it enables (default\n" SETUP_DEFAULT_FILE " if it exists)")
+         "the host's configuration, for the adapters that it enables (default:\n"                                      \
+         "$WHARF_CONFIG, else ./wharf.yaml if it is yours, else " SETUP_FILE_INSTALLED ", if it exists)")
 #define FLAG_ENABLED_NAMES                                                                                             \
     FLAG("adapters-enabled", 0, "A,B", "these adapters instead of a configuration's (default job without one)")
 
@@ -38,8 +40,11 @@ struct error *setup_adapters(struct config *config, bool patient, struct problem
 // it is not called. Prints the problems to stderr, for which the call exits with 1.
 struct error *setup_use(struct call *call, struct error *(*use)(struct call *call, struct setup *setup));
 
-// The configuration of --config, else --adapters-enabled of the call, else the default file or `job`; fails as
-// setup_report.
+// Whether SETUP_FILE_HERE is another user's. Any user may leave a file in a shared folder, and a configuration names
+// commands to run.
+bool setup_here_is_foreign(void);
+// The configuration of --config, else --adapters-enabled of the call, else $WHARF_CONFIG, the file here or the
+// installed one, else `job`; fails as setup_report.
 struct error *setup_enabled(const struct call *call, struct setup *out);
 // All adapters of a directory but `generic`, which has no kinds without settings; its presence is reported. The
 // directory may be relative, or NULL for the default.

@@ -70,6 +70,14 @@ static const char *progress_of(const struct json *explanation) {
     return mark;
 }
 
+// And what further attempts get.
+static void print_progress(const struct json *explanation) {
+    const char *now = progress_of(explanation), *off = status_text(explanation, "progressOff");
+    AUTO_TEXT text =
+        !*off ? NULL : text_format("%s%sfurther attempts begin from nothing (%s)", now, *now ? "; " : "off: ", off);
+    field("Progress:", text ? text : now);
+}
+
 static void print_words(const struct json *explanation) {
     const struct json *item = json_first(json_get(explanation, "lastWords"));
     if (item)
@@ -93,7 +101,7 @@ static struct error *print_explanation(const struct json *explanation) {
     field("Scores:", scores_of(explanation));
     field("Waits for:", status_text(explanation, "waitingFor"));
     field("Also runs:", status_text(explanation, "alsoRunHere"));
-    field("Progress:", progress_of(explanation));
+    print_progress(explanation);
     field("Status:", status_text(json_get(explanation, "mirror"), "statusReduced"));
     field("Until:", status_text(explanation, "until"));
     TRY(print_table(explanation, &status_attempts, "Attempts (times are ages)"));

@@ -129,6 +129,8 @@ struct error *config_without_file(const char *name, const char *adapter_director
 bool config_needs_namespaces(const struct config *config);
 // Some workloads run elsewhere after a failure of their worker.
 bool config_retries_elsewhere(const struct config *config);
+// Adds settings that are valid, but probably not meant: reasons of retryElsewhere that nothing has.
+void config_warn(const struct config *config, struct problems *warnings);
 // Enables the adapter of this name, from adapter_directory.
 struct error *config_enable(struct config *config, const char *name);
 // The enabled adapters, for adapters_load; `patient`, as commands are. `controller_name`: the one in use.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // placement: how a worker is chosen, overall and by rules.
+#include "core/base/selector.h"
+#include "core/base/text.h"
 #include "core/config/config_reader.h"
 
 #define POLICIES                                                                                                       \
@@ -143,4 +145,56 @@ bool config_retries_elsewhere(const struct config *config) {
     for (size_t i = 0; i < config->engine.placement.n_rules; i++)
         any |= config->engine.placement.rules[i].retry.max > 0;
     return any;
+}
+
+// Further reasons that Kubernetes and the shipped kinds use, besides RETRY_REASONS.
+#define OTHER_REASONS                                                                                                  \
+    "BackoffLimitExceeded,Completed,ConfigPodSandboxError,ContainerCannotRun,ContainerStatusUnknown,CrashLoopBackOff," \
+    "DeadlineExceeded,Error,FailedCreate,FailedIndexes,FailedJobs,FailedPreStopHook,FailedPostStartHook,"              \
+    "FailedScheduling,Failed,FailedToStartContainer,FreeDiskSpaceFailed,ImageInspectError,InvalidImageName,"           \
+    "KillContainerError,KillPodSandboxError,MaxFailedIndexesExceeded,NetworkNotReady,NodeNotReady,NodeNotSchedulable," \
+    "OOMKilled,OOMKilling,OutOfcpu,OutOfephemeral-storage,OutOfmemory,OutOfpods,PodFailurePolicy,PostStartHookError,"  \
+    "PreStopHookError,RunContainerError,SchedulingGated,SignatureValidationFailed,StartError,SystemOOM,"               \
+    "TaintManagerEviction,TopologyAffinityError,Unhealthy,Unschedulable,VolumeMountFailure"
+
+static void warn_of_reasons(const char *reasons, const char *key, struct problems *warnings) {
+    AUTO_WORDS known = text_words(RETRY_REASONS "," OTHER_REASONS, ',');
+    AUTO_WORDS words = text_words(reasons, ',');
+    size_t count = 0;
+    while (known && known[count])
+        count++;
+    for (char **word = words; known && word && *word; word++) {
+        bool found = false;
+        for (size_t i = 0; i < count && !found; i++)
+            found = pattern_list_matches(*word, known[i]) || strcmp(*word, known[i]) == 0;
+        const char *meant = found ? NULL : suggest(*word, (const char *const *)known, count);
+        if (!found)
+            problems_add(warnings, "%s.reasons: found \"%s\", which is not among the reasons that wharf knows%s%s%s",
+                         key, *word, meant ? "; did you mean \"" : "", meant ? meant : "", meant ? "\"?" : "");
+    }
+}
+
+static void warn_of_retry(const struct retry_elsewhere *retry, const char *key, struct problems *warnings) {
+    if (retry->max == 0)
+        return;
+    if (retry->reasons && !*retry->reasons && !retry->exit_codes)
+        problems_add(
+            warnings,
+            "%s: reasons is empty and there are no exitCodes, so no failure matches and no workload is retried", key);
+    if (retry->reasons)
+        warn_of_reasons(retry->reasons, key, warnings);
+}
+
+void config_warn(const struct config *config, struct problems *warnings) {
+    const struct placement_options *placement = &config->engine.placement;
+    warn_of_retry(&placement->otherwise.retry, "placement.retryElsewhere", warnings);
+    for (size_t i = 0; i < placement->n_rules; i++) {
+        const struct retry_elsewhere *retry = &placement->rules[i].retry;
+        AUTO_TEXT key = text_format("placement.rules[%zu].retryElsewhere", i);
+        bool taken_over = placement->otherwise.retry.max > 0 &&
+                          text_equal(retry->reasons, placement->otherwise.retry.reasons) &&
+                          text_equal(retry->exit_codes, placement->otherwise.retry.exit_codes);
+        if (key && !taken_over)
+            warn_of_retry(retry, key, warnings);
+    }
 }

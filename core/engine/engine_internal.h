@@ -56,6 +56,8 @@ struct suspect { // see elsewhere/
     } notes[SUSPECT_NOTES];
     int64_t until_ns; // end of the suspension; 0: none
     char reason[64];
+    size_t kind; // of the workload with the Event about the suspension,
+    char key[320];
 };
 
 struct engine_cluster {              // one number

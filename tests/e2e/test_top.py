@@ -44,7 +44,7 @@ def _counted(env):
 def _until_used(env, worker, least):
     def probe():
         row = _rows(env, "worker").get(worker)
-        assert row and row["seconds"] >= least, row
+        assert row and row["time_seconds"] >= least, row
         return row
     return until(probe, f"{least} s in {worker}")
 
@@ -54,7 +54,7 @@ def _run_for(env, worker, seconds):
     env.until_counts("used", ready=2)
     start = time_of(env.mirror(worker, "used")["status"]["startTime"])
     row = _until_used(env, worker, seconds)
-    assert _near(row["seconds"], time.time() - start), (row, start)
+    assert _near(row["time_seconds"], time.time() - start), (row, start)
     return row
 
 
@@ -64,8 +64,9 @@ def top_counts_both_attempts_over_kills_of_the_host(env):
     first = env.placed("used")
     row = _run_for(env, first, 4)
     assert row["workloads"] == row["running"] == 1, row
-    assert _near(row["cpu"], row["seconds"]) and _near(row[GPU] / 2, row["seconds"]), row
-    assert _near(row["memory"] / 2**31, row["seconds"]), row
+    seconds = row["time_seconds"]
+    assert _near(row["cpu_core_seconds"], seconds) and _near(row[GPU + "_seconds"] / 2, seconds), row
+    assert _near(row["memory_byte_seconds"] / 2**31, seconds), row
     until(lambda: _counted(env) >= 3, "the counter to follow")
     env.host.kill()
     env.host.start()
@@ -87,12 +88,12 @@ def top_counts_both_attempts_over_kills_of_the_host(env):
 
     def probe():
         found = _rows(env, "worker")
-        assert found.keys() == wanted.keys() and found[second]["running"] == 0 and all(_near(found[name]["seconds"], wanted[name]) for name in wanted), (
+        assert found.keys() == wanted.keys() and found[second]["running"] == 0 and all(_near(found[name]["time_seconds"], wanted[name]) for name in wanted), (
             found, wanted, brief(done))
         return found
     rows = until(probe, "the accounts to have both attempts")
     whole = _rows(env, "kind")["jobs.batch"]
-    assert whole["running"] == 0 and abs(whole["seconds"] - sum(row["seconds"] for row in rows.values())) < 0.01, whole
+    assert whole["running"] == 0 and abs(whole["time_seconds"] - sum(row["time_seconds"] for row in rows.values())) < 0.01, whole
     lines = _top(env).splitlines()
     assert lines[0].split() == ["NAMESPACE", "WORKLOADS", "RUNNING", "TIME", "CPU", "MEMORY", GPU], lines
     assert lines[1].split()[:3] == [env.namespace, "1", "0"] and len(lines) == 2, lines
@@ -101,6 +102,9 @@ def top_counts_both_attempts_over_kills_of_the_host(env):
 def top_has_no_row_without_workloads(env):
     env.use_all()
     assert _top(env) == f"No workload has run in namespace {env.namespace}.\n"
-    assert _top(env, "--csv") == "namespace,workloads,running,seconds\n"
+    assert _top(env, "--csv") == "namespace,workloads,running,time_seconds\n"
+    assert json.loads(_top(env, "-o", "json")) == {"items": []}
+    code, _, err = env.host.command("top", "--csv", "-o", "json")
+    assert code == 2 and "--csv cannot be used with --output" in err, err
     code, _, err = env.host.command("top", "--by", "team")
     assert code == 2 and "namespace, worker or kind" in err, err

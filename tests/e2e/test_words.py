@@ -218,3 +218,5 @@ def exit_codes_alone_or_nothing_are_kept_where_the_configuration_says_so(env, no
     _until_failed(env, "nothing")
     env.until_no_mirror("nothing")
     assert len(_kept(env)) == 1 and _words(env, "nothing") == [], _kept(env)
+    code, _, err = _run(env, _user(env, "asking", _READ), "logs", "job/nothing", "--previous-attempt")
+    assert code == 1 and "the host's configuration has lastWords: none" in err, err

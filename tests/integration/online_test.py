@@ -96,6 +96,19 @@ class Online(cli_test.Case):
                          'may not get namespaces "kube-system"', "w1 (http://127.0.0.1:",
                          "may not delete things.example.com", "no rule allows it", ": 3 problems")
 
+    def test_verbs_of_one_resource_are_one_line_with_the_command_that_grants_them(self):
+        management = self.serve("mgmt", denied=["list things example.com", "watch things example.com", "patch things example.com"])
+        joined = self.serve("a", denied=["create things example.com", "delete things example.com"])
+        self.serve("w1", denied=["get things example.com", "watch things example.com"])
+        management.lists[SECRETS] = [worker_secret("wa", kubeconfig(joined.url))]
+        self.write_config(more="workersFrom: {secrets: true}\n")
+        code, _, err = self.check()
+        self.assertEqual(code, 1)
+        self.assert_says(err, "may not list, watch, patch things.example.com, expected the rights of wharf rbac --for management: no rule",
+                         "may not get, watch things.example.com, expected the rights of wharf rbac --for worker: no rule",
+                         "may not create, delete things.example.com, expected the rights of wharf join (again) or wharf rbac "
+                         "--for worker: no rule", ": 3 problems")
+
     def test_rights_without_which_a_feature_has_no_effect_are_warnings(self):
         self.serve("mgmt")
         self.serve("w1", denied=["list pods"])

@@ -221,6 +221,44 @@ class Applied(Case):
         self.assertIn("warning: the host was not reached: it cordons worker w1 when it runs", err)
 
 
+class SeveralWorkers(Case):
+    def setUp(self):
+        super().setUp()
+        self.workers, self.stored = {name: {**self.worker, "name": name} for name in ("w1", "w2", "w3")}, {}
+        self.host.answers["GET", "/api/v1/workers"] = lambda _: {"items": list(self.workers.values())}
+        path = "/api/v1/namespaces/wharf-system/configmaps/wharf-workers"
+        map_of = lambda: {"apiVersion": "v1", "kind": "ConfigMap", "data": self.stored, "metadata": {
+            "name": "wharf-workers", "namespace": "wharf-system", "uid": "u", "resourceVersion": "3"}}
+
+        def patch(body):
+            for name, entry in body["data"].items():
+                self.stored[name] = entry
+                self.workers[name] = {**self.workers[name], "cordoned": False, "drain": None, **json.loads(entry or "{}")}
+            return map_of()
+        self.management.answers.update({("GET", path): lambda _: map_of(), ("PATCH", path): patch})
+
+    def test_each_command_takes_several_and_orders_all_before_it_waits(self):
+        for arguments, out in ((("cordon", "w1", "w3"), "worker w1 cordoned\nworker w3 cordoned\n"),
+                               (("uncordon", "w1", "w3"), "worker w1 uncordoned\nworker w3 uncordoned\n"),
+                               (("drain", "w1", "--policy", "move", "w2"),
+                                "worker w1 cordoned and draining (move)\nworker w2 cordoned and draining (move)\n"
+                                "worker w1 drained\nworker w2 drained\n")):
+            self.assertEqual(self.wharf(*arguments, "--config", self.config), (0, out, ""))
+        self.assertEqual({name: worker["drain"] for name, worker in self.workers.items()}, {"w1": "move", "w2": "move", "w3": None})
+
+    def test_nothing_is_written_if_one_does_not_exist(self):
+        for command in ("cordon", "uncordon", "drain"):
+            code, out, err = self.wharf(command, "w1", "w9", "--config", self.config)
+            self.assertEqual((code, out), (1, ""))
+            self.assertIn('worker "w9" not found; the host has w1, w2, w3', err)
+        self.assertEqual(self.management.writes(), [])
+
+    def test_without_one_the_error_names_what_is_expected(self):
+        code, _, err = self.wharf("cordon", "--config", self.config)
+        self.assertEqual(code, 2)
+        self.assertIn("found no operand, expected WORKER..., the name of a worker", err)
+
+
 class Join(Case):
     def test_the_secret_is_for_the_configurations_management_cluster_whatever_the_current_context_is(self):
         worker = api_server("worker-uid")
@@ -439,6 +477,16 @@ class Objects(Case):
             code, out, err = self.wharf("explain", "job/train", "--config", self.config)
             self.assertEqual((code, "Scores:    data-locality: w2 100, w1 0\n" in out), (0, shown), out + err)
             self.assertNotIn("of the first one", out)
+
+    def test_progress_that_is_off_is_told_with_the_setting(self):
+        off = 'annotation wharf.dev/continue: "false"'
+        for mirror, reason, line in ((None, None, None), (None, off, "off: further attempts begin from nothing (%s)" % off),
+                                     ({"progress": "given"}, off, "the mirror began with the progress of the earlier attempts; further "
+                                      "attempts begin from nothing (%s)" % off)):
+            self.told.update(mirror=mirror, progressOff=reason)
+            code, out, err = self.wharf("explain", "job/train", "--config", self.config)
+            self.assertEqual((code, "Progress:" in out), (0, bool(line)), err)
+            self.assertIn("Progress:  %s\n" % line if line else "", out)
 
     def test_the_objects_that_a_workload_refers_to_are_a_table(self):
         one = {"resource": "configmaps", "namespace": "default", "name": "settings", "where": "/spec/a", "cluster": "w1",

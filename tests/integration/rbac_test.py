@@ -106,6 +106,17 @@ class Rights(unittest.TestCase):
         self.assertEqual(rights(rbac("management", "--config", self.config("lastWords: reasons\n"))) & words, words)
         self.assertEqual(rights(rbac("management", "--config", self.config("lastWords: none\n"))) & words, set())
 
+    def test_without_config_it_is_found_where_other_commands_find_it(self):
+        own = self.config("lastWords: none\n")
+        elsewhere = tempfile.TemporaryDirectory()
+        self.addCleanup(elsewhere.cleanup)
+        asked = rbac("management", "--config", own)
+        for cwd, more in ((os.path.dirname(own), {}), (elsewhere.name, {"WHARF_CONFIG": own})):
+            done = subprocess.run([os.path.join(BUILD, "wharf"), "rbac", "--for", "management", "--adapters", ADAPTERS, "-o", "json"],
+                                  cwd=cwd, env={**os.environ, **more}, capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual(json.loads(done.stdout)["items"], asked)
+
     def test_jobs_in_a_worker(self):
         self.assertEqual(rights(rbac("worker")), WORKER)
 

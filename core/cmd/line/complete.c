@@ -150,7 +150,7 @@ static void offer_operand(struct completing *completing) {
         offer_names(completing);
     else if (text_has_prefix(operand, OPERAND_OBJECT))
         offer_kinds(completing);
-    else if (strcmp(operand, OPERAND_WORKER) == 0)
+    else if (text_has_prefix(operand, OPERAND_WORKER))
         offer_workers(completing);
     else
         completing->files = strstr(operand, "FILE");

@@ -141,6 +141,8 @@ static struct error *read_operand(struct call *call, const char *argument) {
     if (*operand &&
         (is_topic ? strcmp(*operand, HELP_CONFIGURATION) == 0 : is_object(call->command) && !strchr(*operand, '/')))
         operand++;
+    while (*operand && strcmp(usage, OPERAND_WORKERS) == 0 && operand < call->operand + OPERANDS_MAX - 1)
+        operand++;
     if (*operand)
         return unexpected(call, argument);
     *operand = argument;
@@ -218,10 +220,10 @@ static struct error *check_operand(struct call *call) {
         return call->operand[0] && is_object(command) ? check_object(call) : NULL;
     return error_new(ERROR_USAGE, "found no %s, expected %s%s", call->operand[0] ? "command" : "operand",
                      words ? words : command->operand,
-                     has_command(command)                            ? ", as in job/train -- ls"
-                     : is_object(command)                            ? ", as in job/train"
-                     : strcmp(command->operand, OPERAND_WORKER) == 0 ? ", the name of a worker"
-                                                                     : "");
+                     has_command(command)                                ? ", as in job/train -- ls"
+                     : is_object(command)                                ? ", as in job/train"
+                     : text_has_prefix(command->operand, OPERAND_WORKER) ? ", the name of a worker"
+                                                                         : "");
 }
 
 struct error *flags_read(struct call *call, char **arguments) {

@@ -162,9 +162,8 @@ static struct error *await_applied(const struct operation *operation, struct rem
     }
 }
 
-// Waits until the host drains the worker and nothing is active there.
-static struct error *wait_drained(const struct operation *operation, struct remote *remote) {
-    int64_t began_ns = clock_now().mono_ns;
+// Waits until the host drains the worker and nothing is active there; `began_ns`: begin of the wait for all workers.
+static struct error *wait_drained(const struct operation *operation, struct remote *remote, int64_t began_ns) {
     bool warned = false;
     for (long long printed = -1;;) {
         AUTO_JSON worker = NULL;
@@ -187,23 +186,58 @@ static struct error *wait_drained(const struct operation *operation, struct remo
     }
 }
 
-static struct error *operate(struct call *call, struct operation *operation) {
+// All workers exist, before the first order. *reached: the host was.
+static struct error *check_workers(struct call *call, bool *reached) {
+    bool warned = false;
+    for (const char *const *name = call->operand; *name; name++) {
+        AUTO_JSON worker = NULL;
+        TRY(find_worker(call->remote, *name, &warned, &worker));
+        *reached = worker;
+    }
+    return NULL;
+}
+
+// A worker that gets no new work because workloads fail there is released by the end of a cordon.
+static struct error *cordon_first(struct remote *remote, struct client *management, const char *name) {
+    const struct operation cordon = {.worker = name, .entry = CORDON};
+    AUTO_JSON worker = NULL;
+    bool warned = true, reached = false;
+    TRY(find_worker(remote, name, &warned, &worker));
+    if (!json_string(json_get(worker, "failing")) || json_bool(json_get(worker, "cordoned"), false))
+        return NULL;
+    TRY(write_order(management, remote->options.host_namespace, name, cordon.entry));
+    return await_applied(&cordon, remote, &reached);
+}
+
+static struct error *order(struct call *call, const struct operation *operation, bool reached) {
     struct remote *remote = call->remote;
     struct client *management = NULL;
-    AUTO_JSON worker = NULL;
-    bool warned = false, reached = false;
-    operation->worker = call->operand[0];
-    TRY(find_worker(remote, operation->worker, &warned, &worker));
     TRY(remote_management(remote, &management));
+    if (!operation->entry)
+        TRY(cordon_first(remote, management, operation->worker));
     TRY(write_order(management, remote->options.host_namespace, operation->worker, operation->entry));
-    if (worker)
+    if (reached)
         TRY(await_applied(operation, remote, &reached));
     printf("worker %s %s\n", operation->worker, operation->done);
-    if (operation->wait)
-        return wait_drained(operation, remote);
-    if (!reached)
+    if (!reached && !operation->wait)
         fprintf(stderr, "warning: the host was not reached: it %s worker %s when it runs\n", operation->does,
                 operation->worker);
+    return NULL;
+}
+
+// As kubectl: the order for all workers first.
+static struct error *operate(struct call *call, struct operation *operation) {
+    bool reached = false;
+    TRY(check_workers(call, &reached));
+    for (const char *const *name = call->operand; *name; name++) {
+        operation->worker = *name;
+        TRY(order(call, operation, reached));
+    }
+    int64_t began_ns = clock_now().mono_ns;
+    for (const char *const *name = call->operand; *name && operation->wait; name++) {
+        operation->worker = *name;
+        TRY(wait_drained(operation, call->remote, began_ns));
+    }
     return NULL;
 }
 
@@ -211,23 +245,7 @@ static struct error *run_cordon(struct call *call) {
     return operate(call, &(struct operation){.entry = CORDON, .done = "cordoned", .does = "cordons"});
 }
 
-// A worker that gets no new work because workloads fail there is released by the end of a cordon.
-static struct error *cordon_first(struct call *call) {
-    const struct operation cordon = {
-        .worker = call->operand[0], .entry = CORDON, .done = "cordoned", .does = "cordons"};
-    struct client *management = NULL;
-    AUTO_JSON worker = NULL;
-    bool warned = true, reached = false;
-    TRY(find_worker(call->remote, cordon.worker, &warned, &worker));
-    if (!json_string(json_get(worker, "failing")) || json_bool(json_get(worker, "cordoned"), false))
-        return NULL;
-    TRY(remote_management(call->remote, &management));
-    TRY(write_order(management, call->remote->options.host_namespace, cordon.worker, cordon.entry));
-    return await_applied(&cordon, call->remote, &reached);
-}
-
 static struct error *run_uncordon(struct call *call) {
-    TRY(cordon_first(call));
     return operate(call, &(struct operation){.done = "uncordoned", .does = "uncordons"});
 }
 
@@ -243,19 +261,21 @@ static struct error *run_drain(struct call *call) {
     return done && entry ? operate(call, &operation) : error_no_memory();
 }
 
-SUBCOMMAND(cordon, run_cordon, "place nothing new in a worker",
-           "Running workloads stay in the worker. The order is in ConfigMap wharf-workers in the host's namespace, so\n"
+SUBCOMMAND(cordon, run_cordon, "place nothing new in workers",
+           "Running workloads stay there. The order is in ConfigMap wharf-workers in the host's namespace, so\n"
            "that it holds after a restart of the host. Returns when the host has applied the order, or with 1 after\n"
            "15 seconds.\n",
-           .operand = OPERAND_WORKER, ASKS_HOST);
+           .operand = OPERAND_WORKERS, ASKS_HOST);
 
-SUBCOMMAND(uncordon, run_uncordon, "use a worker again that was cordoned or drained",
-           "Removes the worker's entry from ConfigMap wharf-workers. A worker that gets nothing new because workloads\n"
-           "fail there (WorkerSuspect) gets new workloads again, too. If the worker's configuration or Secret cordons\n"
-           "it too, the worker stays cordoned and the command exits with 1 after 15 seconds.\n",
-           .operand = OPERAND_WORKER, ASKS_HOST);
+SUBCOMMAND(
+    uncordon, run_uncordon, "use workers again that were cordoned or drained",
+    "Removes the workers' entries from ConfigMap wharf-workers. A worker that gets nothing new because workloads\n"
+    "fail there (WorkerSuspect) gets new workloads again, too. If the worker's configuration or Secret cordons\n"
+    "it too, the worker stays cordoned and the command exits with 1 after 15 seconds.\n",
+    .operand = OPERAND_WORKERS, ASKS_HOST);
 
-SUBCOMMAND(drain, run_drain, "empty a worker, for its maintenance",
-           "Cordons the worker and waits until all its workloads have finished, or with --policy move have left for\n"
-           "other workers. Interrupting the command does not stop the drain; wharf uncordon does.\n",
-           .operand = OPERAND_WORKER, ASKS_HOST, FLAGS(drain_flags));
+SUBCOMMAND(
+    drain, run_drain, "empty workers, for their maintenance",
+    "Cordons the workers and waits until all their workloads have finished, or with --policy move have left for\n"
+    "other workers. Interrupting the command does not stop the drain; wharf uncordon does.\n",
+    .operand = OPERAND_WORKERS, ASKS_HOST, FLAGS(drain_flags));

@@ -201,17 +201,11 @@ static void comment_assumptions(struct plan_object *object) {
         plan_comment(&object->lines, "placeholder: " PLAN_NO_UID " for the uid, which the object does not have yet");
 }
 
-// Annotations with values that the host ignores.
 static void comment_ignored(struct plan_object *object) {
-    static const struct {
-        const char *key, *expected, *default_; // the values that say something, and that say nothing new
-    } known[] = {{MARK_CONTINUE, "false", "true"}, {MARK_ATTEMPT_ENV, "true", "false"}};
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        const char *value = object_annotation(object->workload, known[i].key);
-        if (value && strcmp(value, known[i].expected) != 0 && strcmp(value, known[i].default_) != 0)
-            plan_comment(&object->lines, "ignored: annotation %s: found \"%s\", expected \"%s\"", known[i].key, value,
-                         known[i].expected);
-    }
+    struct values_ignored ignored;
+    for (size_t i = 0; values_next_ignored(object->workload, &i, &ignored);)
+        plan_comment(&object->lines, "ignored: annotation %s: found \"%s\", expected \"%s\"", ignored.key,
+                     ignored.value, ignored.expected);
 }
 
 // Puts the members of an object into the usual order.

@@ -5,8 +5,8 @@
 
 #include "core/base/text.h"
 #include "core/base/trust.h"
+#include "core/cmd/setup.h"
 
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,8 +16,6 @@
 #define UNIX "unix:"
 #define HTTPS "https://"
 #define AUTHORITY_MAX ((size_t)1 << 20)
-#define CONFIG_HERE "./wharf.yaml"
-#define CONFIG_INSTALLED "/etc/wharf/wharf.yaml"
 
 const struct flag remote_flags[REMOTE_N_FLAGS] = {
     FLAG("server", 0, "URL",
@@ -88,31 +86,29 @@ static struct error *use_address(struct remote *remote, const char *name) {
     return add_place(remote, name, text_format("%s%s", serve->cert_file ? HTTPS : "http://", serve->address), false);
 }
 
-// The file in the current folder may be for another program. Any user may leave a file in a shared folder, and a
-// configuration names commands to run.
+// The file in the current folder may be for another program.
 static void read_config_here(struct remote *remote) {
-    struct stat found;
-    bool foreign = stat(CONFIG_HERE, &found) == 0 && found.st_uid != geteuid() && found.st_uid != 0;
-    AUTO_ERROR error = foreign ? error_new(ERROR_REFUSED, "it belongs to another user: --config names it")
-                               : read_config(remote, CONFIG_HERE);
+    AUTO_ERROR error = setup_here_is_foreign()
+                           ? error_new(ERROR_REFUSED, "it belongs to another user: --config names it")
+                           : read_config(remote, SETUP_FILE_HERE);
     if (error)
-        fprintf(stderr, "warning: %s is not used: %s\n", CONFIG_HERE, error_text(error));
+        fprintf(stderr, "warning: %s is not used: %s\n", SETUP_FILE_HERE, error_text(error));
 }
 
 // The host of this machine: a configuration's, or one at the usual address.
 static struct error *search(struct remote *remote) {
-    bool here = access(CONFIG_HERE, R_OK) == 0;
+    bool here = access(SETUP_FILE_HERE, R_OK) == 0;
     if (here)
         read_config_here(remote);
     if (remote->config)
-        return use_address(remote, CONFIG_HERE);
-    if (access(CONFIG_INSTALLED, R_OK) == 0) {
-        TRY(read_config(remote, CONFIG_INSTALLED));
-        return use_address(remote, CONFIG_INSTALLED);
+        return use_address(remote, SETUP_FILE_HERE);
+    if (access(SETUP_FILE_INSTALLED, R_OK) == 0) {
+        TRY(read_config(remote, SETUP_FILE_INSTALLED));
+        return use_address(remote, SETUP_FILE_INSTALLED);
     }
-    remote->missing =
-        text_format("$WHARF_SERVER and $WHARF_CONFIG: not set; " CONFIG_HERE ": %s; " CONFIG_INSTALLED ": not found; ",
-                    here ? "not used" : "not found");
+    remote->missing = text_format("$WHARF_SERVER and $WHARF_CONFIG: not set; " SETUP_FILE_HERE
+                                  ": %s; " SETUP_FILE_INSTALLED ": not found; ",
+                                  here ? "not used" : "not found");
     TRY(remote->missing ? add_default_socket(remote, "this machine", WELL_KNOWN_PORT) : error_no_memory());
     return add_place(remote, "this machine", strdup(WELL_KNOWN), true);
 }

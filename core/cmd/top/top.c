@@ -5,16 +5,20 @@
 #include "core/cmd/remote/remote.h"
 
 #define CELL_MAX ((size_t)64 << 10)
+#define DOCUMENT_MAX ((size_t)64 << 20)
+#define MINUTE 60.0
 #define HOUR 3600.0
 #define GIB (1024.0 * 1024 * 1024)
 #define REST "(others)" // beyond the accounts that the host keeps; no object has such a name
 
-enum { BY, NAMESPACE, CSV };
+enum { BY, NAMESPACE, CSV, OUTPUT };
 static const struct flag flags[] = {
     [BY] = FLAG("by", 0, "WHAT", "one row for each of these", .fallback = "namespace",
                 .words = WORDS("namespace", "worker", "kind")),
     [NAMESPACE] = FLAG("namespace", 'n', "NAME", "only workloads of this namespace", CHECK_NAMESPACE),
     [CSV] = SWITCH("csv", 0, "comma-separated values with all resources, in seconds"),
+    [OUTPUT] =
+        FLAG("output", 'o', "FORMAT", "all resources, in seconds, in this format", .words = WORDS("json", "yaml")),
 };
 static const char *const members[] = {"namespace", "cluster", NULL}; // of an item, by the words of --by; kind: below
 static const char *const titles[] = {"NAMESPACE", "WORKER", "KIND"};
@@ -73,14 +77,14 @@ static bool has_column(const struct totals *totals, const char *resource) {
 }
 
 // The table leaves out the pods, and what Kubernetes calls a resource without being a device.
-static bool is_shown(const char *resource, bool csv) {
-    return csv || rank_of(resource) < 2 || strchr(resource, '/') || strcmp(resource, "resourceclaims") == 0;
+static bool is_shown(const char *resource, bool all) {
+    return all || rank_of(resource) < 2 || strchr(resource, '/') || strcmp(resource, "resourceclaims") == 0;
 }
 
-static bool find_columns(const struct json *items, bool csv, struct totals *totals) {
+static bool find_columns(const struct json *items, bool all, struct totals *totals) {
     for (const struct json *item = json_first(items); item; item = json_next(item))
         for (const struct json *r = json_first(json_get(item, "resources")); r; r = json_next(r)) {
-            if (!is_shown(json_key(r), csv) || has_column(totals, json_key(r)))
+            if (!is_shown(json_key(r), all) || has_column(totals, json_key(r)))
                 continue;
             const struct json **column = array_next(&totals->columns, totals->n_columns, sizeof *column);
             if (!column)
@@ -126,10 +130,10 @@ static int by_use(const void *a, const void *b) {
     return strcmp(x->name, y->name);
 }
 
-static struct error *add_up(const struct json *items, enum top_by by, bool csv, struct totals *totals) {
+static struct error *add_up(const struct json *items, enum top_by by, bool all, struct totals *totals) {
     char space[512];
     totals->names = json_new_object();
-    if (!totals->names || !find_columns(items, csv, totals) ||
+    if (!totals->names || !find_columns(items, all, totals) ||
         !(totals->all.used = calloc(totals->n_columns + 1, sizeof *totals->all.used)))
         return error_no_memory();
     for (const struct json *item = json_first(items); item; item = json_next(item)) {
@@ -147,11 +151,20 @@ static struct error *add_up(const struct json *items, enum top_by by, bool csv, 
 
 // Printing -----------------------------------------------------------------------------------------------------
 
-// "0.05h", "12.5h", "340h".
-static void add_hours(struct text_table *table, double hours, const char *unit) {
+// "9.00s", "12.5min", "340h", and "2.00GiBh" of a unit.
+static void add_time(struct text_table *table, double seconds, const char *unit) {
     char text[64];
-    snprintf(text, sizeof text, "%.*f%s", hours < 10 ? 2 : hours < 100 ? 1 : 0, hours, unit);
-    text_table_add(table, text);
+    bool in_seconds = seconds < MINUTE, in_minutes = seconds < HOUR;
+    double number = seconds / (in_seconds ? 1 : in_minutes ? MINUTE : HOUR);
+    snprintf(text, sizeof text, "%.*f%s%s",
+             number < 10    ? 2
+             : number < 100 ? 1
+                            : 0,
+             number, unit,
+             in_seconds   ? "s"
+             : in_minutes ? "min"
+                          : "h");
+    text_table_add(table, seconds > 0 ? text : "0");
 }
 
 static void add_row(const struct totals *totals, const struct top_row *row, struct text_table *table) {
@@ -161,10 +174,10 @@ static void add_row(const struct totals *totals, const struct top_row *row, stru
     text_table_add(table, number);
     snprintf(number, sizeof number, "%.0f", row->running);
     text_table_add(table, number);
-    add_hours(table, row->seconds / HOUR, "h");
+    add_time(table, row->seconds, "");
     for (size_t c = 0; c < totals->n_columns; c++) {
         bool memory = strcmp(json_key(totals->columns[c]), "memory") == 0;
-        add_hours(table, row->used[c] / HOUR / (memory ? GIB : 1), memory ? "GiBh" : "h");
+        add_time(table, row->used[c] / (memory ? GIB : 1), memory ? "GiB" : "");
     }
 }
 
@@ -199,12 +212,25 @@ static void put_field(struct buffer *line, const char *text) {
         buffer_char(line, '"');
 }
 
+static bool is_in_bytes(const char *resource) {
+    return strcmp(resource, "memory") == 0 || text_has_suffix(resource, "storage") ||
+           text_has_prefix(resource, "hugepages-");
+}
+
+static void put_head(struct buffer *line, const char *resource) {
+    AUTO_TEXT head = text_format("%s_%sseconds", resource,
+                                 strcmp(resource, "cpu") == 0 ? "core_"
+                                 : is_in_bytes(resource)      ? "byte_"
+                                                              : "");
+    put_field(line, head ? head : resource);
+}
+
 static void print_csv(const struct totals *totals, enum top_by by) {
     AUTO_BUFFER(line, CELL_MAX);
-    buffer_printf(&line, "%s,workloads,running,seconds", flags[BY].words[by]);
+    buffer_printf(&line, "%s,workloads,running,time_seconds", flags[BY].words[by]);
     for (size_t c = 0; c < totals->n_columns; c++) {
         buffer_char(&line, ',');
-        put_field(&line, json_key(totals->columns[c]));
+        put_head(&line, json_key(totals->columns[c]));
     }
     text_print_line(stdout, line.data);
     for (size_t i = 0; i < totals->n_rows; i++) {
@@ -218,17 +244,57 @@ static void print_csv(const struct totals *totals, enum top_by by) {
     }
 }
 
-struct error *top_print(const struct json *items, enum top_by by, bool csv) {
+static void put_document_row(const struct totals *totals, const struct top_row *row, enum top_by by,
+                             struct buffer *out) {
+    buffer_printf(out, "{\"%s\":", flags[BY].words[by]);
+    if (strcmp(row->name, REST) == 0)
+        buffer_text(out, "null");
+    else
+        buffer_json_string(out, row->name, strlen(row->name));
+    buffer_printf(out, ",\"workloads\":%.0f,\"running\":%.0f,\"seconds\":%.3f,\"resources\":{", row->workloads,
+                  row->running, row->seconds);
+    for (size_t c = 0; c < totals->n_columns; c++) {
+        const char *resource = json_key(totals->columns[c]);
+        buffer_text(out, c > 0 ? "," : "");
+        buffer_json_string(out, resource, strlen(resource));
+        buffer_printf(out, ":%.3f", row->used[c]);
+    }
+    buffer_text(out, "}}");
+}
+
+// As the API's document, with the sums of each row.
+static struct error *print_document(const struct totals *totals, enum top_by by, bool yaml) {
+    AUTO_BUFFER(text, DOCUMENT_MAX);
+    AUTO_JSON document = NULL;
+    buffer_text(&text, "{\"items\":[");
+    for (size_t i = 0; i < totals->n_rows; i++) {
+        buffer_text(&text, i > 0 ? "," : "");
+        put_document_row(totals, &totals->rows[i], by, &text);
+    }
+    buffer_text(&text, "]}");
+    TRY(text.failed ? error_no_memory() : json_parse(text.data, text.len, &document));
+    return document_print(document, yaml);
+}
+
+struct error *top_print(const struct json *items, enum top_by by, enum top_format format) {
     __attribute__((cleanup(totals_clear))) struct totals totals = {.names = NULL};
-    TRY(add_up(items, by, csv, &totals));
-    if (!csv)
+    TRY(add_up(items, by, format != TOP_TABLE, &totals));
+    if (format == TOP_TABLE)
         return print_table(&totals, by);
+    if (format != TOP_CSV)
+        return print_document(&totals, by, format == TOP_YAML);
     print_csv(&totals, by);
     return NULL;
 }
 
 static struct error *run_top(struct call *call) {
     const char *namespace_ = call->values[NAMESPACE];
+    int document = flags_word(call, "output");
+    if (call->values[CSV] && document >= 0)
+        return error_new(ERROR_USAGE, "--csv cannot be used with --output");
+    enum top_format format = document >= 0       ? TOP_JSON + (enum top_format)document
+                             : call->values[CSV] ? TOP_CSV
+                                                 : TOP_TABLE;
     AUTO_BUFFER(path, 4096);
     AUTO_JSON list = NULL;
     buffer_text(&path, "/api/v1/accounts");
@@ -236,8 +302,8 @@ static struct error *run_top(struct call *call) {
         buffer_printf(&path, "?namespace=%s", namespace_);
     TRY(path.failed ? error_no_memory() : remote_get(call->remote, path.data, &list));
     const struct json *items = json_get(list, "items");
-    if (json_size(items) > 0 || call->values[CSV])
-        return top_print(items, (enum top_by)flags_word(call, "by"), call->values[CSV]);
+    if (json_size(items) > 0 || format != TOP_TABLE)
+        return top_print(items, (enum top_by)flags_word(call, "by"), format);
     printf("No workload has run%s%s.\n", namespace_ ? " in namespace " : "", namespace_ ? namespace_ : "");
     return NULL;
 }
@@ -245,7 +311,8 @@ static struct error *run_top(struct call *call) {
 SUBCOMMAND(
     top, run_top, "show who used how much: time, cpu, memory, devices",
     "Queries the running host. For each namespace, worker or kind: how long the workloads that exist have run,\n"
-    "finished and running ones and all of their attempts, and what their pods requested meanwhile: cpu in hours\n"
-    "of a core, memory in hours of a GiB, other resources in hours of one. The largest use of cpu comes first.\n"
+    "finished and running ones and all of their attempts, and what their pods requested meanwhile: cpu as time\n"
+    "of a core, memory as time of a GiB, other resources as time of one unit, each in seconds, minutes or hours.\n"
+    "The largest use of cpu comes first.\n"
     "For workloads that were deleted, use the metrics (docs/accounts.md).\n",
     ASKS_HOST, FLAGS(flags));

@@ -6,5 +6,7 @@
 
 enum top_by { TOP_NAMESPACE, TOP_WORKER, TOP_KIND };
 
-// Prints the items of the API's accounts (docs/api.md) to stdout: a table, or comma-separated values.
-struct error *top_print(const struct json *items, enum top_by by, bool csv);
+enum top_format { TOP_TABLE, TOP_CSV, TOP_JSON, TOP_YAML };
+
+// Prints the items of the API's accounts (docs/api.md) to stdout.
+struct error *top_print(const struct json *items, enum top_by by, enum top_format format);

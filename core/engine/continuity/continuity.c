@@ -161,9 +161,34 @@ void continuity_read(const struct engine *engine, struct mirror *mirror, const s
         mirror->facts.unstarted_since_ns = engine->now.mono_ns;
 }
 
+// Once for each value.
+static void note_ignored(struct engine *engine, struct entry *entry, const struct json *object, bool had) {
+    (void)engine;
+    struct workload_report *report = &entry->workload->report;
+    struct values_ignored ignored;
+    uint32_t hash = 0;
+    for (size_t i = 0; values_next_ignored(object, &i, &ignored);)
+        hash ^= decide_name_hash(ignored.value) + (uint32_t)i;
+    report->ignored_unreported = hash && (report->ignored_unreported || !had || hash != report->ignored);
+    report->ignored = hash;
+}
+
+static void report_ignored(struct engine *engine, struct entry *entry) {
+    const struct json *object = doc_tree(&engine->store, &entry->workload->doc);
+    struct values_ignored ignored;
+    entry->workload->report.ignored_unreported = false;
+    for (size_t i = 0; values_next_ignored(object, &i, &ignored);)
+        report_event(engine, entry, true, "InvalidAnnotation", "Place",
+                     "annotation %s is ignored: found \"%.60s\", expected \"%s\"", ignored.key, ignored.value,
+                     ignored.expected);
+}
+
 // Rule P4: tells a refusal once the mirror has the mark.
 static void tell(struct engine *engine, struct entry *entry, const struct action *action) {
     (void)action;
+    const struct workload_facts *w = &entry->workload->facts;
+    if (entry->workload->report.ignored_unreported && w->exists && !w->finished && !w->being_deleted)
+        report_ignored(engine, entry);
     struct mirror *mirror = facts_placed_mirror(entry);
     if (!mirror || !mirror->progress.problem || mirror->facts.owed)
         return;
@@ -190,4 +215,4 @@ static void check_kept(struct engine *engine, struct entry *entry) {
                      mirror->facts.attempt, mirror_cluster(engine, mirror));
 }
 
-const struct part part_continuity = {.name = "progress", .before = check_kept, .after = tell};
+const struct part part_continuity = {.name = "progress", .seen = note_ignored, .before = check_kept, .after = tell};

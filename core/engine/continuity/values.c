@@ -70,6 +70,29 @@ bool continuity_is_wanted(const struct kind *kind, const struct json *workload) 
     return !kind->starts_anew && !text_equal(object_annotation(workload, MARK_CONTINUE), "false");
 }
 
+const char *continuity_off(const struct kind *kind, const struct json *workload) {
+    bool can = kind->abi.progress || kind->abi.children || has_continuity(kind);
+    if (!can || continuity_is_wanted(kind, workload))
+        return NULL;
+    return kind->starts_anew ? "continue: false of the adapter in the host's configuration"
+                             : "annotation " MARK_CONTINUE ": \"false\"";
+}
+
+bool values_next_ignored(const struct json *workload, size_t *index, struct values_ignored *out) {
+    static const struct {
+        const char *key, *expected, *default_; // the values that say something, and that say nothing new
+    } known[] = {{MARK_CONTINUE, "false", "true"}, {MARK_ATTEMPT_ENV, "true", "false"}};
+    while (*index < sizeof known / sizeof known[0]) {
+        size_t i = (*index)++;
+        const char *value = object_annotation(workload, known[i].key);
+        if (!value || strcmp(value, known[i].expected) == 0 || strcmp(value, known[i].default_) == 0)
+            continue;
+        *out = (struct values_ignored){known[i].key, value, known[i].expected};
+        return true;
+    }
+    return false;
+}
+
 static bool may_go_on(const struct kind *kind, const struct json *workload, uint32_t attempt) {
     return attempt > 1 && has_continuity(kind) && continuity_is_wanted(kind, workload);
 }

@@ -19,6 +19,15 @@
 
 // Neither the configuration nor the workload has turned off that attempts go on where the former one was.
 bool continuity_is_wanted(const struct kind *kind, const struct json *workload);
+// Which of the two turned it off; NULL: none, or the kind has nothing that goes on.
+const char *continuity_off(const struct kind *kind, const struct json *workload);
+
+// An annotation of the workload with a value that the host ignores.
+struct values_ignored {
+    const char *key, *value, *expected;
+};
+// The next one, from the *index-th annotation on, which advances. False: no more.
+bool values_next_ignored(const struct json *workload, size_t *index, struct values_ignored *out);
 
 // The source of a mirror: the workload, or a copy in *own with the variables in its pods. `mirror`: the present one,
 // whose variables stay; NULL: before the create. NULL: out of memory.

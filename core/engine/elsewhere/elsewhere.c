@@ -302,10 +302,31 @@ bool elsewhere_has_retried(const struct entry *entry) {
     return entry->workload->elsewhere.retried;
 }
 
+static const char *retried_names(struct engine *engine, const struct entry *entry) {
+    return object_annotation(doc_tree(&engine->store, &entry->workload->doc), MARK_RETRIED);
+}
+
+char *elsewhere_tried(struct engine *engine, const struct entry *entry) {
+    if (!elsewhere_has_retried(entry))
+        return NULL;
+    const char *names = retried_names(engine, entry), *last = facts_worker_name(engine, entry), *name;
+    AUTO_BUFFER(text, 4096);
+    buffer_text(&text, "tried in ");
+    for (size_t len; text_next_word(&names, ',', &name, &len);)
+        if (len > 0)
+            buffer_printf(&text, "%.*s, ", (int)len, name);
+    buffer_printf(&text, "%s (retryElsewhere.max %lld)", last ? last : "another worker",
+                  (long long)retry_of(engine, entry, NULL)->max);
+    return text.failed ? NULL : buffer_take(&text, NULL);
+}
+
+bool elsewhere_failed_in(struct engine *engine, const struct entry *entry, size_t cluster) {
+    return elsewhere_has_retried(entry) && text_list_has(retried_names(engine, entry), engine->clusters[cluster].name);
+}
+
 void elsewhere_avoid(struct engine *engine, const struct entry *entry, struct placement_view *view) {
-    const char *names = object_annotation(doc_tree(&engine->store, &entry->workload->doc), MARK_RETRIED);
-    for (size_t c = 1; names && c < view->n_clusters; c++)
-        view->workers[c].avoided |= !cluster_is_vacant(engine, c) && text_list_has(names, engine->clusters[c].name);
+    for (size_t c = 1; c < view->n_clusters; c++)
+        view->workers[c].avoided |= !cluster_is_vacant(engine, c) && elsewhere_failed_in(engine, entry, c);
 }
 
 bool elsewhere_leaves(const struct entry *entry, uint32_t attempt) {

@@ -16,6 +16,11 @@
 
 // Whether an attempt of the workload has failed because of a worker.
 bool elsewhere_has_retried(const struct entry *entry);
+// "tried in w1, w2 (retryElsewhere.max 1)", for a failure after such attempts. NULL: there were none, or out of memory.
+// free()
+char *elsewhere_tried(struct engine *engine, const struct entry *entry);
+// Whether an attempt failed because of this worker.
+bool elsewhere_failed_in(struct engine *engine, const struct entry *entry, size_t cluster);
 // Marks the workers in which it failed as the last choice.
 void elsewhere_avoid(struct engine *engine, const struct entry *entry, struct placement_view *view);
 

@@ -57,6 +57,8 @@ void suspects_note(struct engine *engine, struct entry *entry, size_t cluster, c
         return;
     suspect->until_ns = engine->now.mono_ns + ELSEWHERE_SUSPEND_NS;
     text_copy(suspect->reason, sizeof suspect->reason, reason);
+    text_copy(suspect->key, sizeof suspect->key, entry->key);
+    suspect->kind = entry->kind;
     text_copy(engine->stats.clusters[cluster].failing_for, sizeof engine->stats.clusters[cluster].failing_for, reason);
     changed(engine, cluster, true);
     report_event(
@@ -70,17 +72,27 @@ void suspects_note(struct engine *engine, struct entry *entry, size_t cluster, c
                count, reason, name);
 }
 
+// On the workload with the Event about the begin.
+static void report_end(struct engine *engine, size_t cluster, const char *because) {
+    const struct suspect *suspect = &engine->clusters[cluster].elsewhere;
+    struct entry *entry = map_get(&engine->store.maps[suspect->kind], suspect->key);
+    if (entry && entry->workload->facts.exists)
+        report_event(engine, entry, false, "WorkerTrusted", "Observe", "cluster %s gets new workloads again: %s",
+                     engine->clusters[cluster].name, because);
+}
+
 static void release(struct engine *engine, size_t cluster, const char *because) {
     struct suspect *suspect = &engine->clusters[cluster].elsewhere;
     if (!suspect->until_ns)
         return;
+    report_end(engine, cluster, because);
     *suspect = (struct suspect){.until_ns = 0};
     report_log(engine, LOG_INFO, cluster, LOG_NO_KIND, "the worker gets new workloads again: %s", because);
     changed(engine, cluster, false);
 }
 
 void suspects_trust(struct engine *engine, size_t cluster) {
-    release(engine, cluster, "an operator trusts it");
+    release(engine, cluster, "an operator has uncordoned the cluster");
 }
 
 void suspects_forget(struct engine *engine, const struct entry *entry) {
@@ -102,7 +114,7 @@ void suspects_forget(struct engine *engine, const struct entry *entry) {
 static void tick(struct engine *engine) {
     for (size_t c = 1; c < engine->n_clusters; c++)
         if (engine->clusters[c].elsewhere.until_ns && engine->clusters[c].elsewhere.until_ns <= engine->now.mono_ns)
-            release(engine, c, "the time is over");
+            release(engine, c, "the 10 minutes are over");
 }
 
 static int64_t due_ns(struct engine *engine) {

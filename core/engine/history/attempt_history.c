@@ -3,6 +3,7 @@
 
 #include "core/base/memory.h"
 #include "core/engine/decide/decide_parts.h"
+#include "core/engine/elsewhere/elsewhere.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/placement/placing.h"
 
@@ -123,7 +124,11 @@ void attempt_history_finished(struct engine *engine, struct entry *entry, const 
         return;
     AUTO_TEXT text = text_format("%s%s%s", phase->reason ? phase->reason : "",
                                  phase->reason && phase->message ? ": " : "", phase->message ? phase->message : "");
-    set_message(attempt, text ? text : "");
+    AUTO_TEXT tried = attempt->outcome == OUTCOME_FAILED ? elsewhere_tried(engine, entry) : NULL;
+    size_t size = tried ? strlen(tried) + 3 : 1;
+    int room = size < ATTEMPT_MESSAGE_MAX ? (int)(ATTEMPT_MESSAGE_MAX - size) : 0;
+    AUTO_TEXT whole = text_format("%.*s%s%s", room, text ? text : "", tried ? "; " : "", tried ? tried : "");
+    set_message(attempt, whole ? whole : "");
 }
 
 static int64_t time_at(const struct json *object, const char *part, const char *key) {

@@ -3,6 +3,7 @@
 
 #include "core/adapter/phase.h"
 #include "core/engine/clusters/cluster_state.h"
+#include "core/engine/continuity/values.h"
 #include "core/engine/dependencies/dependencies.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/history/attempt_history.h"
@@ -314,6 +315,26 @@ const char *inspect_uid(const struct engine *engine, const struct kind *kind, co
     return entry && entry->workload->facts.exists ? entry->workload->uid : "";
 }
 
+#define NO_WORDS                                                                                                       \
+    "its pods were gone or could not be read (a lost worker, or one that does not let the host read pods and their "   \
+    "logs), or the host may not write ConfigMap wharf-last-words in the namespace, or newer entries there took the "   \
+    "place"
+
+const char *inspect_no_words(const struct engine *engine, const struct kind *kind, const char *namespace_,
+                             const char *name) {
+    const struct entry *entry = find_entry(engine, kind, namespace_, name);
+    const struct workload *w = entry ? entry->workload : NULL;
+    bool failed = w && w->phase == WHARF_FAILED;
+    uint32_t known = 0; // attempts: a restarted host knows the present one only
+    if (engine->settings.last_words == LAST_WORDS_NONE)
+        return "the host's configuration has lastWords: none";
+    for (const struct attempt *a = w ? w->history.attempts.newest : NULL; a; a = a->older, known++)
+        failed |= a->outcome == OUTCOME_FAILED;
+    if (failed)
+        return "an attempt has failed, but " NO_WORDS;
+    return w && known == w->facts.attempt ? "no attempt has failed" : "no attempt has failed, or " NO_WORDS;
+}
+
 bool inspect_is_gone(const struct engine *engine, const char *plural_group, const char *namespace_, const char *name,
                      const char *uid) {
     size_t k = 0;
@@ -388,6 +409,7 @@ bool inspect_explain(struct engine *engine, struct moment now, const struct kind
         out->mirror.progress = mirror_progress_name(mirror_progress(doc_tree(&engine->store, &placed->doc)));
     }
     const struct json *object = doc_tree(&engine->store, &entry->workload->doc);
+    out->progress_off = continuity_off(kind, object);
     out->queued_by_kueue = entry->workload->facts.suspended && object && object_label(object, KUEUE_QUEUE_NAME);
     __attribute__((cleanup(placement_view_clear))) struct placement_view view = {.workers = NULL};
     bool limited = placement_is_limited(engine, entry) && placement_view_make(engine, entry, &view);

@@ -62,6 +62,9 @@ void inspect_namespace(const struct engine *engine, const char *worker, const ch
 
 // The uid of a workload that is delegated to this host; "": none.
 const char *inspect_uid(const struct engine *engine, const struct kind *kind, const char *namespace_, const char *name);
+// Why there may be no last words of the workload: the reason where it is known, else all possible ones.
+const char *inspect_no_words(const struct engine *engine, const struct kind *kind, const char *namespace_,
+                             const char *name);
 // Whether no workload of this name has the uid, as far as a complete list of the kind shows; `plural_group`:
 // "jobs.batch".
 bool inspect_is_gone(const struct engine *engine, const char *plural_group, const char *namespace_, const char *name,
@@ -85,6 +88,7 @@ struct explain_view {
     const char *why;           // of the last decision; may be NULL
     char waiting_text[1024];   // "": no wait
     char also_run[RIVAL_TEXT]; // signs that a controller in the management cluster runs the workload too; "": none
+    const char *progress_off;  // see continuity_off
     bool queued_by_kueue;      // suspended until Kueue admits the workload
 };
 // False: not delegated to this host, as far as known. Calls `worker` for each worker.

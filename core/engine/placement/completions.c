@@ -80,6 +80,8 @@ static void judge(struct engine *engine, struct entry *entry, size_t cluster, ui
     } else if (*suspect && count <= CLEARED_OF_16) {
         *suspect = 0;
         slot->placement.finished.window_ns = 0;
+        report_event(engine, entry, false, "WorkerTrusted", "Observe",
+                     "cluster %s is no longer far faster than other workers", slot->name);
         report_log(engine, LOG_INFO, cluster, entry->kind, "the worker is no longer far faster than other workers");
     }
     if (*suspect && fast)

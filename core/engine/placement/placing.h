@@ -113,7 +113,7 @@ struct worker_reason {
 };
 
 // `view` is the entry's present one, or NULL.
-void worker_reason_find(const struct engine *engine, const struct entry *entry, const struct placement_view *view,
+void worker_reason_find(struct engine *engine, const struct entry *entry, const struct placement_view *view,
                         size_t cluster, int64_t now_ns, struct worker_reason *out);
 
 // Appends "0/3 workers accept it: w1 quota exceeded; w2 namespace missing; w3 cordoned", or for many workers "0/40

@@ -3,6 +3,7 @@
 #include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/dependencies/dependencies.h"
+#include "core/engine/elsewhere/elsewhere.h"
 #include "core/engine/elsewhere/suspicion.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/history/attempt_history.h"
@@ -59,6 +60,16 @@ static const struct attempt *rejection_by(const struct engine *engine, const str
     return NULL;
 }
 
+// The newest failure that was the worker's.
+static void fill_failed(const struct engine *engine, const struct entry *entry, size_t cluster,
+                        struct worker_reason *out) {
+    const struct attempt *a = attempt_history_newest(entry);
+    while (a && (!text_equal(a->reason, "FailedInWorker") || strcmp(a->cluster, engine->clusters[cluster].name) != 0))
+        a = a->older;
+    fill(out, OBSTACLE_NONE, "the last choice", "is the last choice, since the workload failed there%s%s",
+         DETAILS(a && a->message ? a->message : ""));
+}
+
 static const char *brief_of(const char *reason) {
     static const struct {
         const char *reason, *brief;
@@ -76,7 +87,6 @@ static const char *brief_of(const char *reason) {
         {"CreateFailed", "creates fail"},
         {"FieldsDropped", "drops fields"},
         {"DidNotStart", "did not start"},
-        {"FailedInWorker", "the workload failed there"},
         {"MissingDependency", "lacks an object of the workload"},
         {"DependencyRejected", "rejects an object of the workload"},
     };
@@ -221,7 +231,7 @@ static void fill_unnamed(const struct engine *engine, size_t cluster, const char
     fill(out, OBSTACLE_NAMESPACE, "no name for the namespace", "is not chosen: %s", text.data ? text.data : "");
 }
 
-static void find_of_workload(const struct engine *engine, const struct entry *entry, size_t cluster, int64_t now_ns,
+static void find_of_workload(struct engine *engine, const struct entry *entry, size_t cluster, int64_t now_ns,
                              struct worker_reason *out) {
     const struct mirror *mirror = entry_mirror(entry, cluster);
     const char *problem = capacity_problem(engine, cluster);
@@ -245,11 +255,13 @@ static void find_of_workload(const struct engine *engine, const struct entry *en
              problem ? "has unknown free capacity, so no workload that requests pods is placed there"
                      : "lacks free capacity",
              problem ? problem : lack);
+    else if (cluster != entry->workload->facts.cluster && elsewhere_failed_in(engine, entry, cluster))
+        fill_failed(engine, entry, cluster, out);
     else
         fill(out, OBSTACLE_NONE, "fit", "%s", cluster == entry->workload->facts.cluster ? "has the workload" : "fits");
 }
 
-void worker_reason_find(const struct engine *engine, const struct entry *entry, const struct placement_view *view,
+void worker_reason_find(struct engine *engine, const struct entry *entry, const struct placement_view *view,
                         size_t cluster, int64_t now_ns, struct worker_reason *out) {
     *out = (struct worker_reason){.until_ns = CLOCK_NEVER};
     find_of_worker(engine, entry, cluster, out);

@@ -106,6 +106,13 @@ static void check(struct engine *engine, struct entry *entry, const struct actio
         report_back(engine, entry, cluster);
 }
 
+// A planned move: an operator drains the worker.
+static bool is_drained(const struct engine *engine, const struct entry *entry) {
+    const struct workload_facts *w = &entry->workload->facts;
+    return w->drained_attempt && w->drained_attempt == w->attempt && engine->workers[entry->kind][w->cluster].moves &&
+           !facts_worker_is_lost(engine, entry);
+}
+
 // About the worker of the present placement.
 static void write_cause(const struct engine *engine, const struct entry *entry, const struct action *action,
                         char out[256]) {
@@ -119,7 +126,7 @@ static void write_cause(const struct engine *engine, const struct entry *entry, 
         write_duration(engine->now.mono_ns - engine->workers[entry->kind][cluster].lost_since_ns, lost);
         snprintf(out, 256, "%s unreachable for %s", name, lost);
     } else if (w->drained_attempt && w->drained_attempt == w->attempt)
-        snprintf(out, 256, engine->workers[entry->kind][cluster].moves ? "%s is drained" : "%s has no consent", name);
+        snprintf(out, 256, is_drained(engine, entry) ? "%s is drained" : "%s has no consent", name);
     else if (unstarted && unstarted->withdrawn_attempt == w->attempt)
         snprintf(out, 256, "the mirror did not start in %s", name);
     else if (w->gone_attempt == w->attempt)
@@ -137,7 +144,7 @@ void report_rescheduled(struct engine *engine, struct entry *entry, const struct
         attempt && attempt->created_ns && attempt->outcome != OUTCOME_REJECTED && attempt->outcome != OUTCOME_WITHDRAWN;
     write_cause(engine, entry, action, cause);
     entry->workload->loss_reported_ns = 0;
-    report_event(engine, entry, true, "Rescheduled", "Place", "%s; %s in %s (attempt %u)", cause,
+    report_event(engine, entry, !is_drained(engine, entry), "Rescheduled", "Place", "%s; %s in %s (attempt %u)", cause,
                  ran ? "running again" : "placed", engine->clusters[action->cluster].name, action->attempt);
 }
 

@@ -197,6 +197,8 @@ struct workload {
         bool counted_unplaced;
         bool reported;               // there was an Event since the start of the wait
         bool unschedulable_reported; // since the start of the wait
+        bool ignored_unreported;     // an annotation has a value that the host ignores, see continuity.c
+        uint32_t ignored;            // hash of these values; 0: none
     } report;
     struct workload_status {
         struct status_budget {             // see status.h

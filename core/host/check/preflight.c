@@ -158,20 +158,71 @@ static void check_rivals(struct visit *visit, const struct kind *kind, const cha
 
 // Which permissions a cluster grants ----------------------------------------------------------------------------------
 
-static void report_denied(struct visit *visit, const struct access_review *permission, const struct json *review) {
+// Verbs that a cluster denies for one resource.
+struct denied {
+    char *resource, *verbs, *why; // " secrets in namespace a", "list, watch", "" without a reason
+    const char *without;          // see struct right
+};
+
+static bool add_verb(struct denied *denied, const char *verb) {
+    char *verbs = text_format("%s%s%s", denied->verbs ? denied->verbs : "", denied->verbs ? ", " : "", verb);
+    free(denied->verbs);
+    denied->verbs = verbs;
+    return verbs;
+}
+
+static struct error *add_denied(struct visit *visit, const struct access_review *permission,
+                                const struct json *review) {
     const char *reason = json_string_or(json_path(review, "status", "reason", NULL), "");
-    const char *trouble = json_string_or(json_path(review, "status", "evaluationError", NULL), "");
-    const char *why = *reason ? reason : trouble;
+    const char *why = *reason ? reason : json_string_or(json_path(review, "status", "evaluationError", NULL), "");
     struct access_review shown = *permission;
+    shown.verb = "";
     if (visit->preflight->n_namespaces == 0)
         shown.namespace_ = NULL;
-    AUTO_TEXT text = access_review_text(&shown);
-    if (!visit->without)
-        visit_problem(visit, "may not %s, expected to be allowed%s%s", text ? text : shown.verb, *why ? ": " : "", why);
-    else if (visit->without != visit->warned)
-        visit_warn(visit, "may not %s: %s", text ? text : shown.verb, visit->without);
-    if (visit->without) // once for all verbs
-        visit->warned = visit->without;
+    AUTO_TEXT resource = access_review_text(&shown);
+    if (!resource)
+        return error_no_memory();
+    size_t i = 0;
+    while (i < visit->n_denied &&
+           (strcmp(visit->denied[i].resource, resource) != 0 || strcmp(visit->denied[i].why, why) != 0 ||
+            visit->denied[i].without != visit->without))
+        i++;
+    if (i == visit->n_denied) {
+        struct denied *added = array_next(&visit->denied, visit->n_denied, sizeof *added);
+        char *copy = added ? strdup(why) : NULL;
+        if (!copy)
+            return error_no_memory();
+        *added = (struct denied){.resource = TAKE(resource), .why = copy, .without = visit->without};
+        visit->n_denied++;
+    }
+    return add_verb(&visit->denied[i], permission->verb) ? NULL : error_no_memory();
+}
+
+// The command that grants the rights.
+static const char *granted_by(const struct visit *visit) {
+    if (visit->management || visit->spec->settings.is_self)
+        return "wharf rbac --for management";
+    return visit->connection == &visit->own ? "wharf join (again) or wharf rbac --for worker"
+                                            : "wharf rbac --for worker";
+}
+
+static void report_denied(struct visit *visit) {
+    const char *warned = NULL;
+    for (size_t i = 0; i < visit->n_denied; i++) {
+        struct denied *denied = &visit->denied[i];
+        const char *verbs = denied->verbs ? denied->verbs : "";
+        if (!denied->without)
+            visit_problem(visit, "may not %s%s, expected the rights of %s%s%s", verbs, denied->resource,
+                          granted_by(visit), *denied->why ? ": " : "", denied->why);
+        else if (denied->without != warned) // once for all resources
+            visit_warn(visit, "may not %s%s: %s", verbs, denied->resource, denied->without);
+        warned = denied->without ? denied->without : warned;
+        free(denied->resource);
+        free(denied->verbs);
+        free(denied->why);
+    }
+    free(TAKE(visit->denied));
+    visit->n_denied = 0;
 }
 
 // An error: further reviews would fail too.
@@ -183,9 +234,7 @@ static struct error *check_permission(void *ctx, const struct access_review *per
     if (!allowed)
         return error_new(ERROR_IO, "does not answer SelfSubjectAccessReview, so permissions cannot be checked: %s",
                          response.message);
-    if (!json_bool(allowed, false))
-        report_denied(visit, permission, response.value);
-    return NULL;
+    return json_bool(allowed, false) ? NULL : add_denied(visit, permission, response.value);
 }
 
 // NULL: the whole cluster.
@@ -233,6 +282,7 @@ void visit_check_rights(struct visit *visit) {
     struct error *error = rights_make(visit->management ? RIGHTS_OF_MANAGEMENT : RIGHTS_OF_WORKER, &wanted, &rights);
     for (size_t i = 0; i < rights.count && !error; i++)
         error = check_right(visit, &rights.list[i]);
+    report_denied(visit);
     (void)visit_error(visit, error);
 }
 

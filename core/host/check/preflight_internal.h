@@ -24,9 +24,11 @@ struct visit {
     struct client *client;
     struct json *namespaces; // see visit_namespaces; or NULL
     struct problems problems, warnings;
-    char *git_version;            // "v1.36.0"; or NULL
-    const char *without, *warned; // of the right that is checked, and of the last warning: see struct right
-    bool secrets_refused;         // the worker refused the list, and the problem was reported
+    char *git_version;   // "v1.36.0"; or NULL
+    const char *without; // of the right that is checked: see struct right
+    struct denied *denied;
+    size_t n_denied;
+    bool secrets_refused; // the worker refused the list, and the problem was reported
     pthread_t thread;
     bool started;
 };

@@ -227,8 +227,8 @@ static void write_explanation(void *arg, struct engine *engine, struct moment no
     writer_array(out, "dependencies");
     inspect_dependencies(engine, kind, explain->namespace_, explain->name, put_dependency, explain);
     writer_end(out, ']');
-    api_put(out, "waitingFor=%s alsoRunHere=%s until=%jd", *view.waiting_text ? view.waiting_text : NULL,
-            *view.also_run ? view.also_run : NULL, view.workload.waiting_until_ns);
+    api_put(out, "waitingFor=%s alsoRunHere=%s progressOff=%s until=%jd", *view.waiting_text ? view.waiting_text : NULL,
+            *view.also_run ? view.also_run : NULL, view.progress_off, view.workload.waiting_until_ns);
     if (view.has_mirror)
         api_put_object(out, "mirror",
                        "cluster=%s namespace=%s uid=%s version=%s attempt=%u phase=%s statusReduced=%s progress=%s",
@@ -268,7 +268,7 @@ static char *why_not(const struct kind *kind, const char *value, const char *pro
 }
 
 static void put_foreign(struct explain *explain, const struct json *object) {
-    static const char *const absent[] = {"waitingFor", "alsoRunHere", "until", "mirror"};
+    static const char *const absent[] = {"waitingFor", "alsoRunHere", "progressOff", "until", "mirror"};
     struct writer *out = explain->out;
     const struct kind *kind = explain->kind;
     const char *value = json_string(pointer_find(object, kind->abi.managed_by));

@@ -2,6 +2,7 @@
 // GET /api/v1/logs/KIND/NAMESPACE/NAME?previousAttempt=true: the kept end of the logs of the last failed attempt.
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/engine/history/inspect.h"
 #include "core/host/words/words_text.h"
 #include "core/serve/http/server.h"
 
@@ -93,6 +94,24 @@ static const struct json *choose(const struct json *items, uint32_t present) {
     return json_first(items);
 }
 
+struct absence {
+    const struct kind *kind;
+    const char *namespace_, *name, *why;
+};
+
+static void explain_absence(void *arg, struct engine *engine, struct moment now) {
+    struct absence *absence = arg;
+    (void)now;
+    absence->why = inspect_no_words(engine, absence->kind, absence->namespace_, absence->name);
+}
+
+static struct error *report_absence(const struct api_source *source, const struct kind *kind, const char *namespace_,
+                                    const char *name) {
+    struct absence absence = {kind, namespace_, name, ""};
+    TRY(source->query(source->ctx, explain_absence, &absence));
+    return error_new(ERROR_NOT_FOUND, "nothing is kept of %s %s/%s: %s", kind->abi.kind, namespace_, name, absence.why);
+}
+
 struct error *serve_kept_logs(struct web_call *call, int64_t tail) {
     static const char *const others[] = {"follow", "sinceSeconds", "timestamps"};
     const struct api_source *source = call->server->source.api;
@@ -107,9 +126,6 @@ struct error *serve_kept_logs(struct web_call *call, int64_t tail) {
     AUTO_ERROR none = api_find_mirror(source, kind, call->segments[1], call->segments[2], &mirror);
     const struct json *entry = choose(items, none ? 0 : mirror.attempt);
     if (!entry)
-        return error_new(ERROR_NOT_FOUND,
-                         "nothing is kept of %s %s/%s: no attempt has failed, or its worker was lost, or lastWords or "
-                         "rights do not permit it",
-                         kind->abi.kind, call->segments[1], call->segments[2]);
+        return report_absence(source, kind, call->segments[1], call->segments[2]);
     return answer(call, entry, tail);
 }

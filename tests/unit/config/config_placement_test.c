@@ -99,6 +99,46 @@ static void a_worker_may_have_another_choice_of_capacity_than_the_rest(void **st
     }
 }
 
+static void reasons_that_nothing_has_are_warned_of(void **state) {
+    (void)state;
+    static const struct {
+        const char *retry, *warning; // NULL: none
+    } cases[] = {
+        {"{}", NULL},
+        {"{reasons: [Evicted, OutOf*, OutOfmemory, OOMKilled, FailedMount], exitCodes: [137]}", NULL},
+        {"{reasons: [Evicted, ImagePullBackof]}", "placement.retryElsewhere.reasons: found \"ImagePullBackof\", which "
+                                                  "is not among the reasons that wharf knows; did "
+                                                  "you mean \"ImagePullBackOff\"?"},
+        {"{reasons: [Xyz*]}",
+         "placement.retryElsewhere.reasons: found \"Xyz*\", which is not among the reasons that wharf knows"},
+        {"{reasons: []}",
+         "placement.retryElsewhere: reasons is empty and there are no exitCodes, so no failure matches "
+         "and no workload is retried"},
+        {"{reasons: [], exitCodes: []}", "placement.retryElsewhere: reasons is empty and there are no exitCodes, so no "
+                                         "failure matches and no workload is retried"},
+        {"{reasons: [], exitCodes: [137]}", NULL},
+        {"{max: 0, reasons: []}", NULL},
+        {"{max: 0}, rules: [{kinds: [Job]}, {retryElsewhere: {reasons: [Evictd]}}]",
+         "placement.rules[1].retryElsewhere.reasons: found \"Evictd\", which is not among the reasons that wharf "
+         "knows; "
+         "did you mean \"Evicted\"?"},
+        {"{reasons: [Evictd]}, rules: [{kinds: [Job]}]",
+         "placement.retryElsewhere.reasons: found \"Evictd\", which is not among the reasons that wharf knows; did you "
+         "mean \"Evicted\"?"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        AUTO_TEXT text = text_format("%splacement: {retryElsewhere: %s}\n", GOOD, cases[i].retry);
+        struct config *config = load_good(text);
+        struct problems warnings = {.count = 0};
+        config_warn(config, &warnings);
+        assert_int_equal(warnings.count, cases[i].warning ? 1 : 0);
+        if (cases[i].warning)
+            assert_string_equal(warnings.list[0], cases[i].warning);
+        problems_free(&warnings);
+        config_free(config);
+    }
+}
+
 static void a_rule_has_its_own_retries_elsewhere_or_those_from_above(void **state) {
     (void)state;
     struct config *config = load_good(GOOD);
@@ -187,6 +227,7 @@ int main(void) {
         cmocka_unit_test(rules_have_what_they_do_not_say_from_above),
         cmocka_unit_test(workers_have_an_order_a_weight_and_limits),
         cmocka_unit_test(a_worker_may_have_another_choice_of_capacity_than_the_rest),
+        cmocka_unit_test(reasons_that_nothing_has_are_warned_of),
         cmocka_unit_test(a_rule_has_its_own_retries_elsewhere_or_those_from_above),
         cmocka_unit_test(what_is_wrong_is_told_with_its_place),
     };

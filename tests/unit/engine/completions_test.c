@@ -99,6 +99,7 @@ static void it_is_reported_once_others_have_finished_some_and_gets_its_share(voi
     static const struct pace_case honest = {.takes_ns = {0, 5 * CLOCK_MINUTE, 5 * CLOCK_MINUTE}};
     (void)run(&stage, &honest, 120, 5 * CLOCK_SECOND, "");
     assert_int_equal(suspect(&stage, 1), 0);
+    assert_int_equal(stage_told(&stage, "WorkerTrusted: cluster w1 is no longer far faster than other workers\n"), 1);
     stage_end(&stage);
 }
 

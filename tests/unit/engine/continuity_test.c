@@ -40,6 +40,33 @@ static void a_life_with_one_attempt_costs_nothing(void **state) {
     stage_end(&stage);
 }
 
+static void a_value_of_an_annotation_that_is_ignored_is_told_once(void **state) {
+    (void)state;
+    struct stage stage;
+    play_init(&stage);
+    play_first(&stage, "'wharf.dev/continue':'no','wharf.dev/attempt-env':'true'");
+    assert_int_equal(stage_told(&stage,
+                                "InvalidAnnotation: annotation wharf.dev/continue is ignored: found \"no\", expected "
+                                "\"false\"\n"),
+                     1);
+    play_does(&stage, 1, 4, "0-3");
+    assert_int_equal(stage_patch(&stage, 0, "a", NULL, "{'metadata':{'annotations':{'wharf.dev/attempt-env':'yes'}}}"),
+                     200);
+    stage_run(&stage, CLOCK_SECOND);
+    assert_int_equal(stage_told(&stage,
+                                "InvalidAnnotation: annotation wharf.dev/attempt-env is ignored: found \"yes\", "
+                                "expected \"true\"\n"),
+                     1);
+    size_t told = stage_told(&stage, "InvalidAnnotation: ");
+    assert_int_equal(
+        stage_patch(&stage, 0, "a", NULL,
+                    "{'metadata':{'annotations':{'wharf.dev/attempt-env':'false','wharf.dev/continue':'true'}}}"),
+        200);
+    stage_run(&stage, LONG);
+    assert_int_equal(stage_told(&stage, "InvalidAnnotation: "), told);
+    stage_end(&stage);
+}
+
 static void nothing_achieved_is_nothing_owed(void **state) {
     (void)state;
     struct stage stage;
@@ -400,6 +427,10 @@ static void off_by_the_workload_and_by_the_configuration(void **state) {
         stage.kind->starts_anew = way == 1;
         play_first(&stage, way == 0 ? "'wharf.dev/continue':'false'" : "");
         seen.indexes = NULL;
+        struct explain_view view;
+        stage_explain(&stage, "a", &view);
+        assert_string_equal(view.progress_off, way == 0 ? "annotation wharf.dev/continue: \"false\""
+                                                        : "continue: false of the adapter in the host's configuration");
         play_move(&stage, LONG);
         play_assert_starts_anew(&stage, 0);
         assert_int_equal(stage.sent[2][VERB_STATUS_PATCH] + stage.sent[2][VERB_MERGE_PATCH], 0);
@@ -479,6 +510,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_further_attempt_gets_the_progress_before_it_runs),
         cmocka_unit_test(a_life_with_one_attempt_costs_nothing),
+        cmocka_unit_test(a_value_of_an_annotation_that_is_ignored_is_told_once),
         cmocka_unit_test(nothing_achieved_is_nothing_owed),
         cmocka_unit_test(a_host_that_ends_at_any_point_goes_on),
         cmocka_unit_test(an_answer_that_is_lost_or_fails_changes_nothing),

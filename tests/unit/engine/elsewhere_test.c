@@ -152,12 +152,32 @@ static void a_worker_that_hides_the_pods_ends_the_wait(struct stage *stage) {
     expect_in(stage, "a", 1, 1, true);
 }
 
+static void keep_reason(void *ctx, const char *name, const struct worker_reason *reason, int64_t until_ns,
+                        int64_t since_ns) {
+    (void)until_ns, (void)since_ns;
+    if (strcmp(name, "w1") == 0)
+        *(struct worker_reason *)ctx = *reason;
+}
+
 static void no_more_often_than_permitted(struct stage *stage) {
     fails(stage, 1, "a");
     answer(stage, 1, "a", IMAGE);
+    struct explain_view view;
+    struct worker_reason reason;
+    assert_true(inspect_explain(stage->engine, stage->now, stage->kind, "default", "a", &view, keep_reason, &reason));
+    assert_int_equal(reason.obstacle, OBSTACLE_NONE);
+    assert_string_equal(reason.text,
+                        "is the last choice, since the workload failed there: ErrImagePull: pod a-x: not found");
     fails(stage, 2, "a");
     expect_in(stage, "a", 2, 2, true);
     assert_int_equal(questions, 1);
+    stage_run(stage, CLOCK_SECOND);
+    assert_int_equal(
+        stage_told(stage, "(attempt 2): BackoffLimitExceeded: m; tried in w1, w2 (retryElsewhere.max 1)\n"), 1);
+    stage_restart(stage);
+    stage_run(stage, CLOCK_SECOND);
+    stage_explain(stage, "a", &view);
+    assert_string_equal(view.attempts->message, "BackoffLimitExceeded: m; tried in w1, w2 (retryElsewhere.max 1)");
 }
 
 // Permitted twice, but the first worker is not tried again.
@@ -364,6 +384,8 @@ static void a_worker_where_three_workloads_fail_gets_no_new_ones_for_some_time(s
     assert_int_equal(place_new(stage, "f"), 2);
     stage_run(stage, CLOCK_MINUTE);
     assert_int_equal(engine_stats(stage->engine)->clusters[1].failing, 0);
+    assert_int_equal(stage_told(stage, "WorkerTrusted: cluster w1 gets new workloads again: the 10 minutes are over\n"),
+                     1);
     assert_int_equal(place_new(stage, "g"), 1);
 }
 
@@ -371,6 +393,10 @@ static void an_operator_releases_it_earlier(struct stage *stage) {
     make_suspect(stage);
     cordon(stage, 1, WORKER_CORDONED);
     cordon(stage, 1, WORKER_ACTIVE);
+    assert_int_equal(stage_told(stage,
+                                "WorkerTrusted: cluster w1 gets new workloads again: an operator has uncordoned the "
+                                "cluster\n"),
+                     1);
     assert_int_equal(place_new(stage, "f"), 1);
 }
 
@@ -379,6 +405,8 @@ static void what_fails_elsewhere_too_releases_it(struct stage *stage) {
     fails(stage, 2, "b");
     stage_run(stage, CLOCK_SECOND);
     assert_int_equal(engine_stats(stage->engine)->clusters[1].failing, 0);
+    assert_int_equal(
+        stage_told(stage, "WorkerTrusted: cluster w1 gets new workloads again: workloads that failed there "), 1);
 }
 
 static void different_reasons_and_one_workload_do_not_count(struct stage *stage) {

@@ -57,6 +57,46 @@ static void begin(struct stage *stage) {
     stage_run(stage, CLOCK_SECOND);
 }
 
+static void assert_no_words(struct stage *stage, const char *begin) {
+    const char *why = inspect_no_words(stage->engine, stage->kind, "default", "a");
+    if (strncmp(why, begin, strlen(begin)) != 0)
+        fail_msg("found \"%s\", expected \"%s\"", why, begin);
+}
+
+static void the_reason_why_nothing_is_kept_is_told_where_it_is_known(void **state) {
+    (void)state;
+    struct stage stage;
+    stage_init(&stage);
+    stage.options.settings.last_words = LAST_WORDS_LOGS;
+    stage_start(&stage);
+    stage_submit(&stage, "a", "");
+    stage_run(&stage, CLOCK_SECOND);
+    size_t where = stage_where(&stage, "a");
+    stage_runs(&stage, where, "a");
+    stage_run(&stage, CLOCK_SECOND);
+    assert_string_equal(inspect_no_words(stage.engine, stage.kind, "default", "a"), "no attempt has failed");
+    assert_int_equal(stage_delete(&stage, where, "a"), 200);
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_int_equal(stage_attempt(&stage, "a"), 2);
+    assert_string_equal(inspect_no_words(stage.engine, stage.kind, "default", "a"), "no attempt has failed");
+    stage_restart(&stage); // knows nothing of the first attempt
+    stage_run(&stage, CLOCK_SECOND);
+    assert_no_words(&stage, "no attempt has failed, or its pods were gone or could not be read");
+    assert_int_equal(stage_patch(&stage, stage_where(&stage, "a"), "a", "status",
+                                 "{'status':{'failed':1,'startTime':'2026-03-01T12:00:01Z','conditions':["
+                                 "{'type':'FailureTarget','status':'True'},{'type':'Failed','status':'True'}]}}"),
+                     200);
+    stage_run(&stage, CLOCK_SECOND);
+    assert_no_words(&stage, "an attempt has failed, but its pods were gone or could not be read");
+    stage_end(&stage);
+    stage_init(&stage);
+    stage.options.settings.last_words = LAST_WORDS_NONE;
+    stage_start(&stage);
+    assert_string_equal(inspect_no_words(stage.engine, stage.kind, "default", "a"),
+                        "the host's configuration has lastWords: none");
+    stage_end(&stage);
+}
+
 static void an_attempt_has_its_times_and_its_outcome(void **state) {
     (void)state;
     struct stage stage;
@@ -343,6 +383,7 @@ static void slices_miss_nothing_while_workloads_change(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_attempt_has_its_times_and_its_outcome),
+        cmocka_unit_test(the_reason_why_nothing_is_kept_is_told_where_it_is_known),
         cmocka_unit_test(after_a_restart_the_times_come_from_the_objects),
         cmocka_unit_test(a_rejection_is_kept_with_what_the_worker_said),
         cmocka_unit_test(what_is_kept_of_a_workload_is_bounded),

@@ -93,6 +93,20 @@ static void a_mirror_that_was_deleted_is_named_as_the_cause(void **state) {
     stage_end(&stage);
 }
 
+static void a_move_off_a_drained_worker_is_no_warning(void **state) {
+    (void)state;
+    struct stage stage;
+    size_t where = begin(&stage);
+    stage_step(&stage, &(struct engine_event){.type = EVENT_WORKER,
+                                              .cluster = where,
+                                              .worker = {.name = names[where], .policy = WORKER_DRAIN_MOVE}});
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_told(&stage, 1, "Rescheduled: %s is drained; running again in %s (attempt 2)\n", names[where],
+                names[3 - where]);
+    assert_int_equal(stage.event_warnings, 0);
+    stage_end(&stage);
+}
+
 static void the_end_is_told_once(void **state) {
     (void)state;
     struct stage stage;
@@ -138,6 +152,7 @@ int main(void) {
         cmocka_unit_test(who_is_back_in_time_is_told_too_each_time),
         cmocka_unit_test(a_watch_that_is_opened_again_soon_is_no_loss),
         cmocka_unit_test(a_mirror_that_was_deleted_is_named_as_the_cause),
+        cmocka_unit_test(a_move_off_a_drained_worker_is_no_warning),
         cmocka_unit_test(the_end_is_told_once),
         cmocka_unit_test(what_no_worker_accepts_is_told_with_the_reason_of_each),
     };

@@ -177,6 +177,7 @@ static void take_update(struct stage *stage) {
         serve(stage, &stage->update.commands[i]);
     for (size_t i = 0; i < stage->update.n_events; i++) {
         AUTO_TEXT before = stage->notes;
+        stage->event_warnings += stage->update.events[i].warning;
         stage->notes = text_format("%s%s: %s\n", before ? before : "", stage->update.events[i].reason,
                                    stage->update.events[i].text);
     }

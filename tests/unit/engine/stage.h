@@ -51,9 +51,10 @@ struct stage {
     const char *space;                 // of the objects that tests name; NULL: default
     bool user;                         // current writes are a test's
     unsigned sent[STAGE_CLUSTERS][STATS_VERBS];
-    unsigned noops;    // writes of the engine that changed nothing
-    char *notes;       // "Reason: text\n" of all Events
-    unsigned warnings; // lines of the log
+    unsigned noops;        // writes of the engine that changed nothing
+    char *notes;           // "Reason: text\n" of all Events
+    size_t event_warnings; // Events of type Warning
+    unsigned warnings;     // lines of the log
     void *ctx;
 };
 
