@@ -201,10 +201,12 @@ void answer_check_dropped(struct engine *engine, struct entry *entry) {
     if (!mirror || !mirror->unchecked_source || mirror->facts.busy || aside_waits(entry) ||
         mirror != facts_placed_mirror(entry))
         return;
-    if (mirror->unchecked_source != repeat_fold(entry->workload->carry_hash) && mirror->facts.update_due)
+    bool changed = mirror->unchecked_source != repeat_fold(entry->workload->carry_hash);
+    if (changed && mirror->facts.update_due)
         return; // the workload has changed since: the host carries the change first
     mirror->unchecked_source = 0;
-    if (!mirror->facts.finished)
+    bool kept = changed && mirror->noop_patch_hash == 0; // what is missing cannot be carried to the mirror
+    if (!mirror->facts.finished && !kept)
         (void)refuse_dropped(engine, entry, mirror, mirror->facts.attempt, mirror->refusals);
 }
 
