@@ -300,6 +300,13 @@ static void note_conflict(struct engine *engine, struct entry *entry, struct mir
     exclude(engine, entry, mirror, "NameConflict", "a foreign object of the same name exists");
 }
 
+// The object was held as a possible mirror, and has no marks any more.
+static bool is_no_mirror(const struct engine *engine, const struct entry *entry, const struct mirror *mirror,
+                         const struct json *object) {
+    bool placed = is_of_attempt(entry, mirror) && mirror->facts.cluster == entry->workload->facts.cluster;
+    return !mirror->facts.proven && !placed && !mirror_is_ours(engine->kinds[entry->kind], engine->origin, object);
+}
+
 static void on_read(struct engine *engine, struct entry *entry, struct mirror *mirror,
                     const struct request_in_flight *request, struct response *response) {
     (void)request;
@@ -323,7 +330,7 @@ static void on_read(struct engine *engine, struct entry *entry, struct mirror *m
     mirror->facts.may_exist = false;
     struct object *object = TAKE(response->object);
     enum ownership ownership = observe_ownership(engine, mirror->facts.cluster, entry->kind, mirror, object->value);
-    if (ownership == OWNERSHIP_NONE) {
+    if (ownership == OWNERSHIP_NONE || is_no_mirror(engine, entry, mirror, object->value)) {
         note_conflict(engine, entry, mirror, object);
         return;
     }
