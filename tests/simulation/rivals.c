@@ -3,6 +3,7 @@
 
 #include "core/adapter/phase.h"
 
+#include "tests/simulation/fields.h"
 #include "tests/simulation/rules.h"
 
 #include <stdio.h>
@@ -83,6 +84,12 @@ static bool is_withdrawn(const struct trial *trial, const struct tracked_workloa
            (pending && json_int64(json_path(object, "status", "ready", NULL), 0) == 0);
 }
 
+// The worker did not keep a mark or a required field, so the mirror counts as rejected.
+static bool is_rejected(struct trial *trial, const struct json *object) {
+    const struct tracked_mirror *mirror = rules_mirror(trial, rules_text(object, "metadata", NULL, "uid"));
+    return !*rules_text(object, "metadata", "labels", MARK_ORIGIN) || (mirror && fields_lacked(trial, mirror));
+}
+
 void rivals_check(struct trial *trial, size_t kind, const struct json *workload, const struct json *object) {
     const struct tracked_workload *job = rules_workload(trial, rules_text(object, "metadata", "labels", MARK_UID));
     if (!job || !job->rival_end || job->tampered || sim_finished(trial->kinds[kind], object) || !workload ||
@@ -90,6 +97,7 @@ void rivals_check(struct trial *trial, size_t kind, const struct json *workload,
         *rules_text(workload, "metadata", NULL, "deletionTimestamp") ||
         strcmp(rules_text(workload, "metadata", NULL, "uid"), job->uid) != 0 ||
         mirror_attempt(workload) != mirror_attempt(object) || is_withdrawn(trial, job, object) ||
+        is_rejected(trial, object) ||
         (trial->engine_kinds[kind]->hybrid == HYBRID_SUSPEND &&
          phase_suspend_asked(&trial->engine_kinds[kind]->abi, object)))
         return;

@@ -307,9 +307,9 @@ static bool is_cordoned(const struct json *node) {
     return json_bool(json_path(node, "spec", "unschedulable", NULL), false);
 }
 
-// What the pods leave that are bound for a while. Of a fresh mirror they count as to come: the host had reserved them
-// somewhere.
-static void set_scene(struct trial *trial, size_t cluster, struct scene *scene) {
+// What the pods leave that are bound for a while, and with `young` also the others. Of a fresh mirror they count as to
+// come: the host had reserved them somewhere.
+static void set_scene(struct trial *trial, size_t cluster, bool young, struct scene *scene) {
     const void *cursor = NULL;
     *scene = (struct scene){0};
     for (const struct json *node;
@@ -325,7 +325,7 @@ static void set_scene(struct trial *trial, size_t cluster, struct scene *scene) 
     for (const struct json *pod; (pod = world_next(trial->worlds[cluster], "", "pods", &cursor));) {
         const char *name = rules_text(pod, "spec", NULL, "nodeName");
         int64_t cpu, gpu;
-        if (has_ended(pod) || age_of(trial, pod) < YOUNG_NS || is_fresh(trial, cluster, pod))
+        if (has_ended(pod) || (!young && age_of(trial, pod) < YOUNG_NS) || is_fresh(trial, cluster, pod))
             continue;
         read_request(json_get(pod, "spec"), &cpu, &gpu);
         for (size_t n = 0; n < scene->n_nodes; n++)
@@ -337,9 +337,9 @@ static void set_scene(struct trial *trial, size_t cluster, struct scene *scene) 
 }
 
 // Beside what is there, and what was placed there and fits.
-static bool has_room(struct trial *trial, size_t cluster, const struct json *workload) {
+static bool has_room_beside(struct trial *trial, size_t cluster, bool young, const struct json *workload) {
     struct scene scene;
-    set_scene(trial, cluster, &scene);
+    set_scene(trial, cluster, young, &scene);
     for (size_t i = 0; i < trial->rooms->n_placed; i++) {
         const struct placed *p = &trial->rooms->placed[i];
         const struct json *job = p->cluster == cluster ? fresh_workload(trial, p) : NULL;
@@ -357,6 +357,11 @@ static bool has_room(struct trial *trial, size_t cluster, const struct json *wor
                     (long long)scene.nodes[n].gpu, scene.n_items, (long long)scene.items[scene.n_items - 1].cpu,
                     (long long)scene.items[scene.n_items - 1].gpu);
     return fit;
+}
+
+// The host may know the young pods, and that what was placed there no longer fits beside them.
+static bool has_room(struct trial *trial, size_t cluster, const struct json *workload) {
+    return has_room_beside(trial, cluster, false, workload) || has_room_beside(trial, cluster, true, workload);
 }
 
 static void note_placed(struct trial *trial, size_t cluster, const struct json *workload, int64_t attempt) {
@@ -468,7 +473,7 @@ static void add_other(struct trial *trial) {
     size_t cluster = 1 + random_below(&rooms->random, trial->plan.n_clusters - 1);
     int64_t cpu = 1 + (int64_t)random_below(&rooms->random, 4), left = 0;
     struct scene scene;
-    set_scene(trial, cluster, &scene);
+    set_scene(trial, cluster, false, &scene);
     if (scene.n_nodes == 0)
         return;
     size_t n = random_below(&rooms->random, scene.n_nodes);

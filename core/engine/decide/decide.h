@@ -214,12 +214,12 @@ struct decide_facts {
     bool no_consent;                      // it may not
     bool leaves;                          // nor keep the mirror
     bool adapter_waits;                   // the last call of the adapter has no result yet, see aside.h
-    enum needs_state needs;               // of a workload without a mirror, in the management cluster
-    enum needs_state needs_there;         // in the worker of the placement
+    enum needs_state needs;               // of the next placement, in the management cluster
+    enum needs_state needs_there;         // of a workload without a mirror, in the worker of the placement
     int64_t needs_at_ns;                  // NEEDS_COMING at the latest until then; 0: unknown
     enum elsewhere_verdict elsewhere;
     bool elsewhere_keeps;                    // MOVES: the status without the failure has progress for the next attempt
-    int64_t elsewhere_until_ns;              // ASKED, and MOVES while the worker is unreachable: the host waits so long
+    int64_t elsewhere_until_ns;              // ASKED, and MOVES without the worker or a need: the host waits so long
     const struct unstarted_facts *unstarted; // NULL: no unstarted mirror, no rejection by a worker
 };
 

@@ -5,9 +5,11 @@
 #include "core/engine/placement/placement.h"
 
 // The best other worker: the present one has the mirror, and is no candidate. DECIDE_UNPLACED: none, or only workers
-// in which the workload failed before.
+// in which the workload failed before; or a need is missing.
 static size_t choose_other(const struct decide_facts *f, size_t *candidates) {
     int64_t next_ns = CLOCK_NEVER;
+    if (f->needs != NEEDS_MET)
+        return DECIDE_UNPLACED;
     size_t best = placement_choose(f, &next_ns, candidates);
     return placement_is_avoided(f, best) ? DECIDE_UNPLACED : best;
 }
@@ -20,9 +22,10 @@ bool decide_is_stuck(const struct decide_facts *f) {
 // attempt, and must be gone before the next one is created.
 bool decide_retries(const struct decide_facts *f, const struct mirror_facts *m, struct action *action) {
     size_t candidates = 0;
-    bool moves = f->elsewhere == ELSEWHERE_MOVES;
-    if (f->elsewhere == ELSEWHERE_ASKED || (moves && !decide_is_usable(f, m->cluster))) {
-        *action = action_wait_until(f->elsewhere_until_ns, WAITING_CAUSE, m->cluster);
+    bool moves = f->elsewhere == ELSEWHERE_MOVES, lacks = moves && f->needs != NEEDS_MET;
+    if (f->elsewhere == ELSEWHERE_ASKED || lacks || (moves && !decide_is_usable(f, m->cluster))) {
+        *action = lacks ? action_wait_until(f->elsewhere_until_ns, WAITING_DEPENDENCY, 0)
+                        : action_wait_until(f->elsewhere_until_ns, WAITING_CAUSE, m->cluster);
         return f->elsewhere_until_ns > f->now_ns;
     }
     if (!moves || namespaces_judge(f->namespaces, &f->namespace_) != NAMESPACES_PERMITTED)

@@ -189,7 +189,8 @@ static struct action drain(const struct decide_facts *f, const struct mirror_fac
     int64_t at_ns = clock_later(decide_request_at_ns(m), w->places.at_ns), next_ns = CLOCK_NEVER;
     if (started)
         at_ns = clock_later(at_ns, f->workers[m->cluster].moves_at_ns);
-    bool ready = w->suspended || placement_choose(f, &next_ns, &(size_t){0}) != DECIDE_UNPLACED;
+    bool lacks = f->needs != NEEDS_MET;
+    bool ready = w->suspended || (!lacks && placement_choose(f, &next_ns, &(size_t){0}) != DECIDE_UNPLACED);
     bool due = ready && at_ns <= f->now_ns;
     if (due && !decide_owes_status(f, m))
         return action_on_mirror(ACTION_DELETE, m, "the worker is drained");
@@ -198,7 +199,9 @@ static struct action drain(const struct decide_facts *f, const struct mirror_fac
     struct action copy = with_mirror(f, m);
     copy.leaves = due;
     if (copy.type == ACTION_NONE && !copy.waiting)
-        copy = ready ? action_none(copy.why) : action_blocked(WAITING_DRAIN, m->cluster);
+        copy = ready   ? action_none(copy.why)
+               : lacks ? action_blocked(WAITING_DEPENDENCY, 0)
+                       : action_blocked(WAITING_DRAIN, m->cluster);
     if (next_ns == CLOCK_NEVER || (copy.type != ACTION_NONE && copy.type != ACTION_WAIT))
         return copy;
     copy.at_ns = copy.type == ACTION_WAIT ? clock_earlier(copy.at_ns, next_ns) : next_ns;

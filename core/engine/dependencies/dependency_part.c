@@ -67,7 +67,7 @@ static bool waits_for_workers(const struct engine *engine, const struct entry *e
 static void facts(const struct engine *engine, const struct entry *entry, struct decide_facts *facts) {
     const struct workload_facts *w = &entry->workload->facts;
     const struct needs *needs = entry->needs;
-    if (is_over(engine, entry) || facts_placed_mirror(entry))
+    if (is_over(engine, entry))
         return;
     if (!needs || !needs->read) {
         facts->needs = NEEDS_COMING;
@@ -80,7 +80,7 @@ static void facts(const struct engine *engine, const struct entry *entry, struct
         facts->needs = NEEDS_COMING;
         facts->needs_at_ns = needs->since_ns + GRACE_NS;
     }
-    if (w->attempt && facts_placed_cluster(entry))
+    if (w->attempt && facts_placed_cluster(entry) && !facts_placed_mirror(entry))
         facts->needs_there = worst(engine, needs, w->cluster);
 }
 

@@ -336,8 +336,7 @@ bool elsewhere_leaves(const struct entry *entry, uint32_t attempt) {
 }
 
 void elsewhere_put_mark(struct engine *engine, struct entry *entry, uint32_t attempt, struct buffer *out) {
-    const char *former = object_annotation(doc_tree(&engine->store, &entry->workload->doc), MARK_RETRIED);
-    const char *name = facts_worker_name(engine, entry);
+    const char *former = retried_names(engine, entry), *name = facts_worker_name(engine, entry);
     if (!elsewhere_leaves(entry, attempt) || !name)
         return;
     AUTO_TEXT names = text_format("%s%s%s", former ? former : "", former && *former ? "," : "", name);

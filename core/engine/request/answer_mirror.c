@@ -201,10 +201,12 @@ void answer_check_dropped(struct engine *engine, struct entry *entry) {
     if (!mirror || !mirror->unchecked_source || mirror->facts.busy || aside_waits(entry) ||
         mirror != facts_placed_mirror(entry))
         return;
-    if (mirror->unchecked_source != repeat_fold(entry->workload->carry_hash) && mirror->facts.update_due)
+    bool changed = mirror->unchecked_source != repeat_fold(entry->workload->carry_hash);
+    if (changed && mirror->facts.update_due)
         return; // the workload has changed since: the host carries the change first
     mirror->unchecked_source = 0;
-    if (!mirror->facts.finished)
+    bool kept = changed && mirror->noop_patch_hash == 0; // what is missing cannot be carried to the mirror
+    if (!mirror->facts.finished && !kept)
         (void)refuse_dropped(engine, entry, mirror, mirror->facts.attempt, mirror->refusals);
 }
 
@@ -298,6 +300,13 @@ static void note_conflict(struct engine *engine, struct entry *entry, struct mir
     exclude(engine, entry, mirror, "NameConflict", "a foreign object of the same name exists");
 }
 
+// The object was held as a possible mirror, and has no marks any more.
+static bool is_no_mirror(const struct engine *engine, const struct entry *entry, const struct mirror *mirror,
+                         const struct json *object) {
+    bool placed = is_of_attempt(entry, mirror) && mirror->facts.cluster == entry->workload->facts.cluster;
+    return !mirror->facts.proven && !placed && !mirror_is_ours(engine->kinds[entry->kind], engine->origin, object);
+}
+
 static void on_read(struct engine *engine, struct entry *entry, struct mirror *mirror,
                     const struct request_in_flight *request, struct response *response) {
     (void)request;
@@ -321,7 +330,7 @@ static void on_read(struct engine *engine, struct entry *entry, struct mirror *m
     mirror->facts.may_exist = false;
     struct object *object = TAKE(response->object);
     enum ownership ownership = observe_ownership(engine, mirror->facts.cluster, entry->kind, mirror, object->value);
-    if (ownership == OWNERSHIP_NONE) {
+    if (ownership == OWNERSHIP_NONE || is_no_mirror(engine, entry, mirror, object->value)) {
         note_conflict(engine, entry, mirror, object);
         return;
     }

@@ -45,6 +45,8 @@ struct row {
     bool consent_unknown, no_consent, leaves;
     enum needs_state needs, needs_there;
     int64_t needs_at_ns;
+    enum elsewhere_verdict elsewhere;
+    int64_t elsewhere_until_ns;
     bool blocked;          // it must be
     enum action_type type; // ACTION_NONE by default
     size_t cluster;
@@ -83,6 +85,8 @@ static struct action decide_row(const struct row *row) {
                                  .needs = row->needs,
                                  .needs_there = row->needs_there,
                                  .needs_at_ns = row->needs_at_ns,
+                                 .elsewhere = row->elsewhere,
+                                 .elsewhere_until_ns = row->elsewhere_until_ns,
                                  .leaves = row->leaves,
                                  .now_ns = NOW};
     return decide(&facts);

@@ -31,6 +31,23 @@ static void test_lost(void **state) {
     needs_end(&play);
 }
 
+// D3, of further attempts too: the lost worker's mirror goes on if it comes back before the source.
+static void test_lost_without_the_source(void **state) {
+    (void)state;
+    needs_begin_with_job(&play);
+    size_t w = stage_where(stage, "a");
+    needs_delete(stage, 0, "configmaps", "settings");
+    stage_disconnect(stage, w);
+    stage_run(stage, 6 * CLOCK_MINUTE);
+    assert_int_equal(stage_where(stage, "a"), w);
+    assert_string_equal(needs_explain(stage, "a"), "missing in the management cluster: configmaps default/settings");
+    needs_map(stage, 0, "settings", "1");
+    stage_run(stage, CLOCK_SECOND);
+    assert_int_equal(stage_where(stage, "a"), 3 - w);
+    assert_non_null(stage_job(stage, 3 - w, "a"));
+    needs_end(&play);
+}
+
 static int lose_reads(struct stage *here, const struct command *command) {
     (void)here;
     return command->cluster && command->request.verb == VERB_GET ? STAGE_LOST : STAGE_PASS;
@@ -351,6 +368,24 @@ static void test_leaves(void **state) {
     needs_end(&play);
 }
 
+// D3, of a further attempt too: the mirror runs on.
+static void test_drained_without_the_source(void **state) {
+    (void)state;
+    needs_begin_with_job(&play);
+    size_t w = stage_where(stage, "a");
+    needs_delete(stage, 0, "configmaps", "settings");
+    stage_run(stage, CLOCK_SECOND);
+    worker(w, w == 1 ? "w1" : "w2", WORKER_DRAIN_MOVE);
+    stage_run(stage, CLOCK_MINUTE);
+    assert_non_null(stage_job(stage, w, "a"));
+    assert_string_equal(needs_explain(stage, "a"), "missing in the management cluster: configmaps default/settings");
+    needs_map(stage, 0, "settings", "1");
+    stage_run(stage, CLOCK_SECOND);
+    assert_null(stage_job(stage, w, "a"));
+    assert_non_null(stage_job(stage, 3 - w, "a"));
+    needs_end(&play);
+}
+
 static void lease(uint32_t shard, bool held, uint64_t term) {
     stage_step(stage,
                &(struct engine_event){.type = EVENT_LEASE,
@@ -484,6 +519,7 @@ static void test_needs_unknown_to_a_standby(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_lost_without_the_source),
         cmocka_unit_test(test_lost_with_its_mirror),
         cmocka_unit_test(test_rotation_meanwhile),
         cmocka_unit_test(test_wiped),
@@ -497,6 +533,7 @@ int main(void) {
         cmocka_unit_test(test_namespace_of_an_author),
         cmocka_unit_test(test_reload),
         cmocka_unit_test(test_leaves),
+        cmocka_unit_test(test_drained_without_the_source),
         cmocka_unit_test(test_shards),
         cmocka_unit_test(test_other_shard),
         cmocka_unit_test(test_finished_elsewhere),

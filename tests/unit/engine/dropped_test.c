@@ -187,6 +187,30 @@ static void a_workload_that_changes_while_its_mirror_is_created_keeps_it(void **
     stage_end(&stage);
 }
 
+static int change_template(struct stage *stage, const struct command *command) {
+    static const char *const patches[] = {"{'spec':{'suspend':true}}",
+                                          "{'spec':{'template':{'spec':{'nodeSelector':{'zone':'a'}}}}}",
+                                          "{'spec':{'suspend':false}}"};
+    bool create = command->cluster == 1 && command->request.verb == VERB_CREATE && stage->sent[1][VERB_CREATE] == 2;
+    for (size_t i = 0; create && i < sizeof patches / sizeof *patches; i++)
+        assert_int_equal(stage_patch(stage, 0, "a", NULL, patches[i]), 200);
+    return STAGE_PASS;
+}
+
+static void a_change_that_its_mirror_cannot_have_is_not_dropped_by_the_worker(void **state) {
+    (void)state;
+    struct stage stage;
+    begin(&stage, REQUIRE_ALL);
+    stage.meddle = change_template;
+    dropping = 0;
+    submit(&stage);
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_non_null(stage_job(&stage, 1, "a"));
+    assert_int_equal(stage.sent[1][VERB_DELETE], 0);
+    assert_int_equal(stage_told(&stage, "FieldsDropped"), 0);
+    stage_end(&stage);
+}
+
 static void where_no_worker_keeps_the_fields_it_waits_and_is_tried_slowly(void **state) {
     (void)state;
     struct stage stage;
@@ -392,6 +416,7 @@ int main(void) {
         cmocka_unit_test(a_field_that_is_dropped_in_a_create_without_an_answer_withdraws_the_mirror),
         cmocka_unit_test(a_field_that_is_dropped_while_its_workload_changes_withdraws_the_mirror),
         cmocka_unit_test(a_workload_that_changes_while_its_mirror_is_created_keeps_it),
+        cmocka_unit_test(a_change_that_its_mirror_cannot_have_is_not_dropped_by_the_worker),
         cmocka_unit_test(where_no_worker_keeps_the_fields_it_waits_and_is_tried_slowly),
         cmocka_unit_test(what_changes_the_scheduling_is_known_by_its_name),
         cmocka_unit_test(combinations_differ_by_fields_and_not_by_values),

@@ -129,6 +129,44 @@ static void a_stripped_mirror_of_a_former_workload_is_not_that_of_the_new_one(vo
     stage_end(&stage);
 }
 
+static void set_worker(struct stage *stage, size_t cluster, const char *name, enum worker_policy policy) {
+    stage_step(stage, &(struct engine_event){
+                          .type = EVENT_WORKER, .cluster = cluster, .worker = {.name = name, .policy = policy}});
+}
+
+static void label(struct stage *stage, const char *origin) {
+    AUTO_TEXT patch = text_format("{'metadata':{'labels':{'wharf.dev/origin':%s}}}", origin);
+    assert_int_equal(stage_patch(stage, 2, "a", NULL, patch), 200);
+    stage_run(stage, CLOCK_MINUTE);
+}
+
+// Without a key. No watch would show that the object is gone.
+static void a_held_mirror_without_its_marks_is_a_foreign_object(void **state) {
+    (void)state;
+    struct stage stage;
+    stage_init(&stage);
+    stage_start(&stage);
+    set_worker(&stage, 1, "w1", WORKER_CORDONED);
+    assert_int_equal(stage_apply(&stage, 2, "batch", "jobs",
+                                 "{'metadata':{'name':'a','namespace':'default','annotations':{'wharf.dev/attempt':"
+                                 "'1008'}},'spec':{'template':{'spec':{'restartPolicy':'Never','containers':[{'name':"
+                                 "'c','image':'i'}]}}}}"),
+                     201);
+    stage_submit(&stage, "a", "");
+    stage_run(&stage, CLOCK_MINUTE);
+    AUTO_TEXT marks = text_format("{'metadata':{'labels':{'wharf.dev/kind':'jobs.batch','wharf.dev/uid':'%s'}}}",
+                                  object_uid(stage_job(&stage, 0, "a")));
+    assert_int_equal(stage_patch(&stage, 2, "a", NULL, marks), 200);
+    label(&stage, "'here'");
+    assert_int_equal(stage_told(&stage, "MirrorHeld: cluster w2"), 1);
+    label(&stage, "null");
+    set_worker(&stage, 1, "w1", WORKER_ACTIVE);
+    stage_run(&stage, 15 * CLOCK_MINUTE);
+    assert_int_equal(stage_where(&stage, "a"), 1);
+    assert_non_null(stage_job(&stage, 1, "a"));
+    stage_end(&stage);
+}
+
 // A mirror whose marks were taken off, and that has a finalizer.
 static void start_stripped(struct stage *stage) {
     taken = "/metadata/labels";
@@ -221,6 +259,7 @@ int main(void) {
         cmocka_unit_test(a_stripped_mirror_of_another_attempt_than_the_recorded_is_not_followed_blindly),
         cmocka_unit_test(a_stripped_mirror_of_a_former_workload_is_not_that_of_the_new_one),
         cmocka_unit_test(nothing_is_made_elsewhere_before_it_is_gone),
+        cmocka_unit_test(a_held_mirror_without_its_marks_is_a_foreign_object),
         cmocka_unit_test(a_stripped_mirror_is_gone_when_another_object_has_its_name),
         cmocka_unit_test(marks_that_somebody_takes_off_are_put_back),
         cmocka_unit_test(a_later_policy_is_reported),
