@@ -191,8 +191,6 @@ void promises_event(struct trial *trial, const struct workload_event *event) {
         told->gave_up = true;
     if (told && strcmp(event->reason, "Withdrawn") == 0)
         told->withdrawn++;
-    if (told && strcmp(event->reason, "FieldsDropped") == 0)
-        told->dropped = told->placements;
     if (told && strcmp(event->reason, "Fenced") == 0)
         told->fenced = true;
     if (told && strcmp(event->reason, "AlsoRunHere") == 0)

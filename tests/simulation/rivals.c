@@ -77,11 +77,10 @@ void rivals_act(struct trial *trial) {
     trial->user_acts = false;
 }
 
-// The host deletes a mirror that lost fields, or has not started in time, whatever another writer says meanwhile.
+// What has not started in time is withdrawn, whatever another writer says meanwhile.
 static bool is_withdrawn(const struct trial *trial, const struct tracked_workload *job, const struct json *object) {
-    bool pending = trial->plan.pending_timeout_ns && job->withdrawn > 0;
-    return (job->dropped > 0 && job->dropped == job->placements) ||
-           (pending && json_int64(json_path(object, "status", "ready", NULL), 0) == 0);
+    return trial->plan.pending_timeout_ns && job->withdrawn > 0 &&
+           json_int64(json_path(object, "status", "ready", NULL), 0) == 0;
 }
 
 // The worker did not keep a mark or a required field, so the mirror counts as rejected.

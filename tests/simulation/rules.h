@@ -31,7 +31,6 @@ struct tracked_workload { // an object of the management cluster, by uid
     int64_t end_ns;             // the host has; 0: it has not
     bool also_run;              // an Event said that a controller of the management cluster runs it
     unsigned withdrawn;         // Events that said that a mirror of it did not start
-    unsigned dropped;           // placements when an Event said that the mirror lost fields
     unsigned placements, creates, statuses, deletes, releases, changes, events;
 };
 
