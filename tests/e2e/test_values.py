@@ -79,7 +79,8 @@ def _go_on(env):
             "WHARF_ATTEMPT": str(attempt + 1), "WHARF_PREVIOUS_CHECKPOINT": "s3://b/$$(HOME)/7", "WHARF_PREVIOUS_STEP": "1200",
             "MODE": "train"}, mirror["spec"]
     found = env.management.get(_RESOURCE, env.namespace, "model")
-    assert json.loads(found["metadata"]["annotations"][_PREVIOUS]) == {"CHECKPOINT": "s3://b/$(HOME)/7", "STEP": 1200}, found
+    assert json.loads(found["metadata"]["annotations"][_PREVIOUS]) == {
+        "CHECKPOINT": "s3://b/$(HOME)/7", "STEP": 1200, "uid": found["metadata"]["uid"]}, found
     assert _variables(found) == {"MODE": "train"}, found["spec"]
     worker, _ = _mirror(env, "model", 3)
     worker.admin.patch_status(_RESOURCE, env.namespace, "model", {"status": {"step": 1300, "conditions": [
