@@ -190,6 +190,8 @@ static void before_event(void *ctx, const struct engine_event *event) {
         if (event->kind == 0 && event->cluster != ENGINE_MANAGEMENT)
             progress_told(trial, event->object->value);
     }
+    if (event->type == EVENT_GONE && event->cluster != ENGINE_MANAGEMENT)
+        progress_gone(trial, event->object->value);
     if (event->type != EVENT_STATE)
         return;
     bool connected = event->watch.state == REFLECTOR_CONNECTED;

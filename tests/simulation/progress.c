@@ -375,6 +375,13 @@ void progress_told(struct trial *trial, const struct json *object) {
     add(&seen->told, &now);
 }
 
+// Before this process has listed the workloads, it does not know whose mirror that was.
+void progress_gone(struct trial *trial, const struct json *object) {
+    const struct tracked_mirror *mirror = rules_mirror(trial, uid_of(object));
+    if (mirror && mirror->kind == 0 && !trial->host->feeds[ENGINE_MANAGEMENT][0].listed)
+        seen_of(trial, mirror)->told = (struct achieved){0};
+}
+
 // P4: a refusal is told once for each attempt.
 void progress_event(struct trial *trial, const struct workload_event *event) {
     const struct tracked_workload *job = rules_workload(trial, event->uid);

@@ -35,4 +35,5 @@ int64_t progress_failed(struct trial *trial, const struct json *object);
 int64_t progress_succeeded(struct trial *trial, const struct json *object);
 // The engine receives a mirror; and tells something about a workload.
 void progress_told(struct trial *trial, const struct json *object);
+void progress_gone(struct trial *trial, const struct json *object);
 void progress_event(struct trial *trial, const struct workload_event *event);
