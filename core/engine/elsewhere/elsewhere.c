@@ -282,18 +282,10 @@ static void facts(const struct engine *engine, const struct entry *entry, struct
 
 // The placement -------------------------------------------------------------------------------------------------------
 
-static const char *next_name(const char **at, size_t *len) {
-    *at += strspn(*at, ",");
-    const char *name = *at;
-    *len = strcspn(name, ",");
-    *at += *len;
-    return *len > 0 ? name : NULL;
-}
-
 static uint8_t count_names(const char *names) {
     uint8_t count = 0;
     size_t len;
-    while (names && count < UINT8_MAX && next_name(&names, &len))
+    while (names && count < UINT8_MAX && retried_next_name(&names, &len))
         count++;
     return count;
 }
@@ -304,40 +296,9 @@ static void seen(struct engine *engine, struct entry *entry, const struct json *
     entry->workload->elsewhere.retried = count_names(object_annotation(object, MARK_RETRIED));
 }
 
-bool elsewhere_has_retried(const struct entry *entry) {
-    return entry->workload->elsewhere.retried;
-}
-
-static const char *retried_names(struct engine *engine, const struct entry *entry) {
-    return object_annotation(doc_tree(&engine->store, &entry->workload->doc), MARK_RETRIED);
-}
-
-char *elsewhere_tried(struct engine *engine, const struct entry *entry) {
-    const char *names = elsewhere_has_retried(entry) ? retried_names(engine, entry) : NULL;
-    const char *last = facts_worker_name(engine, entry);
-    AUTO_BUFFER(text, 4096);
-    size_t len;
-    buffer_text(&text, "tried in ");
-    for (const char *name; names && (name = next_name(&names, &len));)
-        buffer_printf(&text, "%.*s, ", (int)len, name);
-    buffer_printf(&text, "%s (retryElsewhere.max %lld)", last ? last : "another worker",
-                  (long long)retry_of(engine, entry, NULL)->max);
-    return elsewhere_has_retried(entry) && !text.failed ? buffer_take(&text, NULL) : NULL;
-}
-
-bool elsewhere_failed_in(struct engine *engine, const struct entry *entry, size_t cluster) {
-    const char *names = elsewhere_has_retried(entry) ? retried_names(engine, entry) : NULL;
-    const char *wanted = engine->clusters[cluster].name;
-    size_t len;
-    for (const char *name; names && (name = next_name(&names, &len));)
-        if (strlen(wanted) == len && memcmp(wanted, name, len) == 0)
-            return true;
-    return false;
-}
-
 void elsewhere_avoid(struct engine *engine, const struct entry *entry, struct placement_view *view) {
     for (size_t c = 1; c < view->n_clusters; c++)
-        view->workers[c].avoided |= !cluster_is_vacant(engine, c) && elsewhere_failed_in(engine, entry, c);
+        view->workers[c].avoided |= !cluster_is_vacant(engine, c) && retried_from(engine, entry, c);
 }
 
 bool elsewhere_leaves(const struct entry *entry, uint32_t attempt) {
