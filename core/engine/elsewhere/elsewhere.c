@@ -283,50 +283,15 @@ static void facts(const struct engine *engine, const struct entry *entry, struct
 
 // The placement -------------------------------------------------------------------------------------------------------
 
-static uint8_t count_names(const char *names) {
-    uint8_t count = 0;
-    const char *name;
-    for (size_t len; count < UINT8_MAX && text_next_word(&names, ',', &name, &len);)
-        if (len > 0)
-            count++;
-    return count;
-}
-
 static void seen(struct engine *engine, struct entry *entry, const struct json *object, bool had) {
     (void)engine;
     (void)had;
-    entry->workload->elsewhere.retried = count_names(object_annotation(object, MARK_RETRIED));
-}
-
-bool elsewhere_has_retried(const struct entry *entry) {
-    return entry->workload->elsewhere.retried;
-}
-
-static const char *retried_names(struct engine *engine, const struct entry *entry) {
-    return object_annotation(doc_tree(&engine->store, &entry->workload->doc), MARK_RETRIED);
-}
-
-char *elsewhere_tried(struct engine *engine, const struct entry *entry) {
-    if (!elsewhere_has_retried(entry))
-        return NULL;
-    const char *names = retried_names(engine, entry), *last = facts_worker_name(engine, entry), *name;
-    AUTO_BUFFER(text, 4096);
-    buffer_text(&text, "tried in ");
-    for (size_t len; text_next_word(&names, ',', &name, &len);)
-        if (len > 0)
-            buffer_printf(&text, "%.*s, ", (int)len, name);
-    buffer_printf(&text, "%s (retryElsewhere.max %lld)", last ? last : "another worker",
-                  (long long)retry_of(engine, entry, NULL)->max);
-    return text.failed ? NULL : buffer_take(&text, NULL);
-}
-
-bool elsewhere_failed_in(struct engine *engine, const struct entry *entry, size_t cluster) {
-    return elsewhere_has_retried(entry) && text_list_has(retried_names(engine, entry), engine->clusters[cluster].name);
+    entry->workload->elsewhere.retried = (uint8_t)retried_count(object_annotation(object, MARK_RETRIED));
 }
 
 void elsewhere_avoid(struct engine *engine, const struct entry *entry, struct placement_view *view) {
     for (size_t c = 1; c < view->n_clusters; c++)
-        view->workers[c].avoided |= !cluster_is_vacant(engine, c) && elsewhere_failed_in(engine, entry, c);
+        view->workers[c].avoided |= !cluster_is_vacant(engine, c) && retried_from(engine, entry, c);
 }
 
 bool elsewhere_leaves(const struct entry *entry, uint32_t attempt) {

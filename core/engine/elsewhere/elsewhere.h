@@ -7,20 +7,13 @@
 // workloads fail for the same reason within minutes gets no new work for a while (docs/lifecycle.md, rules E1 to E6).
 #pragma once
 
-#include "core/engine/engine_internal.h"
+#include "core/engine/elsewhere/retried.h"
 
 #define ELSEWHERE_HOLD_NS (5 * CLOCK_SECOND)     // a final status waits so long for the pods' reasons
 #define ELSEWHERE_SUSPECTS 3                     // workloads that fail in a worker for one reason
 #define ELSEWHERE_WINDOW_NS (5 * CLOCK_MINUTE)   // within this time
 #define ELSEWHERE_SUSPEND_NS (10 * CLOCK_MINUTE) // the worker gets no new work
 
-// Whether an attempt of the workload has failed because of a worker.
-bool elsewhere_has_retried(const struct entry *entry);
-// "tried in w1, w2 (retryElsewhere.max 1)", for a failure after such attempts. NULL: there were none, or out of memory.
-// free()
-char *elsewhere_tried(struct engine *engine, const struct entry *entry);
-// Whether an attempt failed because of this worker.
-bool elsewhere_failed_in(struct engine *engine, const struct entry *entry, size_t cluster);
 // Marks the workers in which it failed as the last choice.
 void elsewhere_avoid(struct engine *engine, const struct entry *entry, struct placement_view *view);
 

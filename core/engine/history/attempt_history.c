@@ -3,7 +3,7 @@
 
 #include "core/base/memory.h"
 #include "core/engine/decide/decide_parts.h"
-#include "core/engine/elsewhere/elsewhere.h"
+#include "core/engine/elsewhere/retried.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/placement/placing.h"
 
@@ -124,7 +124,7 @@ void attempt_history_finished(struct engine *engine, struct entry *entry, const 
         return;
     AUTO_TEXT text = text_format("%s%s%s", phase->reason ? phase->reason : "",
                                  phase->reason && phase->message ? ": " : "", phase->message ? phase->message : "");
-    AUTO_TEXT tried = attempt->outcome == OUTCOME_FAILED ? elsewhere_tried(engine, entry) : NULL;
+    AUTO_TEXT tried = attempt->outcome == OUTCOME_FAILED ? retried_text(engine, entry) : NULL;
     size_t size = tried ? strlen(tried) + 3 : 1;
     int room = size < ATTEMPT_MESSAGE_MAX ? (int)(ATTEMPT_MESSAGE_MAX - size) : 0;
     AUTO_TEXT whole = text_format("%.*s%s%s", room, text ? text : "", tried ? "; " : "", tried ? tried : "");

@@ -154,7 +154,7 @@ bool placement_is_limited(const struct engine *engine, const struct entry *entry
     return entry->workload->placement.has_placement_annotations || capacity_is_used(engine) ||
            engine->placement.workers_are_limited || engine->settings.tenancy.impersonate ||
            engine->placement.rules->limited || scoring_is_used(engine, entry) || dependencies_limit(engine, entry) ||
-           elsewhere_has_retried(entry);
+           retried_any(entry);
 }
 
 static void exclude_all(struct placement_view *view, enum worker_obstacle obstacle) {
@@ -294,7 +294,7 @@ bool placement_view_make(struct engine *engine, struct entry *entry, struct plac
         exclude_all(out, OBSTACLE_UNDECIDED);
     if (entry->workload->placement.has_placement_annotations)
         read_annotations(engine, entry, out);
-    if (elsewhere_has_retried(entry))
+    if (retried_any(entry))
         elsewhere_avoid(engine, entry, out);
     exclude_unmatched(engine, workers, out);
     exclude_without_consent(engine, entry, out);

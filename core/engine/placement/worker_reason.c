@@ -3,7 +3,7 @@
 #include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/dependencies/dependencies.h"
-#include "core/engine/elsewhere/elsewhere.h"
+#include "core/engine/elsewhere/retried.h"
 #include "core/engine/elsewhere/suspicion.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/history/attempt_history.h"
@@ -255,7 +255,7 @@ static void find_of_workload(struct engine *engine, const struct entry *entry, s
              problem ? "has unknown free capacity, so no workload that requests pods is placed there"
                      : "lacks free capacity",
              problem ? problem : lack);
-    else if (cluster != entry->workload->facts.cluster && elsewhere_failed_in(engine, entry, cluster))
+    else if (cluster != entry->workload->facts.cluster && retried_from(engine, entry, cluster))
         fill_failed(engine, entry, cluster, out);
     else
         fill(out, OBSTACLE_NONE, "fit", "%s", cluster == entry->workload->facts.cluster ? "has the workload" : "fits");

@@ -197,9 +197,11 @@ struct workload {
         bool counted_unplaced;
         bool reported;               // there was an Event since the start of the wait
         bool unschedulable_reported; // since the start of the wait
-        bool ignored_unreported;     // an annotation has a value that the host ignores, see continuity.c
-        uint32_t ignored;            // hash of these values; 0: none
     } report;
+    struct workload_continuity {
+        uint32_t ignored;        // hash of the annotations' values that the host ignores; 0: none
+        bool ignored_unreported; // they have no Event yet
+    } continuity;
     struct workload_status {
         struct status_budget {             // see status.h
             int64_t full_ns[STATUS_TIERS]; // when each bucket of writes is full again
