@@ -162,15 +162,17 @@ static bool is_poisoned(const struct trial *trial, uint64_t object, uint64_t con
     return random_below(&random, POISONED) == 0 && (functions >> function & 1) != 0 && (all || content % 2);
 }
 
-static void note_broken(struct trial *trial, uint64_t object, uint64_t content) {
+// False: this process did so for the same content before.
+static bool note_broken(struct trial *trial, uint64_t object, uint64_t content) {
     struct breaks *breaks = trial->breaks;
     for (size_t i = 0; i < breaks->n_broken; i++)
         if (breaks->broken[i].process == trial->host->number && breaks->broken[i].object == object &&
             breaks->broken[i].content == content)
-            return;
+            return false;
     if (breaks->n_broken == BROKEN)
         abort();
     breaks->broken[breaks->n_broken++] = (struct broken){trial->host->number, object, content};
+    return true;
 }
 
 static bool waits(struct trial *trial, struct process *process, const wharf_call *call, int64_t until_ns, bool known) {
@@ -188,13 +190,15 @@ static bool waits(struct trial *trial, struct process *process, const wharf_call
     return false;
 }
 
-static bool ends(struct trial *trial, struct process *process, const wharf_call *call) {
+// `counts`: not only because the object has changed.
+static bool ends(struct trial *trial, struct process *process, const wharf_call *call, bool counts) {
     int64_t wait_ns = STARTS_NS / 10;
     if (trial->now_ns - process->minute_ns >= CLOCK_MINUTE) {
         process->minute_ns = trial->now_ns;
         process->breaks = 0;
     }
-    if (++process->breaks > BREAKS_A_MINUTE)
+    process->breaks += counts;
+    if (process->breaks > BREAKS_A_MINUTE)
         trial_fail(trial, "rule 12: an adapter that ends is called again and again");
     for (unsigned i = 0; i < process->ends && wait_ns < STARTS_MAX_NS; i++)
         wait_ns *= 2;
@@ -243,10 +247,10 @@ static bool answers(const struct adapter_invocation *asked) {
         process->busy_ns = trial->now_ns + between(&breaks->random, 5 * CLOCK_MS, LATE_MAX_NS);
         return waits(trial, process, call, process->busy_ns, false);
     }
-    if (has(trial, k, ADAPTER_ENDS) ||
-        (has(trial, k, ADAPTER_IS_POISONED) && is_poisoned(trial, key, content, asked->function))) {
-        note_broken(trial, key, content);
-        return ends(trial, process, call);
+    bool all = has(trial, k, ADAPTER_ENDS);
+    if (all || (has(trial, k, ADAPTER_IS_POISONED) && is_poisoned(trial, key, content, asked->function))) {
+        bool changed = note_broken(trial, key, content);
+        return ends(trial, process, call, all || !changed);
     }
     process->ends = 0;
     return true;
