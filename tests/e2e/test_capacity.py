@@ -117,7 +117,7 @@ def a_worker_that_does_not_show_its_nodes_gets_nothing_by_capacity_until_the_rig
         env.until_event("waits", rf"^Unschedulable: 0/{count} workers accept it: .* free capacity is unknown")
         _waits(env, "waits")
         code, text, error = env.host.command("check", "--online")
-        assert code != 0 and "may not list nodes" in text + error, text + error
+        assert code != 0 and "may not list, watch nodes, expected the rights of wharf rbac" in text + error, text + error
         with _rights(env):
             until(lambda: env.job("waits")["metadata"].get("annotations", {}).get("wharf.dev/cluster"),
                   "it to be placed once the right is granted", timeout=60)
