@@ -128,6 +128,10 @@ static void not_created(struct engine *engine, struct entry *entry, struct mirro
             attempt_history_failed(engine, entry, OUTCOME_REJECTED, reason_text(response->reason), response->message);
     } else if (reason_is_permanent(response->reason)) {
         exclude(engine, entry, mirror, reason_text(response->reason), "%s", response->message);
+        // A quota rejects also a create of what exists: perhaps an earlier process made the mirror, and no watch showed
+        // it.
+        mirror->facts.unsure |=
+            entry->workload->placed_attempt != entry->workload->facts.attempt && !mirror->facts.absent_ns;
     } else {
         mirror->facts.not_before_ns = answer_next_try_ns(engine, response, &mirror->failures);
         // Reads the mirror by name; if absent, and no create can still take effect, the host may reschedule the

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine as a table: events, and the resulting commands, in order. A row is played between the management cluster
-// and the workers w1 and w2.
+// The engine as a table: events and the resulting commands, between the management cluster and the workers w1, w2.
 //
 // Events, separated by blanks; before "|" is the content of the first lists:
 //   W  W=w1.2        the workload is seen, without or with these annotations; -W: it was deleted
@@ -512,9 +511,10 @@ static void a_worker_that_left_counts_as_lost_until_it_is_back(void **state) {
         {"until it is known what is there", RUNS "P1=left t960 J1=w1 ok:W=w2.2,running t1 C1",
          "status0 !UnknownCluster place:w2.2 !Waiting !Rescheduled !Waiting !Waiting create2"},
         {"an earlier process placed it again, and one joins that may have the earlier mirror",
-         "W=w1.2 | quota J3=w9 ok:W=w2.3 t1", "create1 place:w2.3 !QuotaExceeded !Rescheduled"},
-        {"it has not", "W=w1.2 | quota J3=w9 ok:W=w2.3 t1 C3",
-         "create1 place:w2.3 !QuotaExceeded !Rescheduled create2"},
+         "W=w1.2 | quota absent J3=w9 ok:W=w2.3 t1", "create1 get1 !QuotaExceeded place:w2.3 !Rescheduled"},
+        {"it has not", "W=w1.2 | quota absent J3=w9 ok:W=w2.3 t1 C3",
+         "create1 get1 !QuotaExceeded place:w2.3 !Rescheduled create2"},
+        {"it has an unseen mirror", "W=w1.2 | quota ok:M1=2,running", "create1 get1 !QuotaExceeded status0"},
         {"before the create", "W P1=left ok:W=w1.1", "place:w1.1 place:w2.2 !Rescheduled"},
         {"its mirror was gone, and came back with a copy of etcd",
          "W=w1.1,suspended M1 | -M1,deleting M1,running W=w1.1,running ok:W=w1.1,running ok:M1,running P1=left t5",
