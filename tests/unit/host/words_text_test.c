@@ -27,6 +27,15 @@ static struct pod_container failed(const char *ended, int64_t code) {
         .name = "main", .terminated = true, .exit_code = code, .reason = "Error", .message = "", .ended = ended};
 }
 
+static void assert_short(struct pod *pod, const char *expected) {
+    struct words words = base();
+    AUTO_BUFFER(text, WORDS_SHORT);
+    words_choose(&words, &(struct pods){.list = pod, .count = 1});
+    assert_true(words_shorten(&words, &text));
+    assert_string_equal(text.data, expected);
+    words_clear(&words);
+}
+
 static void the_first_and_the_last_failed_containers_are_chosen(void **state) {
     (void)state;
     struct pod_container containers[6];
@@ -53,42 +62,22 @@ static void the_first_and_the_last_failed_containers_are_chosen(void **state) {
     words_clear(&words);
     // A pod that failed as a whole.
     list[6] = (struct pod){.name = "gone", .phase = "Failed", .reason = "Evicted", .message = "low on memory"};
-    words = base();
-    words_choose(&words, &(struct pods){.list = list + 6, .count = 1});
-    AUTO_BUFFER(text, WORDS_SHORT);
-    assert_true(words_shorten(&words, &text));
-    assert_string_equal(text.data, "pod gone: Evicted: low on memory");
-    words_clear(&words);
+    assert_short(&list[6], "pod gone: Evicted: low on memory");
     // Its containers, which were killed with it, and one that had failed before.
     containers[0] = failed("2026-01-01T00:00:05Z", 137);
     containers[1] = failed("2026-01-01T00:00:06Z", 3);
     list[6].containers = containers;
     list[6].n_containers = 1;
-    words = base();
-    words_choose(&words, &(struct pods){.list = list + 6, .count = 1});
-    buffer_reset(&text);
-    assert_true(words_shorten(&words, &text));
-    assert_string_equal(text.data, "pod gone, container main: Evicted, exit code 137: low on memory");
-    words_clear(&words);
+    assert_short(&list[6], "pod gone, container main: Evicted, exit code 137: low on memory");
     list[6].containers = containers + 1;
-    words = base();
-    words_choose(&words, &(struct pods){.list = list + 6, .count = 1});
-    buffer_reset(&text);
-    assert_true(words_shorten(&words, &text));
-    assert_string_equal(text.data, "pod gone, container main: Error, exit code 3");
-    words_clear(&words);
+    assert_short(&list[6], "pod gone, container main: Error, exit code 3");
     list[6] = (struct pod){.name = "gone",
                            .phase = "Failed",
                            .reason = "",
                            .message = "",
                            .disruption = "DeletionByTaintManager",
                            .disrupted = "the node is gone"};
-    words = base();
-    words_choose(&words, &(struct pods){.list = list + 6, .count = 1});
-    buffer_reset(&text);
-    assert_true(words_shorten(&words, &text));
-    assert_string_equal(text.data, "pod gone: DeletionByTaintManager: the node is gone");
-    words_clear(&words);
+    assert_short(&list[6], "pod gone: DeletionByTaintManager: the node is gone");
 }
 
 // Logs ---------------------------------------------------------------------------------------------------------------
